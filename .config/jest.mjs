@@ -1,0 +1,30 @@
+import { availableParallelism } from 'node:os'
+
+/** Set by `.ci/run`: the file that gets the line "N passed, N failed". Turns coverage on, too. */
+const summaryFile = process.env.TEST_SUMMARY_FILE
+
+export default {
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/bench/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.dist-'],
+  moduleFileExtensions: ['ts', 'cts', 'js', 'mjs', 'cjs', 'json', 'node'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^(\\.{1,2}/load-peer)\\.cjs$': '$1.cts' },
+  transform: {
+    '^.+\\.cts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+    ],
+    '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }],
+  },
+  testTimeout: 60_000,
+  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+  reporters: summaryFile
+    ? ['default', ['<rootDir>/.config/jest-summary.mjs', { file: summaryFile }]]
+    : ['default'],
+  collectCoverage: summaryFile !== undefined,
+  // V8 counts a function that never ran as one branch, however many it holds.
+  coverageProvider: 'babel',
+  collectCoverageFrom: ['src/**/*.ts', '!src/devnet/artifacts.ts'],
+  coverageThreshold: { global: { lines: 95, branches: 90 } },
+}

@@ -1,0 +1,150 @@
+// The linter's rules, and the arrows of the house: which folder under src may import which.
+import { readFileSync } from 'node:fs'
+
+const { dependencies, peerDependencies } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+)
+const packages = Object.keys({ ...dependencies, ...peerDependencies })
+
+/**
+ * What a folder may import besides itself and `errors.ts`. The `surface` is the files of src that
+ * wire the parts together: only those who use the finished gateway may reach up to them.
+ */
+const arrows = {
+  protocol: [],
+  money: ['protocol'],
+  ledger: ['protocol', 'money'],
+  chain: ['protocol', 'money'],
+  ucp: ['protocol', 'money'],
+  merchants: ['protocol', 'money'],
+  facilitator: ['protocol', 'money', 'ledger', 'chain'],
+  protect: ['protocol', 'money', 'merchants', 'facilitator', 'ledger'],
+  router: ['protocol', 'money', 'merchants', 'facilitator', 'ledger', 'ucp'],
+  devnet: ['protocol', 'money', 'surface'],
+  cli: ['protocol', 'money', 'merchants', 'ledger', 'surface', 'devnet'],
+}
+
+/** The packages a folder may not import. */
+function forbiddenPackages(folder) {
+  if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
+  return ['chain', 'facilitator', 'devnet'].includes(folder) ? [] : ['viem']
+}
+
+/** Clients and transports belong to `chain/`; the local chain has a client of its own. */
+const viemClients = {
+  name: 'viem',
+  importNames: [
+    'createClient',
+    'createPublicClient',
+    'createTestClient',
+    'createTransport',
+    'createWalletClient',
+    'custom',
+    'fallback',
+    'http',
+    'webSocket',
+  ],
+  message: 'Only src/chain talks to a node.',
+}
+
+/** `way` leads from the importing file to src; elsewhere `index.js` is some folder's own. */
+function forbiddenImports(folder, way) {
+  const allowed = [folder, ...arrows[folder]]
+  const message = `src/${folder} may not import this: see the arrows in .config/oxlint.mjs.`
+  const folders = Object.keys(arrows).filter((name) => !allowed.includes(name))
+  const regexes = [
+    `^(\\.\\./)+(${folders.join('|')})/`,
+    ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
+  ]
+  if (!allowed.includes('surface'))
+    regexes.push(`^${way}(index|gateway|options|resolve-options|sql)\\.js$`)
+  return {
+    patterns: regexes.map((regex) => ({ regex, message })),
+    paths: ['chain', 'devnet'].includes(folder) ? [] : [viemClients],
+  }
+}
+
+const houseRules = Object.keys(arrows).flatMap((folder) => [
+  {
+    files: [`**/src/${folder}/*.ts`],
+    rules: { 'eslint/no-restricted-imports': ['error', forbiddenImports(folder, '\\.\\./')] },
+  },
+  {
+    files: [`**/src/${folder}/*/*.ts`],
+    rules: {
+      'eslint/no-restricted-imports': ['error', forbiddenImports(folder, '\\.\\./\\.\\./')],
+    },
+  },
+])
+
+export default {
+  plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'promise', 'node'],
+  options: { typeAware: true },
+  categories: { correctness: 'error', suspicious: 'error' },
+  rules: {
+    'eslint/eqeqeq': 'error',
+    'eslint/no-var': 'error',
+    'eslint/prefer-const': 'error',
+    'import/no-cycle': 'error',
+    'typescript/await-thenable': 'error',
+    'typescript/consistent-type-exports': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/only-throw-error': 'error',
+    'typescript/return-await': ['error', 'error-handling-correctness-only'],
+    'typescript/switch-exhaustiveness-check': [
+      'error',
+      { considerDefaultExhaustiveForUnions: true },
+    ],
+    'unicorn/prefer-node-protocol': 'error',
+
+    // Says that `ajv.default` and `fc.assert` exist twice; they do.
+    'import/no-named-as-default': 'off',
+    'import/no-named-as-default-member': 'off',
+    // Express augments its Request by a namespace and by side effect.
+    'import/no-unassigned-import': 'off',
+    'typescript/consistent-return': 'off', // tsc knows which switches are exhaustive
+    'typescript/unbound-method': 'off', // the held response takes a response's methods apart
+    'unicorn/consistent-function-scoping': 'off',
+    'unicorn/no-useless-spread': 'off',
+    // `.catch(next)` is how Express is told.
+    'promise/no-callback-in-promise': 'off',
+    // What comes off the wire is narrowed by a check or a schema, and then by a cast.
+    'typescript/no-unsafe-type-assertion': 'off',
+  },
+  overrides: [
+    {
+      files: ['**/src/**/*.ts'],
+      rules: {
+        'eslint/max-params': ['error', { max: 3 }],
+        'eslint/no-console': 'error',
+      },
+    },
+    ...houseRules,
+    {
+      files: ['**/test/**/*.ts'],
+      plugins: ['jest'],
+      rules: {
+        'eslint/no-shadow': 'off',
+        'typescript/no-unnecessary-type-parameters': 'off',
+        'jest/no-conditional-expect': 'off', // a property may hold only of some inputs
+        'jest/no-disabled-tests': 'error',
+        'jest/no-focused-tests': 'error',
+        'jest/no-identical-title': 'error',
+        'jest/no-restricted-jest-methods': [
+          'error',
+          {
+            mock: 'Pass the clock, the chain or the ledger in instead.',
+            unstable_mockModule: 'Pass the clock, the chain or the ledger in instead.',
+          },
+        ],
+        'jest/valid-expect': 'error',
+        'jest/valid-title': 'error',
+        'typescript/no-misused-spread': 'off',
+        'unicorn/no-array-sort': 'off',
+      },
+    },
+  ],
+}

@@ -1,0 +1,119 @@
+/**
+ * `npm run example`: a local chain, the shop, and a program that buys from it. Then it stays up;
+ * `npm run example -- --once` ends after the purchase.
+ */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createGateway } from 'express-x402-gateway'
+import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
+import { createPublicClient, http, parseAbi } from 'viem'
+import { createApp } from './app.js'
+import { payingFetch, signPaymentFor } from './buy.js'
+import { formatUsdc, narrate } from './narrate.js'
+
+const DEFAULT_PORT = 4021
+const TOKEN = 'example-project-token'
+const MEMBER_KEY = 'example-member-key'
+
+const print = (line: string): void => console.log(line)
+const ending = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
+
+const devnet = await startDevnet()
+const server = await listen(Number(process.env['PORT'] ?? DEFAULT_PORT))
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const gateway = createGateway({
+  publicUrl: url,
+  networks: { 'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: devnet.relayerKeys } },
+  projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo: devnet.merchant.address } }],
+})
+const memberKeys = new Set([MEMBER_KEY])
+server.on('request', createApp(gateway, { gatewayUrl: url, token: TOKEN, memberKeys }))
+
+try {
+  print(`Chain  ${devnet.rpcUrl} (anvil as Base Sepolia, with USDC)`)
+  print(`Shop   ${url}\n`)
+  await buy(devnet)
+  if (!process.argv.includes('--once')) {
+    await invite(devnet)
+    if (!ending.signal.aborted) await once(ending.signal, 'abort')
+  }
+} catch (error) {
+  console.error(error)
+  process.exitCode = 1
+} finally {
+  server.close()
+  server.closeAllConnections()
+  await gateway.close()
+  await devnet.close()
+}
+
+/** Buys the weather, and shows that the money has moved. */
+async function buy({ rpcUrl, asset, payers, merchant }: Devnet): Promise<void> {
+  const [payer] = payers
+  if (payer === undefined) throw new Error('The devnet has no payer.')
+  const chain = createPublicClient({ transport: http(rpcUrl) })
+  const balanceOf = async (account: `0x${string}`): Promise<string> =>
+    formatUsdc(
+      await chain.readContract({
+        address: asset,
+        abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
+        functionName: 'balanceOf',
+        args: [account],
+      }),
+    )
+  const balances = () => Promise.all([balanceOf(payer.address), balanceOf(merchant.address)])
+
+  const before = await balances()
+  const response = await payingFetch(payer.privateKey, narrate(print))(`${url}/weather`)
+  const after = await balances()
+
+  print(`    body        ${await response.text()}`)
+  print('$ Balances')
+  print(`    payer       ${before[0]} → ${after[0]}`)
+  print(`    merchant    ${before[1]} → ${after[1]}`)
+  if (!response.ok) throw new Error(`The purchase failed with ${response.status}.`)
+}
+
+/** Prints what can be tried by hand. */
+async function invite({ payers }: Devnet): Promise<void> {
+  const [, payer] = payers
+  if (payer === undefined) throw new Error('The devnet has no second payer.')
+  const signature = await signPaymentFor(`${url}/weather`, payer.privateKey)
+  const token = `-H 'X-Project-Identify-Token: ${TOKEN}'`
+  const json = `${token} -H 'Content-Type: application/json'`
+  print(`
+Now try it yourself.
+
+# free, for a price, for a price that depends, and for members
+curl -i ${url}/
+curl -i ${url}/weather
+curl -i '${url}/headlines?words=20'
+curl -i ${url}/report -H 'X-API-Key: ${MEMBER_KEY}'
+
+# the gateway's API
+curl -i ${url}/api/v2/payment/supported ${token}
+curl -i ${url}/api/v2/payment/requirements ${json} -d '{"resourceUrl":"${url}/weather","requestedAmount":0.01}'
+curl -i ${url}/api/v2/merchant/checkout-prepare ${json} -d '{"amount":"15.00","currency":"USD","resource":{"url":"${url}/cart/42"}}'
+curl -i ${url}/.well-known/ucp
+curl -i ${url}/ucp/gateway.md
+
+# a payment that is signed already: good for five minutes, and once; a second time it is refused
+curl -i ${url}/weather -H 'PAYMENT-SIGNATURE: ${signature}'
+
+Ctrl-C ends everything.`)
+}
+
+/** Listens on a port, or on a free one where that is taken. */
+async function listen(port: number): Promise<Server> {
+  const listener = createServer()
+  try {
+    await once(listener.listen(port, '127.0.0.1'), 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    print(`Port ${port} is taken; another one will do.`)
+    await once(listener.listen(0, '127.0.0.1'), 'listening')
+  }
+  return listener
+}

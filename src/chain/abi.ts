@@ -1,0 +1,34 @@
+/** The contract functions and events we speak to, as calldata and topics. */
+import { parseAbi } from 'viem'
+import type { Hex } from '../protocol/payment.js'
+
+/** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and what a look costs. */
+export const tokenAbi = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+])
+
+/** Multicall3, deployed at the same address nearly everywhere. */
+export const multicall3Abi = parseAbi([
+  'struct Call3 { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call3[] calls) payable returns (Result[] returnData)',
+  'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
+])
+
+/** Canonical address of Multicall3. */
+export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (ERC-3009). */
+export const AUTHORIZATION_USED: Hex =
+  '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+
+/** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (ERC-3009). */
+export const AUTHORIZATION_CANCELED: Hex =
+  '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
+
+/** `Transfer(address indexed from, address indexed to, uint256 value)` (ERC-20). */
+export const TRANSFER: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'

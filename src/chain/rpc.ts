@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { http } from 'viem'
+import { ChainError } from '../errors.js'
+import { redactUrl } from './redact.js'
+
+/** Milliseconds a node is given to answer one request. */
+const DEFAULT_TIMEOUT_MS = 10_000
+
+/** Times a request that changes nothing is tried again when its answer was lost. */
+const READ_RETRIES = 1
+
+/** Milliseconds before such a retry. */
+const RETRY_DELAY_MS = 100
+
+/** A node's own refusal of one request. */
+export interface RpcFailure {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** What a node answered. */
+export type RpcAnswer =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: RpcFailure }
+
+/** Asks a node. */
+export interface Rpc {
+  /**
+   * Sends one JSON-RPC request.
+   *
+   * @throws {@link ChainError} `chain_unreachable` when no usable answer came: no connection, a
+   * time-out, an HTTP error, something that is not JSON-RPC.
+   */
+  ask(method: string, params: readonly unknown[]): Promise<RpcAnswer>
+  /** The same for a request that changes nothing: tried again once when its answer was lost. */
+  read(method: string, params: readonly unknown[]): Promise<RpcAnswer>
+}
+
+/** Options of {@link httpRpc}. */
+export interface RpcOptions {
+  readonly url: string
+  /** @defaultValue 10000 */
+  readonly timeoutMs?: number
+}
+
+/** Speaks JSON-RPC over HTTP, through viem's transport. Its errors never show the URL. */
+export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rpc {
+  const transport = http(url, { raw: true, retryCount: 0, timeout: timeoutMs })({})
+
+  const ask = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
+    const answer = await request(method, params)
+    if (!isObject(answer)) throw garbled(method)
+    if (isRpcFailure(answer.error))
+      return {
+        ok: false,
+        error: { ...answer.error, message: redactUrl(answer.error.message, url) },
+      }
+    if (answer.result === undefined) throw garbled(method)
+    return { ok: true, result: answer.result }
+  }
+
+  const request = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    try {
+      return await transport.request({ method, params })
+    } catch (error) {
+      throw new ChainError('chain_unreachable', `The node did not answer ${method}.`, {
+        cause: new Error(redactUrl(summarize(error), url)),
+      })
+    }
+  }
+
+  const read: Rpc['read'] = async (method, params) => {
+    for (let retries = 0; ; retries++) {
+      try {
+        return await ask(method, params)
+      } catch (error) {
+        if (retries === READ_RETRIES) throw error
+        await sleep(RETRY_DELAY_MS)
+      }
+    }
+  }
+
+  return { ask, read }
+}
+
+function garbled(method: string): ChainError {
+  return new ChainError('chain_unreachable', `The node's answer to ${method} is not JSON-RPC.`)
+}
+
+function isObject(value: unknown): value is { error?: unknown; result?: unknown } {
+  return typeof value === 'object' && value !== null
+}
+
+function isRpcFailure(value: unknown): value is RpcFailure {
+  return isObject(value) && 'message' in value && typeof value.message === 'string'
+}
+
+/** One line of what went wrong; viem's long form repeats the URL and the request. */
+function summarize(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown failure'
+  const { shortMessage, details, status } = error as {
+    shortMessage?: string
+    details?: string
+    status?: number
+  }
+  const parts = [shortMessage ?? error.message, status && `HTTP ${status}`, details]
+  return parts.filter(Boolean).join(' ')
+}

@@ -1,0 +1,157 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+
+/** What {@link startAnvil} needs to know. */
+export interface AnvilOptions {
+  /** Path of the executable. */
+  readonly binary: string
+  /** IP address to listen on. */
+  readonly host: string
+  /** `0` lets the system choose. */
+  readonly port: number
+  readonly chainId: number
+  /** How many accounts of the development mnemonic hold ETH. */
+  readonly accounts: number
+  /** Seconds between blocks; without it every transaction is mined at once. */
+  readonly blockTime?: number
+}
+
+/** A running anvil. */
+export interface Anvil {
+  readonly rpcUrl: string
+  /** Resolves with how it ended and its last words, whoever ended it. */
+  readonly exited: Promise<string>
+  /** Ends it; resolves when the process is gone. */
+  stop(): Promise<void>
+}
+
+type AnvilProcess = ChildProcessByStdio<null, Readable, Readable>
+
+const START_TIMEOUT_MS = 15_000
+const LAST_WORDS_LENGTH = 2_000
+
+/**
+ * Starts anvil and waits until it listens.
+ *
+ * It does not outlive this process, however this process ends.
+ *
+ * @throws Error - With anvil's own words, when it cannot start, for instance on a port in use.
+ */
+export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
+  const child = spawn(options.binary, anvilArguments(options), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  })
+  const exited = watchExit(child)
+  killWithThisProcess(child)
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  const port = await Promise.race([listeningPort(child), exited])
+  if (typeof port === 'number') return { rpcUrl: rpcUrl(options.host, port), exited, stop }
+  await stop()
+  throw new Error(`anvil did not start: ${port}`)
+}
+
+function anvilArguments({ host, port, chainId, accounts, blockTime }: AnvilOptions): string[] {
+  const flags: Record<string, string | number> = {
+    '--host': host,
+    '--port': port,
+    '--chain-id': chainId,
+    '--accounts': accounts,
+    // ETH each: no test and no benchmark runs out of gas money.
+    '--balance': 1_000_000,
+    // Fixed, so that a new anvil does not mean new rules; has EIP-7702, as Base has.
+    '--hardfork': 'prague',
+    // As roomy as Base's blocks: a burst of settlements fits in one.
+    '--gas-limit': 150_000_000,
+    // `safe` and `finalized` follow `latest` closely instead of standing at block 0.
+    '--slots-in-an-epoch': 1,
+    // How many states can be asked for. Older ones are dropped, not written to the home folder; each
+    // kept one is a copy of all storage.
+    '--prune-history': 16,
+    // How many blocks' transactions, receipts and logs can be asked for: bounds memory in long runs.
+    '--transaction-block-keeper': 20_000,
+    // With as many transactions waiting as this (1000 by default), instant mining stops for good.
+    '--max-transactions': 1_000_000,
+    '--color': 'never',
+  }
+  if (blockTime !== undefined) flags['--block-time'] = blockTime
+  return Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)])
+}
+
+function watchExit(child: AnvilProcess): Promise<string> {
+  let words = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    words = (words + chunk).slice(-LAST_WORDS_LENGTH)
+  })
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(words.trim() || `exit ${signal ?? code}`))
+  })
+}
+
+/** Resolves with the port once anvil says that it listens, else with why it did not. */
+function listeningPort({ stdout }: AnvilProcess): Promise<number | string> {
+  return new Promise((resolve) => {
+    const timeout = setTimeout(() => resolve('it does not listen'), START_TIMEOUT_MS).unref()
+    let output = ''
+    const read = (chunk: string): void => {
+      output += chunk
+      const port = /^Listening on \S+:(\d+)\r?\n/m.exec(output)?.[1]
+      if (port === undefined) return
+      clearTimeout(timeout)
+      // What follows is read and dropped: a full pipe would stop anvil.
+      stdout.off('data', read).resume()
+      resolve(Number(port))
+    }
+    stdout.setEncoding('utf8').on('data', read)
+  })
+}
+
+function rpcUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+const running = new Set<AnvilProcess>()
+
+/**
+ * Makes anvil end when this process does, without touching its signal handlers.
+ *
+ * `exit` covers the orderly ways. For the others (SIGKILL, a signal without a handler, a crash) a
+ * shell waits for the end of its standard input, which the system closes when this process is gone.
+ * Windows has no such shell; there the orderly ways and Ctrl-C are covered.
+ */
+function killWithThisProcess(child: AnvilProcess): void {
+  if (child.pid === undefined) return
+  if (running.size === 0) process.on('exit', killRunning)
+  running.add(child)
+  const endWatch = process.platform === 'win32' ? undefined : watchThisProcess(child.pid)
+  child.once('exit', () => {
+    endWatch?.()
+    running.delete(child)
+    if (running.size === 0) process.off('exit', killRunning)
+  })
+}
+
+function killRunning(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+
+function watchThisProcess(pid: number): () => void {
+  const watch = spawn('sh', ['-c', 'read _; kill -9 "$1"', 'sh', String(pid)], {
+    // A signal to our whole process group must not take the watch with it.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  // Without a shell the orderly ways remain.
+  watch.on('error', () => undefined)
+  watch.stdin.on('error', () => undefined)
+  watch.unref()
+  return () => {
+    watch.kill('SIGKILL')
+    watch.stdin.destroy()
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Compiles the contracts of the local chain into ../artifacts.ts.
+ *
+ *     node src/devnet/contracts/compile.mjs           writes the artifacts
+ *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import prettier from 'prettier'
+import solc from 'solc'
+import { concat, encodeAbiParameters, keccak256, pad, size, toHex } from 'viem'
+
+const CHAIN_ID = 84532
+const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+
+const require = createRequire(import.meta.url)
+const artifactsFile = fileURLToPath(new URL('../artifacts.ts', import.meta.url))
+
+const text = await artifactsText()
+if (!process.argv.includes('--check')) writeFileSync(artifactsFile, text)
+else if (readFileSync(artifactsFile, 'utf8') !== text) {
+  process.stderr.write('src/devnet/artifacts.ts is stale: npm run contracts\n')
+  process.exitCode = 1
+}
+
+async function artifactsText() {
+  const { contracts, sources } = compile(['usdc.sol', 'multicall3.sol'])
+  const usdc = contracts['usdc.sol'].USDC
+  const multicall3 = contracts['multicall3.sol'].Multicall3
+  const source = [
+    '// Written by contracts/compile.mjs (npm run contracts). Do not edit.',
+    declareAbi('usdcAbi', usdc),
+    declareCode('usdcCode', fillImmutables(usdc, sources, eip712Immutables('USDC', '2'))),
+    declareAbi('multicall3Abi', multicall3),
+    declareCode('multicall3Code', runtimeCode(multicall3)),
+  ].join('\n\n')
+  const style = await prettier.resolveConfig(artifactsFile)
+  return prettier.format(source, { ...style, filepath: artifactsFile })
+}
+
+function compile(files) {
+  const input = {
+    language: 'Solidity',
+    sources: Object.fromEntries(files.map((file) => [file, { content: readContract(file) }])),
+    settings: {
+      // Older than the hardfork anvil is started with, and new enough for OpenZeppelin 5.7 (mcopy).
+      evmVersion: 'cancun',
+      optimizer: { enabled: true, runs: 200 },
+      // No hash of the sources in the code: a comment changes nothing.
+      metadata: { bytecodeHash: 'none', appendCBOR: false },
+      outputSelection: {
+        '*': { '': ['ast'], '*': ['abi', 'evm.deployedBytecode'] },
+      },
+    },
+  }
+  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport }))
+  if (output.errors) throw new Error(output.errors.map((e) => e.formattedMessage).join('\n'))
+  return output
+}
+
+function readContract(file) {
+  return readFileSync(new URL(file, import.meta.url), 'utf8')
+}
+
+function readImport(path) {
+  return { contents: readFileSync(require.resolve(path), 'utf8') }
+}
+
+/** What the constructor of OpenZeppelin's EIP712 would remember at Circle's address. */
+function eip712Immutables(name, version) {
+  const types = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
+  const domain = [
+    keccak256(toHex(types)),
+    keccak256(toHex(name)),
+    keccak256(toHex(version)),
+    BigInt(CHAIN_ID),
+    USDC_ADDRESS,
+  ]
+  const layout = ['bytes32', 'bytes32', 'bytes32', 'uint256', 'address']
+  return {
+    _cachedDomainSeparator: keccak256(
+      encodeAbiParameters(
+        layout.map((type) => ({ type })),
+        domain,
+      ),
+    ),
+    _cachedChainId: toHex(CHAIN_ID, { size: 32 }),
+    _cachedThis: pad(USDC_ADDRESS.toLowerCase()),
+    _hashedName: keccak256(toHex(name)),
+    _hashedVersion: keccak256(toHex(version)),
+    _name: shortString(name),
+    _version: shortString(version),
+  }
+}
+
+/** OpenZeppelin's ShortString: the characters from the left, their number in the last byte. */
+function shortString(value) {
+  return concat([pad(toHex(value), { dir: 'right', size: 31 }), toHex(value.length, { size: 1 })])
+}
+
+/** The compiler leaves immutables zero for a constructor to fill; here they are filled by name. */
+function fillImmutables(contract, sources, values) {
+  const code = Buffer.from(runtimeCode(contract).slice(2), 'hex')
+  const names = immutableNames(sources)
+  const references = Object.entries(contract.evm.deployedBytecode.immutableReferences)
+  for (const [id, places] of references) {
+    const value = values[names.get(Number(id))]
+    if (!value || size(value) !== 32) throw new Error(`no value for immutable ${names.get(+id)}`)
+    for (const { start } of places) code.write(value.slice(2), start, 'hex')
+  }
+  return `0x${code.toString('hex')}`
+}
+
+function immutableNames(sources) {
+  const members = Object.values(sources)
+    .flatMap(({ ast }) => ast.nodes)
+    .flatMap((node) => node.nodes ?? [])
+  return new Map(members.filter((m) => m.mutability === 'immutable').map((m) => [m.id, m.name]))
+}
+
+function runtimeCode(contract) {
+  return `0x${contract.evm.deployedBytecode.object}`
+}
+
+function declareAbi(name, { abi }) {
+  const slim = JSON.stringify(abi, (key, value) => (key === 'internalType' ? undefined : value))
+  return `export const ${name} = ${slim} as const`
+}
+
+function declareCode(name, code) {
+  return `/** Runtime code. */\nexport const ${name} =\n  '${code}'`
+}

@@ -1,0 +1,35 @@
+import { once } from 'node:events'
+import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
+
+/** What {@link runDevnetCommand} needs from the command line. */
+export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
+  /** Takes one line, without its line break. */
+  readonly write: (line: string) => void
+  /** Ends the command. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs a local chain until told to stop, and writes what is on it as one line of JSON.
+ *
+ * @throws ConfigError - When an option is invalid or anvil is not installed.
+ * @throws Error - When anvil cannot start, or ends by itself.
+ */
+export async function runDevnetCommand({
+  write,
+  signal,
+  ...options
+}: DevnetCommand): Promise<void> {
+  if (signal.aborted) return
+  const aborted = once(signal, 'abort')
+  const { devnet, exited } = await openDevnet(options)
+  if (!signal.aborted) write(JSON.stringify(infoOf(devnet)))
+  const lastWords = await Promise.race([exited, aborted.then(() => undefined)])
+  await devnet.close()
+  if (lastWords !== undefined) throw new Error(`anvil ended: ${lastWords}`)
+}
+
+function infoOf(devnet: DevnetInfo): DevnetInfo {
+  const { rpcUrl, chainId, asset, multicall3, relayerKeys, payers, merchant } = devnet
+  return { rpcUrl, chainId, asset, multicall3, relayerKeys, payers, merchant }
+}

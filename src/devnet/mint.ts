@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Hex, sendBatch } from './send-batch.js'
+
+/** What it takes to mint: where the node is, and the token. */
+export interface Mint {
+  readonly rpcUrl: string
+  readonly asset: Hex
+}
+
+/** Sends the mint transactions, without a key, so that the relayers start at transaction 0. */
+export const MINTER = '0x000000000000000000000000000000000000dEaD'
+
+/** `mint(address,uint256)` */
+const MINT_SELECTOR = '0x40c10f19'
+/** `mintEach(address[],uint256)` */
+const MINT_EACH_SELECTOR = '0xdb807e26'
+const GAS_LIMIT = 1_000_000
+const RECEIPT_POLL_MS = 5
+
+/** Calldata that gives `amount` to one address. */
+export function encodeMint(address: Hex, amount: bigint): Hex {
+  return `${MINT_SELECTOR}${word(BigInt(address))}${word(amount)}`
+}
+
+/** Calldata that gives `amount` to each of several addresses. */
+export function encodeMintEach(addresses: readonly Hex[], amount: bigint): Hex {
+  const offset = word(64n)
+  const list = word(BigInt(addresses.length)) + addresses.map((a) => word(BigInt(a))).join('')
+  return `${MINT_EACH_SELECTOR}${offset}${word(amount)}${list}`
+}
+
+/**
+ * Sends a mint transaction; does not wait for a block.
+ *
+ * @returns Its hash.
+ */
+export async function sendMint({ rpcUrl, asset }: Mint, data: Hex): Promise<unknown> {
+  const transaction = { from: MINTER, to: asset, gas: `0x${GAS_LIMIT.toString(16)}`, data }
+  const [hash] = await sendBatch(rpcUrl, [['eth_sendTransaction', transaction]])
+  return hash
+}
+
+/**
+ * Waits until a mint transaction is in a block.
+ *
+ * @throws Error - When the token refused it.
+ */
+export async function waitUntilMinted({ rpcUrl }: Mint, hash: unknown): Promise<void> {
+  for (;;) {
+    const [receipt] = await sendBatch(rpcUrl, [['eth_getTransactionReceipt', hash]])
+    if (isReceipt(receipt)) {
+      if (receipt.status === '0x1') return
+      throw new Error('devnet: the token refused to mint')
+    }
+    await sleep(RECEIPT_POLL_MS)
+  }
+}
+
+function isReceipt(value: unknown): value is { status: Hex } {
+  return typeof value === 'object' && value !== null && 'status' in value
+}
+
+/** One 32-byte word of ABI-encoded arguments. */
+function word(value: bigint): string {
+  if (value < 0n || value >> 256n) throw new RangeError('devnet: not a 256-bit unsigned integer')
+  return value.toString(16).padStart(64, '0')
+}

@@ -1,0 +1,93 @@
+/** The checks that cost nothing: no I/O, no cryptography. Each returns why it refuses. */
+import type { LedgerRecord } from '../../ledger/ledger.js'
+import { findNetwork, sameNetwork } from '../../protocol/networks.js'
+import { EXACT, parsePaymentRequirements, X402_VERSION } from '../../protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../../protocol/payment.js'
+import type { Reason } from '../../protocol/reasons.js'
+import type { MerchantTerms } from '../facilitator.js'
+import { lowerHex, type Authorization } from './authorization.js'
+
+/** Seconds a transaction is given to be mined before its authorization lapses. */
+const SETTLE_MARGIN_SECONDS = 6n
+
+/** Checks version and scheme, and that payer and merchant speak of the same offer. */
+export function checkOffer(
+  payload: PaymentPayload,
+  requirements: PaymentRequirements,
+): Reason | undefined {
+  if (payload.x402Version !== X402_VERSION) return 'invalid_x402_version'
+  if (requirements.scheme !== EXACT) return 'unsupported_scheme'
+  const accepted = parsePaymentRequirements(payload.accepted)
+  if (!accepted.ok) return 'invalid_payload'
+  if (accepted.value.scheme !== EXACT) return 'unsupported_scheme'
+  if (findNetwork(requirements.network) === undefined) return 'invalid_network'
+  return sameOffer(accepted.value, requirements) ? undefined : 'accepted_mismatch'
+}
+
+/** Compares two entries of `accepts` by what they mean: who gets how much of what, and where. */
+export function sameOffer(one: PaymentRequirements, other: PaymentRequirements): boolean {
+  return (
+    one.scheme === other.scheme &&
+    sameNetwork(one.network, other.network) &&
+    sameHex(one.asset, other.asset) &&
+    sameHex(one.payTo, other.payTo) &&
+    one.amount === other.amount
+  )
+}
+
+/** Checks that the merchant takes this token on this network, to this address. */
+export function checkTerms(
+  { network, asset, payTo }: PaymentRequirements,
+  terms: MerchantTerms,
+): Reason | undefined {
+  const onNetwork = terms.accepts.filter((entry) => sameNetwork(entry.network.caip2, network))
+  if (onNetwork.length === 0) return 'invalid_network'
+  if (!onNetwork.some((entry) => sameHex(entry.address, asset))) return 'unsupported_asset'
+  if (!sameHex(terms.payTo, payTo)) return 'pay_to_mismatch'
+  return undefined
+}
+
+/** Checks that the authorization pays what is required, to whom it is required. */
+export function checkTransfer(
+  { to, value }: Authorization,
+  { payTo, amount }: PaymentRequirements,
+): Reason | undefined {
+  if (!sameHex(to, payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (value !== BigInt(amount)) return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  return undefined
+}
+
+/**
+ * Tells whether an authorization is inside its time window.
+ *
+ * The window closes {@link SETTLE_MARGIN_SECONDS} early: a payment that lapses while its
+ * transaction waits costs us gas and earns nothing.
+ *
+ * @param now - Unix time in seconds, passed in so that tests own the clock.
+ */
+export function checkTimeWindow(
+  { validAfter, validBefore }: Authorization,
+  now: bigint,
+): Reason | undefined {
+  if (now <= validAfter) return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (now + SETTLE_MARGIN_SECONDS > validBefore)
+    return 'invalid_exact_evm_payload_authorization_valid_before'
+  return undefined
+}
+
+/**
+ * Tells whether what the ledger knows of an authorization stands in its way.
+ *
+ * A record that nobody holds does not: its payer has paid, or is about to have, and got nothing.
+ */
+export function checkLedger(record: LedgerRecord | undefined): Reason | undefined {
+  if (record === undefined) return undefined
+  if (record.state === 'failed') return record.reason
+  if (record.granted) return 'invalid_exact_evm_nonce_already_used'
+  // Not final: whoever holds it may be dead, and its hold then lapses.
+  return record.held ? 'duplicate_settlement' : undefined
+}
+
+function sameHex(one: string, other: string): boolean {
+  return lowerHex(one) === lowerHex(other)
+}

@@ -1,0 +1,146 @@
+import type { AuthorizationKey, Ledger, LedgerRecord } from '../../ledger/ledger.js'
+import { findNetwork } from '../../protocol/networks.js'
+import { parseExactEvmPayload } from '../../protocol/payment.js'
+import type { Address, Hex, PaymentPayload, PaymentRequirements } from '../../protocol/payment.js'
+import type { Reason } from '../../protocol/reasons.js'
+import type { MerchantTerms, Refusal } from '../facilitator.js'
+import { authorizationKey, displayAddress, lowerHex, parseAuthorization } from './authorization.js'
+import type { Authorization } from './authorization.js'
+import { checkLedger, checkOffer, checkTerms, checkTimeWindow, checkTransfer } from './checks.js'
+import { authorizationDigest } from './digest.js'
+import type { NetworkCore, SettlementAsset } from './network-core.js'
+import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
+import { diagnoseTransfer, transferCall } from './transfer-call.js'
+import type { SignedTransfer, TransferSignature } from './transfer-call.js'
+
+/** What examining a payment takes; time and chain are passed in. */
+export interface ExamineContext {
+  /** By CAIP-2 id. */
+  readonly networks: ReadonlyMap<string, NetworkCore>
+  readonly ledger: Ledger
+  /** Unix time in seconds. */
+  readonly now: () => bigint
+}
+
+/** A payment as it is presented. */
+export interface PresentedPayment {
+  readonly payload: PaymentPayload
+  readonly requirements: PaymentRequirements
+  readonly terms?: MerchantTerms | undefined
+}
+
+/** A payment that could be settled now. */
+export interface ExaminedPayment {
+  readonly core: NetworkCore
+  readonly asset: SettlementAsset
+  /** With its checksum. */
+  readonly payer: Address
+  readonly transfer: SignedTransfer
+  readonly key: AuthorizationKey
+  readonly requirements: PaymentRequirements
+  readonly terms: MerchantTerms | undefined
+  /** Whether its transaction is out already: nothing will be sent for it. */
+  readonly isOut: boolean
+}
+
+/**
+ * Examines a payment, cheap checks before dear ones; each fails with one reason.
+ *
+ * A payment whose transaction is already out, but whose payer got nothing for it yet, is good: its
+ * signature is checked, its transfer no longer simulated.
+ *
+ * @throws {@link ChainError} when the network could not be asked, {@link LedgerError} likewise.
+ */
+export async function examinePayment(
+  context: ExamineContext,
+  { payload, requirements, terms }: PresentedPayment,
+): Promise<ExaminedPayment | Refusal> {
+  const offer = checkOffer(payload, requirements)
+  if (offer !== undefined) return { refused: offer }
+
+  const wire = parseExactEvmPayload(payload.payload)
+  if (!wire.ok) return { refused: 'invalid_payload' }
+  const authorization = parseAuthorization(wire.value.authorization)
+  const payer = displayAddress(authorization.from)
+  const refuse = (refused: Reason, record?: LedgerRecord): Refusal => ({
+    refused,
+    payer,
+    transaction: record && transactionOf(record),
+  })
+
+  const core = context.networks.get(findNetwork(requirements.network)?.caip2 ?? '')
+  if (core === undefined) return refuse('invalid_network')
+  const asset = core.assets.get(lowerHex(requirements.asset))
+  if (asset === undefined) return refuse('unsupported_asset')
+
+  const mismatch =
+    (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
+  if (mismatch !== undefined) return refuse(mismatch)
+
+  const { chainId } = core.chain.network
+  const key = authorizationKey(authorization, { chainId, asset: asset.address })
+  const record = await context.ledger.find(key)
+  // A transaction that is out decides for itself whether it was in time.
+  const late = record === undefined ? checkTimeWindow(authorization, context.now()) : undefined
+  if (late !== undefined) return refuse(late)
+  const known = checkLedger(record)
+  if (known !== undefined) return refuse(known, record)
+
+  const signature = await checkSignature(core, asset, {
+    authorization,
+    signature: lowerHex(wire.value.signature),
+  })
+  if (signature === undefined) return refuse('invalid_exact_evm_payload_signature')
+  if (signature === 'eip6492_factory_not_allowed') return refuse(signature)
+
+  const transfer = { authorization, signature }
+  const failure = record === undefined ? await simulateTransfer(core, asset, transfer) : undefined
+  if (failure !== undefined) return refuse(failure)
+  const isOut = record !== undefined
+  return { core, asset, payer, transfer, key, requirements, terms, isOut }
+}
+
+/** The transaction that a record knows of. */
+export function transactionOf(record: LedgerRecord): Hex | undefined {
+  switch (record.state) {
+    case 'reserved':
+      return undefined
+    case 'submitted':
+      return record.submission.transaction
+    case 'settled':
+    case 'failed':
+      return record.transaction
+  }
+}
+
+/**
+ * Checks who signed.
+ *
+ * @returns The signature in the form its token takes. One that is not the payer's own key is final
+ * for an account without code; with code, the account itself decides (ERC-1271) in the simulation.
+ */
+async function checkSignature(
+  { chain }: NetworkCore,
+  { separator }: SettlementAsset,
+  { authorization, signature }: { authorization: Authorization; signature: Hex },
+): Promise<TransferSignature | 'eip6492_factory_not_allowed' | undefined> {
+  if (isErc6492(signature)) return 'eip6492_factory_not_allowed'
+  const ecdsa = parseEcdsaSignature(signature)
+  const signer =
+    ecdsa && (await recoverSigner(authorizationDigest(authorization, separator), ecdsa))
+  if (ecdsa !== undefined && signer === authorization.from) return ecdsa
+  return (await chain.hasCode(authorization.from)) ? signature : undefined
+}
+
+/** Runs the very transfer, as the relayer would send it, without sending it. */
+async function simulateTransfer(
+  { chain, relayers }: NetworkCore,
+  asset: SettlementAsset,
+  transfer: SignedTransfer,
+): Promise<Reason | undefined> {
+  const result = await chain.call(transferCall(transfer, { asset, from: relayers.addresses[0] }))
+  if (!result.ok) return diagnoseTransfer(chain, asset, transfer)
+  // A call of an address without code succeeds, and does nothing.
+  const deployed = await chain.hasCode(asset.address)
+  return deployed ? undefined : 'invalid_exact_evm_eip3009_not_supported'
+}

@@ -1,0 +1,35 @@
+import type { Chain } from '../../chain/chain.js'
+import type { Asset } from '../../money/assets.js'
+import type { Address, Hex } from '../../protocol/payment.js'
+import type { RelayerPool } from '../relayer/relayer-pool.js'
+import { lowerHex } from './authorization.js'
+import { domainSeparator } from './digest.js'
+
+/** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
+export interface SettlementAsset {
+  readonly address: Address
+  readonly separator: Hex
+}
+
+/** All that settling on one network takes. */
+export interface NetworkCore {
+  readonly chain: Chain
+  readonly relayers: RelayerPool
+  /** By lower-case address. */
+  readonly assets: ReadonlyMap<Address, SettlementAsset>
+}
+
+/** Prepares the tokens of a network. */
+export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
+  return new Map(
+    assets.map(({ address, network, eip712 }) => {
+      const key = lowerHex(address)
+      const separator = domainSeparator({
+        ...eip712,
+        chainId: network.chainId,
+        verifyingContract: key,
+      })
+      return [key, { address: key, separator }]
+    }),
+  )
+}

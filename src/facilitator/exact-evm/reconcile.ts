@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { ChainError, LedgerError } from '../../errors.js'
+import { recordId, type Ledger, type LedgerEntry, type LedgerRecord } from '../../ledger/ledger.js'
+import type { Logger } from '../../logger.js'
+import type { Hex } from '../../protocol/payment.js'
+import type { EventBus } from '../events.js'
+import { describeEntry } from './answers.js'
+import { createFinalityWatch } from './finality.js'
+import type { NetworkCore } from './network-core.js'
+import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
+import type { Decision, Outcome, SubmittedPayment } from './outcome.js'
+
+/** Milliseconds before a transaction that is not mined is handed over again; doubled each time. */
+const FOLLOW_STEP_MS = { inDoubt: 1000, accepted: 5000, longest: 10_000 }
+
+/** Milliseconds for which a transaction is followed closely; beyond, rounds are enough. */
+const FOLLOW_MS = 120_000
+
+/** Records that a round looks at side by side: no more requests than that are under way. */
+const ROUND_WIDTH = 4
+
+/** Rounds that pass by a record before it is looked at again: doubled each time, up to this. */
+const MOST_ROUNDS_SKIPPED = 16
+
+/** Payments remembered: those announced, and those that rounds come back to later. */
+const REMEMBERED = 100_000
+
+/** Options of {@link createReconciler}. */
+export interface ReconcilerOptions {
+  /** By CAIP-2 id. */
+  readonly networks: ReadonlyMap<string, NetworkCore>
+  readonly ledger: Ledger
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Unix time in seconds. */
+  readonly now: () => bigint
+  /** Milliseconds between two rounds. */
+  readonly reconcileIntervalMs: number
+  /** Ends work in the background. */
+  readonly closed: AbortSignal
+}
+
+/**
+ * Finds out what became of transactions: the one way in which that is done.
+ *
+ * It goes by the ledger's records alone, whoever made them: this process, one that is gone, or one
+ * beside it.
+ */
+export interface Reconciler {
+  /** Looks at the chain once, now. Never rejects. */
+  look(payment: SubmittedPayment): Promise<Outcome>
+  /**
+   * Looks until the outcome is known, and hands the transaction over again and again. Given up after
+   * a while, and with the gateway: rounds, or whoever presents the payment, go on. Never rejects.
+   *
+   * @param sent - Whether the node's answer was lost: it may not have the transaction.
+   */
+  follow(payment: SubmittedPayment, sent: { readonly inDoubt: boolean }): Promise<Outcome>
+  /** Writes down what the chain has decided, and announces it once. */
+  conclude(payment: ConcludedPayment, decision: Decision): Promise<void>
+}
+
+/** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
+type ConcludedPayment = LedgerEntry & Partial<Pick<SubmittedPayment, 'submission'>>
+
+/** Makes a reconciler, which at once looks after all that the ledger lists as submitted. */
+export function createReconciler(options: ReconcilerOptions): Reconciler {
+  const { networks, ledger, events, logger, now, closed } = options
+  const cores = new Map([...networks.values()].map((core) => [core.chain.network.chainId, core]))
+  const followed = new Map<string, Promise<Outcome>>()
+  const announced = new LRUCache<string, true>({ max: REMEMBERED })
+  const revisits = new LRUCache<string, { readonly every: number; left: number }>({
+    max: REMEMBERED,
+  })
+  const finality = createFinalityWatch({ now, logger })
+
+  const conclude: Reconciler['conclude'] = async (payment, decision) => {
+    const id = recordId(payment)
+    const isNews = !announced.has(id)
+    announced.set(id, true)
+    try {
+      if ('paid' in decision) await ledger.settle(payment, decision.paid)
+      else
+        await ledger.fail(payment, {
+          transaction: decision.transaction,
+          reason: decision.failed,
+        })
+    } catch (error) {
+      if (!(error instanceof LedgerError)) {
+        announced.delete(id)
+        throw error
+      }
+      // What the chain has decided is so. The record stays submitted: a later round writes it down.
+      logger.error('The ledger missed what became of a payment.', { error })
+    }
+    const core = cores.get(payment.chainId)
+    if (!isNews || core === undefined) return
+    const { submission } = payment
+    if ('paid' in decision && submission) finality.watch(core, { ...payment, submission })
+    const told = describeEntry(core.chain.network, payment)
+    if ('paid' in decision) events.emit('settled', { ...told, transaction: decision.paid })
+    else {
+      const { transaction, failed: reason } = decision
+      events.emit('failed', { ...told, transaction, reason })
+    }
+  }
+
+  /** @throws {@link ChainError} */
+  const decide = async (core: NetworkCore, payment: SubmittedPayment): Promise<Outcome> => {
+    const outcome = await findOutcome(core, payment, now())
+    if (outcome !== 'open') await conclude(payment, outcome)
+    return outcome
+  }
+
+  /** Whatever else was thrown must not end the process, nor decide a payment. */
+  const openAfterBug =
+    ({ submission: { transaction } }: SubmittedPayment) =>
+    (error: unknown): Outcome => {
+      logger.error('A transaction could not be followed.', { transaction, error })
+      return 'open'
+    }
+
+  const look: Reconciler['look'] = async (payment) => {
+    const core = cores.get(payment.chainId)
+    return core === undefined
+      ? 'open'
+      : decide(core, payment).catch(openWhereUnreachable).catch(openAfterBug(payment))
+  }
+
+  const pursue = async (
+    core: NetworkCore,
+    first: SubmittedPayment,
+    { inDoubt }: { readonly inDoubt: boolean },
+  ): Promise<Outcome> => {
+    const end = performance.now() + FOLLOW_MS
+    let payment = first
+    const transactions = (): readonly Hex[] => transactionsOf(core, payment.submission)
+    let timeoutMs = inDoubt ? FOLLOW_STEP_MS.inDoubt : FOLLOW_STEP_MS.accepted
+    for (;;) {
+      const receipt = await core.chain.waitForReceipt(transactions, { timeoutMs, signal: closed })
+      if (receipt !== undefined) {
+        const outcome = await judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
+        if (outcome !== 'open') await conclude(payment, outcome)
+        if (outcome !== 'open') return outcome
+        // It is mined, but who else used its authorization could not be told yet.
+        await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
+      }
+      if (closed.aborted || performance.now() > end) return 'open'
+      // Meanwhile it may have been replaced by one with higher fees, or taken back.
+      const record = await ledger.find(payment).catch(() => undefined)
+      if (record?.state === 'submitted') payment = record
+      const outcome = await decide(core, payment).catch(openWhereUnreachable)
+      if (outcome !== 'open') return outcome
+      const isOut = record?.state === 'submitted' && receipt === undefined
+      if (isOut) await core.chain.broadcast(payment.submission.raw)
+      timeoutMs = Math.min(timeoutMs * 2, FOLLOW_STEP_MS.longest)
+    }
+  }
+
+  const follow: Reconciler['follow'] = (payment, sent) => {
+    const id = recordId(payment)
+    const core = cores.get(payment.chainId)
+    const running = followed.get(id)
+    if (running !== undefined) return running
+    if (core === undefined) return Promise.resolve('open')
+    const outcome = pursue(core, payment, sent)
+      .catch(openAfterBug(payment))
+      .finally(() => followed.delete(id))
+    followed.set(id, outcome)
+    return outcome
+  }
+
+  /** Looks after one record of the ledger, in a round. @throws {@link ChainError} */
+  const revisit = async (core: NetworkCore, record: SubmittedRecord): Promise<void> => {
+    const { id, submission } = record
+    const past = revisits.get(id)
+    if (followed.has(id) || (past !== undefined && past.left-- > 0)) return
+    const outcome = await decide(core, record).catch((error: unknown) => {
+      if (error instanceof ChainError) throw error
+      return openAfterBug(record)(error)
+    })
+    if (outcome !== 'open') return void revisits.delete(id)
+    // What is held is being sent at this moment, by us or beside us: its own sender may take it back.
+    if (record.held) return
+    await core.chain.broadcast(submission.raw)
+    const every = Math.min((past?.every ?? 0.5) * 2, MOST_ROUNDS_SKIPPED)
+    revisits.set(id, { every, left: every - 1 })
+  }
+
+  const reconcile = async (): Promise<void> => {
+    const left = (await ledger.listSubmitted()).filter(isSubmitted).values()
+    const away = new Set<NetworkCore>()
+    const work = async (): Promise<void> => {
+      for (const record of left) {
+        const core = cores.get(record.chainId)
+        if (closed.aborted) return
+        if (core === undefined || away.has(core)) continue
+        await revisit(core, record).catch((error: unknown) => {
+          if (!(error instanceof ChainError)) throw error
+          // The rest would be asked in vain: the next round does.
+          away.add(core)
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: ROUND_WIDTH }, work))
+    await finality.check()
+  }
+
+  let round: Promise<void> | undefined
+  const startRound = (): void => {
+    round ??= reconcile()
+      .catch((error: unknown) => {
+        if (!closed.aborted) logger.warn('Open payments could not be looked after.', { error })
+      })
+      .finally(() => {
+        round = undefined
+      })
+  }
+  const timer = setInterval(startRound, options.reconcileIntervalMs)
+  timer.unref()
+  closed.addEventListener('abort', () => clearInterval(timer))
+  startRound()
+
+  return { look, follow, conclude }
+}
+
+type SubmittedRecord = LedgerRecord & SubmittedPayment
+
+function isSubmitted(record: LedgerRecord): record is SubmittedRecord {
+  return record.state === 'submitted'
+}
+
+function openWhereUnreachable(error: unknown): Outcome {
+  if (error instanceof ChainError) return 'open'
+  throw error
+}

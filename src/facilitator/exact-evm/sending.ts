@@ -1,0 +1,111 @@
+import { ChainError } from '../../errors.js'
+import type { Ledger, Submission } from '../../ledger/ledger.js'
+import type { Reason } from '../../protocol/reasons.js'
+import type { ExaminedPayment } from './examine.js'
+import { diagnoseTransfer, transferCall } from './transfer-call.js'
+
+/** Room above the estimated gas, in percent: balances of other accounts may move meanwhile. */
+const GAS_HEADROOM_PERCENT = 20n
+
+/**
+ * Most gas a settlement may take. A contract account's own code runs in it, at our expense; those
+ * that check passkeys in plain EVM code take about half of this.
+ */
+const MAX_GAS = 1_000_000n
+
+/** What came of sending a payment's transaction. */
+export type Sent =
+  /** A node was given it; in doubt where its answer was lost. */
+  | { readonly submission: Submission; readonly inDoubt: boolean }
+  | { readonly refused: Reason }
+  /** No node took it, and none will be given it. */
+  | { readonly rejected: true }
+
+/** A payment's transaction on its way to the node. */
+export interface Sending {
+  /** Rejects when nothing was sent. */
+  readonly sent: Promise<Sent>
+  /** Resolves as soon as there is a transaction. */
+  readonly written: Promise<Submission>
+  /**
+   * Nobody waits any longer: what was not written down by now will not be sent, and what was is not
+   * taken back, for somebody else may take it up.
+   *
+   * @returns The transaction, and whether it is in the ledger; nothing where there will be none.
+   */
+  letGo(): { readonly submission: Submission; readonly stored: Promise<void> } | undefined
+}
+
+/** Sends the transaction of a payment that is reserved. */
+export function startSending(ledger: Ledger, payment: ExaminedPayment): Sending {
+  const { core, asset, transfer, key } = payment
+  const { chain, relayers } = core
+  let submission: Submission | undefined
+  let stored: Promise<void> | undefined
+  let isLetGo = false
+  let announce: (written: Submission) => void
+  const written = new Promise<Submission>((resolve) => {
+    announce = resolve
+  })
+
+  const writeAhead = async (next: Submission): Promise<void> => {
+    // A replacement under the same count is sent even then: at most one of them is ever mined.
+    if (isLetGo && submission === undefined) throw tooLate()
+    if (next.replaces !== undefined) return submitReplacement(ledger, payment, next)
+    stored = ledger.submit(key, next)
+    submission = next
+    announce(next)
+    await stored
+  }
+
+  const send = async (): Promise<Sent> => {
+    await relayers.requireReady()
+    const call = transferCall(transfer, { asset, from: relayers.addresses[0] })
+    const estimate = await chain.estimateGas(call)
+    if (typeof estimate !== 'bigint')
+      return { refused: await diagnoseTransfer(chain, asset, transfer) }
+    if (estimate > MAX_GAS) return { refused: 'invalid_exact_evm_transaction_simulation_failed' }
+    if (isLetGo) throw tooLate()
+
+    const gas = estimate + (estimate * GAS_HEADROOM_PERCENT) / 100n
+    const sent = await relayers.send({
+      call,
+      gas,
+      writeAhead,
+      takeBack: async ({ transaction }) => {
+        if (!isLetGo) await ledger.withdraw(key, transaction)
+      },
+    })
+    if (sent.outcome === 'rejected') return { rejected: true }
+    return { submission: sent.submission, inDoubt: sent.outcome === 'unknown' }
+  }
+
+  return {
+    sent: send(),
+    written,
+    letGo() {
+      isLetGo = true
+      return submission && stored && { submission, stored }
+    },
+  }
+}
+
+/** What is decided is not written anew; the transaction still has to be replaced, for its count. */
+async function submitReplacement(
+  ledger: Ledger,
+  { key }: ExaminedPayment,
+  next: Submission,
+): Promise<void> {
+  await ledger.submit(key, next).catch(async (error: unknown) => {
+    const record = await ledger.find(key)
+    if (record?.state !== 'settled' && record?.state !== 'failed') throw error
+  })
+}
+
+/** Thrown where a settlement's time is over before anything was sent for it. */
+export function tooLate(): ChainError {
+  return new ChainError(
+    'chain_unreachable',
+    'The payment could not be sent in time; nothing was sent.',
+  )
+}

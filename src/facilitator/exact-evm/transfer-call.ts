@@ -1,0 +1,91 @@
+import { encodeFunctionData } from 'viem'
+import { MULTICALL3, multicall3Abi, tokenAbi } from '../../chain/abi.js'
+import type { Call, Chain } from '../../chain/chain.js'
+import type { Address, Hex } from '../../protocol/payment.js'
+import type { Reason } from '../../protocol/reasons.js'
+import type { Authorization } from './authorization.js'
+import type { SettlementAsset } from './network-core.js'
+import { wordOf } from './outcome.js'
+import type { EcdsaSignature } from './signature.js'
+
+/** A signature as the token takes it: split for accounts with a key, whole for contracts. */
+export type TransferSignature = EcdsaSignature | Hex
+
+/** A transfer that is ready to be called. */
+export interface SignedTransfer {
+  readonly authorization: Authorization
+  readonly signature: TransferSignature
+}
+
+/** The call of `transferWithAuthorization` (ERC-3009). */
+export function transferCall(
+  { authorization, signature }: SignedTransfer,
+  { asset, from }: { asset: SettlementAsset; from: Address },
+): Call {
+  return { from, to: asset.address, data: transferData(authorization, signature) }
+}
+
+function transferData(authorization: Authorization, signature: TransferSignature): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const functionName = 'transferWithAuthorization'
+  if (typeof signature === 'string')
+    return encodeFunctionData({
+      abi: tokenAbi,
+      functionName,
+      args: [from, to, value, validAfter, validBefore, nonce, signature],
+    })
+  const { v, r, s } = signature
+  return encodeFunctionData({
+    abi: tokenAbi,
+    functionName,
+    args: [from, to, value, validAfter, validBefore, nonce, v, r, s],
+  })
+}
+
+/**
+ * Finds out why a token refuses a transfer, in one request.
+ *
+ * Tokens word their reverts each in their own way; what they were asked about can be read.
+ */
+export async function diagnoseTransfer(
+  chain: Chain,
+  asset: SettlementAsset,
+  { authorization, signature }: SignedTransfer,
+): Promise<Reason> {
+  const { from, nonce, value, validAfter, validBefore } = authorization
+  const ask = (data: Hex): Call => ({ to: asset.address, data })
+  const [state, balance, separator, clock] = await chain.callMany([
+    ask(
+      encodeFunctionData({
+        abi: tokenAbi,
+        functionName: 'authorizationState',
+        args: [from, nonce],
+      }),
+    ),
+    ask(encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [from] })),
+    ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' })),
+    {
+      to: MULTICALL3,
+      data: encodeFunctionData({ abi: multicall3Abi, functionName: 'getCurrentBlockTimestamp' }),
+    },
+  ])
+
+  const used = wordOf(state)
+  if (used === undefined) return 'invalid_exact_evm_eip3009_not_supported'
+  if (used !== 0n) return 'invalid_exact_evm_nonce_already_used'
+  const held = wordOf(balance)
+  if (held !== undefined && held < value) return 'insufficient_funds'
+  // A chain's clock stands at its last block: behind ours, where none was mined for a while.
+  const time = wordOf(clock)
+  if (time !== undefined && time <= validAfter)
+    return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (time !== undefined && time >= validBefore)
+    return 'invalid_exact_evm_payload_authorization_valid_before'
+  // Ours is the domain that the payer was told to sign with: it must be the token's own.
+  const domain = wordOf(separator)
+  if (domain !== undefined && domain !== BigInt(asset.separator))
+    return 'invalid_payment_requirements'
+  // A contract account's signature could not be checked before: only its own code can.
+  if (typeof signature === 'string') return 'invalid_exact_evm_payload_signature'
+  return 'invalid_exact_evm_transaction_simulation_failed'
+}

@@ -1,0 +1,113 @@
+/** What verifies and settles payments, in this process or elsewhere. */
+import type {
+  Address,
+  PaymentPayload,
+  PaymentRequirements,
+  SettleResponse,
+  SupportedResponse,
+  VerifyResponse,
+} from '../protocol/payment.js'
+import type { Reason } from '../protocol/reasons.js'
+
+/** What a merchant takes, whatever the requirements of a payment say. A `Merchant` is one. */
+export interface MerchantTerms {
+  /** Where this merchant's money goes. Requirements that name another address are refused. */
+  readonly payTo: Address
+  /** Tokens this merchant takes. */
+  readonly accepts: readonly {
+    readonly network: { readonly caip2: string }
+    readonly address: Address
+  }[]
+  /** Id of the merchant's project, kept with the payment. */
+  readonly project?: string | undefined
+}
+
+/** The three methods of a facilitator (x402 v2 §7). */
+export interface Facilitator {
+  /**
+   * Tells whether a payment could be settled now; moves no money.
+   *
+   * @param terms - What the merchant takes; leave out to trust the requirements.
+   * @throws {@link ChainError} when the network could not be asked.
+   */
+  verify(
+    payload: PaymentPayload,
+    requirements: PaymentRequirements,
+    terms?: MerchantTerms,
+  ): Promise<VerifyResponse>
+  /**
+   * Settles a payment on chain and waits for the outcome.
+   *
+   * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError} when nothing was sent.
+   */
+  settle(
+    payload: PaymentPayload,
+    requirements: PaymentRequirements,
+    terms?: MerchantTerms,
+  ): Promise<SettleResponse>
+  /** Networks and schemes on offer, and the addresses that send transactions. */
+  supported(): Promise<SupportedResponse>
+}
+
+/** A refused payment. */
+export interface Refusal {
+  readonly refused: Reason
+  readonly payer?: Address | undefined
+  /** The transaction that this authorization went out with before, where there is one. */
+  readonly transaction?: string | undefined
+}
+
+/** Settles what was reserved, for a caller who is there to have the answer. */
+export async function settleReserved(
+  reserved: Reservation | Refusal,
+  network: string,
+): Promise<SettleResponse> {
+  if (isRefusal(reserved)) return refusalResponse(reserved, network)
+  const answer = await reserved.settle()
+  if (answer.success) await reserved.grant()
+  return answer
+}
+
+/** A refusal, as settle answers it. */
+export function refusalResponse(
+  { refused: errorReason, payer, transaction = '' }: Refusal,
+  network: string,
+): SettleResponse {
+  return { success: false, errorReason, transaction, network, ...(payer && { payer }) }
+}
+
+/** Tells a refusal from what would have been returned without it. */
+export function isRefusal(value: object): value is Refusal {
+  return 'refused' in value
+}
+
+/**
+ * A verified payment that belongs to one request, until it is settled or released.
+ *
+ * `release` ends it where nothing was settled; `grant` or `reopen` where something was.
+ */
+export interface Reservation {
+  readonly payer: Address
+  /** Moves the money and waits for the outcome. */
+  settle(): Promise<SettleResponse>
+  /** Gives the payment back unused: the request came to nothing. */
+  release(): Promise<void>
+  /**
+   * The money moved, and the answer is about to go out. Asked for before it does.
+   *
+   * @throws {@link LedgerError} when that could not be written down: then it must not go out.
+   */
+  grant(): Promise<void>
+  /** The money moved, but its payer got nothing for it: the payment may be presented once more. */
+  reopen(): Promise<void>
+}
+
+/** A facilitator that can also take a payment for one request alone, between verify and settle. */
+export interface ReservingFacilitator extends Facilitator {
+  /** Verifies a payment and takes it, atomically: of many requests with it, one gets it. */
+  reserve(
+    payload: PaymentPayload,
+    requirements: PaymentRequirements,
+    terms?: MerchantTerms,
+  ): Promise<Reservation | Refusal>
+}

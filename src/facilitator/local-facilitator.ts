@@ -1,0 +1,107 @@
+import { setMaxListeners } from 'node:events'
+import type { Ledger } from '../ledger/ledger.js'
+import type { Logger } from '../logger.js'
+import { EXACT, X402_VERSION } from '../protocol/payment.js'
+import type { PaymentRequirements } from '../protocol/payment.js'
+import { checkLedger } from './exact-evm/checks.js'
+import { describePayment } from './exact-evm/answers.js'
+import { examinePayment, transactionOf, type PresentedPayment } from './exact-evm/examine.js'
+import type { NetworkCore } from './exact-evm/network-core.js'
+import { createReconciler } from './exact-evm/reconcile.js'
+import { freshReservation, redeemReservation, type SettleContext } from './exact-evm/settle.js'
+import type { EventBus } from './events.js'
+import { isRefusal, settleReserved } from './facilitator.js'
+import type { MerchantTerms, Refusal, Reservation, ReservingFacilitator } from './facilitator.js'
+
+/** Milliseconds between two rounds over the payments whose outcome is not known. */
+const RECONCILE_INTERVAL_MS = 30_000
+
+/** Options of {@link createLocalFacilitator}. */
+export interface LocalFacilitatorOptions {
+  /** By CAIP-2 id. */
+  readonly networks: ReadonlyMap<string, NetworkCore>
+  readonly ledger: Ledger
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Milliseconds a settlement is waited for before it is answered as pending. */
+  readonly settleTimeoutMs: number
+  /** Milliseconds between two looks at all payments that are open. @defaultValue 30000 */
+  readonly reconcileIntervalMs?: number | undefined
+  /** Ends work in the background. */
+  readonly closed: AbortSignal
+}
+
+/**
+ * Verifies and settles in this process: `exact` payments by ERC-3009 on EVM networks.
+ *
+ * At once, and then again and again, it looks after what the ledger says was left open.
+ */
+export function createLocalFacilitator(options: LocalFacilitatorOptions): ReservingFacilitator {
+  const { networks, ledger, events } = options
+  // One wait a payment under way, and each listens: Node takes more than ten for a leak.
+  setMaxListeners(0, options.closed)
+  const now = (): bigint => BigInt(Math.floor(options.now() / 1000))
+  const { reconcileIntervalMs = RECONCILE_INTERVAL_MS } = options
+  const reconciler = createReconciler({ ...options, now, reconcileIntervalMs })
+  const context: SettleContext = { ...options, now, reconciler }
+
+  const examine = async (payment: PresentedPayment) => {
+    const examined = await examinePayment(context, payment)
+    if (isRefusal(examined)) announceRefusal(events, payment, examined)
+    else events.emit('verified', describePayment(examined))
+    return examined
+  }
+
+  const reserve = async (payment: PresentedPayment): Promise<Reservation | Refusal> => {
+    const examined = await examine(payment)
+    if (isRefusal(examined)) return examined
+    if (!examined.isOut) await examined.core.relayers.requireReady()
+    const { to: payTo, value, validBefore } = examined.transfer.authorization
+    const project = examined.terms?.project
+    const record = await ledger.reserve({ ...examined.key, payTo, value, validBefore, project })
+    if (record === undefined) return freshReservation(context, examined)
+
+    const refused = checkLedger(record)
+    const { payer } = examined
+    if (refused !== undefined) return { refused, payer, transaction: transactionOf(record) }
+    return redeemReservation(context, examined)
+  }
+
+  return {
+    async verify(payload, requirements, terms) {
+      const examined = await examine({ payload, requirements, terms })
+      if (!isRefusal(examined)) return { isValid: true, payer: examined.payer }
+      const { refused, payer } = examined
+      return { isValid: false, invalidReason: refused, ...(payer && { payer }) }
+    },
+    reserve: (payload, requirements, terms) => reserve({ payload, requirements, terms }),
+    async settle(payload, requirements, terms) {
+      const reserved = await reserve({ payload, requirements, terms })
+      return settleReserved(reserved, requirements.network)
+    },
+    async supported() {
+      const signers = [...networks.values()].flatMap(({ relayers }) => relayers.addresses)
+      return {
+        kinds: [...networks.keys()].map((network) => ({
+          x402Version: X402_VERSION,
+          scheme: EXACT,
+          network,
+        })),
+        extensions: [],
+        signers: { 'eip155:*': [...new Set(signers)] },
+      }
+    },
+  }
+}
+
+function announceRefusal(
+  events: EventBus,
+  { requirements, terms }: { requirements: PaymentRequirements; terms?: MerchantTerms | undefined },
+  { refused, payer }: Refusal,
+): void {
+  const { network, asset, amount, payTo } = requirements
+  const project = terms?.project
+  events.emit('refused', { network, asset, amount, payTo, payer, project, reason: refused })
+}

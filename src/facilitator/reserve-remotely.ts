@@ -1,0 +1,225 @@
+import { z } from 'zod'
+import type { Ledger, LedgerRecord, Submission } from '../ledger/ledger.js'
+import type { Logger } from '../logger.js'
+import { findNetwork } from '../protocol/networks.js'
+import { parseExactEvmPayload } from '../protocol/payment.js'
+import type {
+  Address,
+  Hex,
+  PaymentPayload,
+  PaymentRequirements,
+  SettleResponse,
+} from '../protocol/payment.js'
+import {
+  authorizationKey,
+  displayAddress,
+  lowerHex,
+  parseAuthorization,
+} from './exact-evm/authorization.js'
+import { checkLedger, checkOffer, checkTerms } from './exact-evm/checks.js'
+import { authorizationDigest, domainSeparator } from './exact-evm/digest.js'
+import { transactionOf } from './exact-evm/examine.js'
+import { parseEcdsaSignature, recoverSigner } from './exact-evm/signature.js'
+import { settleReserved } from './facilitator.js'
+import type {
+  Facilitator,
+  MerchantTerms,
+  Refusal,
+  Reservation,
+  ReservingFacilitator,
+} from './facilitator.js'
+
+/** Options of {@link reserveRemotely}. */
+export interface RemoteReservationOptions {
+  /** Verifies and settles. */
+  readonly facilitator: Facilitator
+  readonly ledger: Ledger
+  readonly logger: Logger
+}
+
+/**
+ * Adds reservations to a facilitator that is elsewhere, or not ours.
+ *
+ * It verifies and settles; that a payment belongs to one request of ours is kept in a ledger here.
+ */
+export function reserveRemotely(options: RemoteReservationOptions): ReservingFacilitator {
+  const { facilitator, ledger, logger } = options
+
+  /** Tells the ledger what is decided already: one that is away can no longer change it. */
+  const note = (written: Promise<void>): Promise<void> =>
+    written.catch((error: unknown) =>
+      logger.error('The ledger missed what became of a payment.', { error }),
+    )
+
+  /** Settles what this ledger holds for the caller, and writes down what came of it. */
+  const settleHeld = async ({ entry, ask }: RemotePayment): Promise<SettleResponse> => {
+    // Should this process end before the answer is here, its successor must know that it asked.
+    await ledger.submit(entry, ASKED).catch(async (error: unknown) => {
+      await note(ledger.release(entry))
+      throw error
+    })
+    const answer = await ask().catch(async (error: unknown) => {
+      // It may have settled: the same payment, presented again, asks anew.
+      await note(ledger.yield(entry))
+      throw error
+    })
+    if (answer.success) await note(ledger.settle(entry, answer.transaction as Hex))
+    else if (answer.errorReason === 'settlement_pending') await note(ledger.yield(entry))
+    else await note(ledger.withdraw(entry, ASKED.transaction))
+    return answer
+  }
+
+  /**
+   * Takes up a payment that was sent there before, and whose outcome was not known or whose payer
+   * got nothing for it. Of many requests that present it at once, one gets it.
+   */
+  const redeem = async (
+    payment: RemotePayment,
+    record: LedgerRecord,
+  ): Promise<Reservation | Refusal> => {
+    const { entry, payer } = payment
+    if (!(await ledger.claim(entry))) return { refused: 'duplicate_settlement', payer }
+    const answer = await outcomeOf(payment, record)
+    const { transaction } = answer
+    if (!answer.success) return { refused: answer.errorReason, payer, transaction }
+    const giveBack = (): Promise<void> => ledger.yield(entry)
+    return {
+      payer,
+      settle: async () => answer,
+      release: giveBack,
+      grant: () => ledger.grant(entry),
+      reopen: giveBack,
+    }
+  }
+
+  const outcomeOf = async (
+    payment: RemotePayment,
+    record: LedgerRecord,
+  ): Promise<SettleResponse> => {
+    const { payer, network } = payment
+    if (record.state === 'settled')
+      return { success: true, transaction: record.transaction, network, payer }
+    const ask = async (): Promise<SettleResponse> => {
+      const answer = await payment.ask()
+      // Our own first call settled it, though its answer was lost: this record was open.
+      const settledBefore =
+        !answer.success &&
+        answer.errorReason === 'invalid_exact_evm_nonce_already_used' &&
+        answer.transaction !== ''
+      return settledBefore
+        ? { success: true, transaction: answer.transaction, network, payer }
+        : answer
+    }
+    return settleHeld({ ...payment, ask })
+  }
+
+  const reserve: ReservingFacilitator['reserve'] = async (payload, requirements, terms) => {
+    const entry = entryOf(payload, requirements, terms)
+    if ('refused' in entry) return entry
+    const payer = displayAddress(entry.from)
+    const { network } = requirements
+    const ask = () => facilitator.settle(payload, requirements, terms)
+    const payment = { entry, payer, network, ask }
+
+    const record = await ledger.find(entry)
+    const inTheWay = checkLedger(record)
+    if (inTheWay !== undefined)
+      return { refused: inTheWay, payer, transaction: transactionOfRemote(record) }
+    // The facilitator takes a settled payment for a used one: whether its payer presents it is
+    // for us to tell.
+    if (record !== undefined && (await isSignedByPayer(payload, requirements)))
+      return redeem(payment, record)
+    const verified = await facilitator.verify(payload, requirements, terms)
+    if (!verified.isValid) return { refused: verified.invalidReason, payer }
+
+    if (record === undefined) {
+      const other = await ledger.reserve(entry)
+      if (other !== undefined)
+        return { refused: checkLedger(other) ?? 'duplicate_settlement', payer }
+    } else if (!(await ledger.claim(entry))) return { refused: 'duplicate_settlement', payer }
+    return {
+      payer,
+      settle: () => settleHeld(payment),
+      release: () => ledger.release(entry),
+      grant: () => ledger.grant(entry),
+      reopen: () => ledger.yield(entry),
+    }
+  }
+
+  return {
+    async verify(payload, requirements, terms) {
+      const entry = entryOf(payload, requirements, terms)
+      if ('refused' in entry) return { isValid: false, invalidReason: entry.refused }
+      return facilitator.verify(payload, requirements, terms)
+    },
+    reserve,
+    async settle(payload, requirements, terms) {
+      const reserved = await reserve(payload, requirements, terms)
+      return settleReserved(reserved, requirements.network)
+    },
+    supported: () => facilitator.supported(),
+  }
+}
+
+/** Stands for a transaction that only the facilitator knows. */
+const ASKED: Submission = { transaction: '0x', relayer: '0x', transactionCount: 0, raw: '0x' }
+
+function transactionOfRemote(record: LedgerRecord | undefined): Hex | undefined {
+  const transaction = record && transactionOf(record)
+  return transaction === ASKED.transaction ? undefined : transaction
+}
+
+/** The EIP-712 domain of a token, as an offer carries it. */
+const eip712Schema = z.object({ name: z.string(), version: z.string() })
+
+/** A payment that a facilitator elsewhere settles. */
+interface RemotePayment {
+  readonly entry: LocalEntry
+  readonly payer: Address
+  readonly network: string
+  /** Asks for it to be settled. */
+  readonly ask: () => Promise<SettleResponse>
+}
+
+/**
+ * Tells whether the payer's own key signed a payment, by the domain in the merchant's offer.
+ *
+ * What a contract account signed cannot be told here.
+ */
+async function isSignedByPayer(
+  payload: PaymentPayload,
+  { network, asset, extra }: PaymentRequirements,
+): Promise<boolean> {
+  const wire = parseExactEvmPayload(payload.payload)
+  const domain = eip712Schema.safeParse(extra)
+  const chainId = findNetwork(network)?.chainId
+  if (!wire.ok || !domain.success || chainId === undefined) return false
+  const authorization = parseAuthorization(wire.value.authorization)
+  const verifyingContract = lowerHex(asset)
+  const separator = domainSeparator({ ...domain.data, chainId, verifyingContract })
+  const signature = parseEcdsaSignature(lowerHex(wire.value.signature))
+  if (signature === undefined) return false
+  const signer = await recoverSigner(authorizationDigest(authorization, separator), signature)
+  return signer === authorization.from
+}
+
+type LocalEntry = Parameters<Ledger['reserve']>[0]
+
+function entryOf(
+  payload: PaymentPayload,
+  requirements: PaymentRequirements,
+  terms: MerchantTerms | undefined,
+): LocalEntry | Refusal {
+  const mismatch = checkOffer(payload, requirements) ?? (terms && checkTerms(requirements, terms))
+  if (mismatch !== undefined) return { refused: mismatch }
+  const wire = parseExactEvmPayload(payload.payload)
+  if (!wire.ok) return { refused: 'invalid_payload' }
+  const network = findNetwork(requirements.network)
+  if (network === undefined) return { refused: 'invalid_network' }
+
+  const authorization = parseAuthorization(wire.value.authorization)
+  const { to: payTo, value, validBefore } = authorization
+  const asset = lowerHex(requirements.asset)
+  const key = authorizationKey(authorization, { chainId: network.chainId, asset })
+  return { ...key, payTo, value, validBefore, project: terms?.project }
+}

@@ -1,0 +1,95 @@
+import { viemChain } from './chain/viem-chain.js'
+import {
+  createEventBus,
+  type EventBus,
+  type GatewayEvents,
+  type GatewayListener,
+} from './facilitator/events.js'
+import { settlementAssets, type NetworkCore } from './facilitator/exact-evm/network-core.js'
+import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
+import { createLocalFacilitator } from './facilitator/local-facilitator.js'
+import { createRelayerPool } from './facilitator/relayer/relayer-pool.js'
+import { reserveRemotely } from './facilitator/reserve-remotely.js'
+import type { Ledger } from './ledger/ledger.js'
+import { memoryLedger } from './ledger/memory-ledger.js'
+import type { Logger } from './logger.js'
+import type { GatewayOptions } from './options.js'
+import { resolveOptions, type ResolvedNetwork, type ResolvedOptions } from './resolve-options.js'
+import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
+import { createGatewayRouter } from './router/gateway-router.js'
+import type { Router } from 'express'
+
+/** A gateway: its middleware, its API and its core, on one ledger. */
+export interface Gateway {
+  /** Declares that a route costs money. */
+  readonly x402Protect: X402Protect
+  /** The whole API of the payment gateway, mountable under any prefix. */
+  gatewayRouter(): Router
+  /** Verifies and settles, without HTTP. */
+  readonly facilitator: Facilitator
+  /** Listens to what happens to payments. @returns A function that ends the listening. */
+  on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
+  /** Ends background work and the ledger. Settlements under way are answered as pending. */
+  close(): Promise<void>
+}
+
+/**
+ * Wires a gateway together.
+ *
+ * @throws {@link ConfigError} naming every option that is wrong.
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const resolved = resolveOptions(options)
+  const { logger, projects } = resolved
+  const closing = new AbortController()
+  const ledger = resolved.ledger ?? memoryLedger({ now: resolved.now })
+  const events = createEventBus((error) => logger.error('A listener threw.', { error }))
+  const facilitator = createFacilitator(resolved, { ledger, events, closed: closing.signal })
+  const merchants = new Map(
+    projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant] as const] : [])),
+  )
+  const context = { ...resolved, facilitator, merchants, ledger, idempotency: ledger.idempotency }
+
+  return {
+    x402Protect: createX402Protect(context),
+    gatewayRouter: () => createGatewayRouter(context),
+    facilitator,
+    on: (name, listener) => events.on(name, listener),
+    async close() {
+      closing.abort()
+      await ledger.close()
+    },
+  }
+}
+
+interface Parts {
+  readonly ledger: Ledger
+  readonly events: EventBus
+  readonly closed: AbortSignal
+}
+
+function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFacilitator {
+  if (resolved.facilitator !== undefined)
+    return reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator })
+  const cores = resolved.networks.flatMap((network) =>
+    createNetworkCore(network, { ...parts, logger: resolved.logger }),
+  )
+  const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
+  return createLocalFacilitator({ ...resolved, ...parts, networks })
+}
+
+function createNetworkCore(
+  { network, assets, core }: ResolvedNetwork,
+  { ledger, events, logger, closed }: Parts & { readonly logger: Logger },
+): readonly NetworkCore[] {
+  const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
+  if (core === undefined || firstKey === undefined) return []
+  const { rpcUrl, maxFeePerGas, stuckMs } = core
+  const chain = viemChain({ network, rpcUrl })
+  const relayers = createRelayerPool({
+    ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
+    privateKeys: [firstKey, ...otherKeys],
+    onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
+  })
+  return [{ chain, relayers, assets: settlementAssets(assets) }]
+}

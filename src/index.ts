@@ -1,0 +1,85 @@
+/**
+ * Payments by programs for Express: x402 v2 middleware, and a payment gateway on the same core.
+ *
+ * @packageDocumentation
+ */
+import type { Router } from 'express'
+import { defaultGateway } from './default-gateway.js'
+import type { X402Protect } from './protect/x402-protect.js'
+
+/**
+ * Declares that a route costs money, on the default gateway.
+ *
+ * The default gateway is built from `X402_*` environment variables when the first route is declared.
+ *
+ * @throws {@link ConfigError} naming every variable that is missing or wrong.
+ */
+export const x402Protect: X402Protect = (price, options) =>
+  defaultGateway().x402Protect(price, options)
+
+/**
+ * The payment gateway API of the default gateway.
+ *
+ * @throws {@link ConfigError} naming every variable that is missing or wrong.
+ */
+export const gatewayRouter = (): Router => defaultGateway().gatewayRouter()
+
+export {
+  ChainError,
+  ConfigError,
+  FacilitatorError,
+  GatewayError,
+  LedgerError,
+  RateError,
+  RelayerError,
+  type ConfigIssue,
+} from './errors.js'
+export type { GatewayEvents, GatewayListener, PaymentEvent } from './facilitator/events.js'
+export type { Facilitator, MerchantTerms } from './facilitator/facilitator.js'
+export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
+export { createGateway, type Gateway } from './gateway.js'
+export type {
+  IdempotencyAttempt,
+  IdempotencyClaim,
+  IdempotencyStore,
+  RepeatableRequest,
+} from './ledger/idempotency.js'
+export type {
+  AuthorizationKey,
+  Ledger,
+  LedgerEntry,
+  LedgerQuery,
+  LedgerRecord,
+  LedgerStatus,
+  Submission,
+} from './ledger/ledger.js'
+export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.js'
+export type { Logger } from './logger.js'
+export type { Decimal } from './money/decimal.js'
+export type { Price } from './money/price.js'
+export { fixedRates, type Rate, type RateSource } from './money/rates.js'
+export type {
+  AssetOptions,
+  GatewayOptions,
+  MerchantOptions,
+  NetworkOptions,
+  ProjectOptions,
+  RateLimitOptions,
+} from './options.js'
+export type { PaidRequest } from './protect/paid-request.js'
+export type { PriceFunction, ProtectOptions } from './protect/route.js'
+export type { X402Protect } from './protect/x402-protect.js'
+export type { NetworkNameStyle } from './protocol/networks.js'
+export type {
+  Address,
+  Hex,
+  PaymentFlow,
+  PaymentPayload,
+  PaymentRequired,
+  PaymentRequirements,
+  ResourceInfo,
+  SettleResponse,
+  SupportedResponse,
+  VerifyResponse,
+} from './protocol/payment.js'
+export { reasons, type Reason } from './protocol/reasons.js'

@@ -1,0 +1,178 @@
+/**
+ * What is known of every authorization.
+ *
+ * One record per authorization, which moves only forward:
+ *
+ * ```
+ *            reserve            submit (write-ahead)        receipt
+ * (nothing) ────────→ reserved ─────────────────────→ submitted ────→ settled
+ *                        │  release            withdraw   │ └─ reverted → failed
+ *                        ↓                 (never taken)  ↓
+ *                    (nothing)                        (nothing)
+ * ```
+ *
+ * Beside its state a record knows whether it is *held*: whether a request is working on it, or has
+ * been granted what was paid for. A payment whose outcome was unknown when its request had to be
+ * answered is no longer held; the next request that presents it may claim it, once.
+ */
+import { createHash } from 'node:crypto'
+import type { Address, Hex } from '../protocol/payment.js'
+import type { Reason } from '../protocol/reasons.js'
+import type { IdempotencyStore } from './idempotency.js'
+
+/** What makes an authorization one: made of parsed values, never of its signature. */
+export interface AuthorizationKey {
+  readonly chainId: number
+  readonly asset: Address
+  readonly from: Address
+  /** The authorization's nonce, 32 bytes. */
+  readonly nonce: Hex
+}
+
+/** What is written down before a transaction is sent. */
+export interface Submission {
+  readonly transaction: Hex
+  readonly relayer: Address
+  /** The relayer's transaction count that the transaction carries. */
+  readonly transactionCount: number
+  /** The signed transaction, so that the very same one can be sent again. */
+  readonly raw: Hex
+  /**
+   * Hashes of the transactions it was sent to replace, under the same count, newest first. Any one
+   * of them may be mined instead of it.
+   */
+  readonly replaces?: readonly Hex[] | undefined
+}
+
+/**
+ * Milliseconds for which a process may send from an account after it has asked to.
+ *
+ * It asks again well before; a process that could not must stop before this time is over.
+ */
+export const RELAYER_LEASE_MS = 10_000
+
+/** What a reservation knows of its payment. */
+export interface LedgerEntry extends AuthorizationKey {
+  readonly payTo: Address
+  /** Token units. */
+  readonly value: bigint
+  /** Unix seconds after which the authorization can no longer be used. */
+  readonly validBefore: bigint
+  /** Id of the project that is paid, where there is one. */
+  readonly project?: string | undefined
+}
+
+/** Where a record stands. */
+export type LedgerStatus =
+  | { readonly state: 'reserved' }
+  | { readonly state: 'submitted'; readonly submission: Submission }
+  | { readonly state: 'settled'; readonly transaction: Hex }
+  | { readonly state: 'failed'; readonly transaction: Hex; readonly reason: Reason }
+
+/** One record. */
+export type LedgerRecord = LedgerEntry &
+  LedgerStatus & {
+    /** Names the record to its merchant: {@link recordId} of its key. */
+    readonly id: string
+    /** A request works on it, or has been granted what it pays for. */
+    readonly held: boolean
+    /** Its payer was given what he paid for, or was about to be. */
+    readonly granted: boolean
+    /** Milliseconds since the epoch. */
+    readonly createdAt: number
+    readonly updatedAt: number
+  }
+
+/** Which records of a project are listed; newest first. */
+export interface LedgerQuery {
+  readonly project: string
+  /** One record, by its id. */
+  readonly id?: string | undefined
+  readonly state?: LedgerStatus['state'] | undefined
+  /** Milliseconds since the epoch, inclusive: created at or after. */
+  readonly from?: number | undefined
+  /** Milliseconds since the epoch, exclusive: created before. */
+  readonly until?: number | undefined
+  /** The last record of the page before. */
+  readonly after?: { readonly createdAt: number; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** Names a record: 128 bits of the SHA-256 of its key, in hexadecimal digits. */
+export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
+  const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
+  return createHash('sha256').update(key).digest('hex').slice(0, 32)
+}
+
+/**
+ * A ledger's store.
+ *
+ * Every method is atomic, across processes where the store is shared, and throws `LedgerError` when
+ * it did not do what it says. Whoever calls must then act as if nothing had been allowed.
+ */
+export interface Ledger {
+  /** Answers that may be asked for again, kept beside the payments they are about. */
+  readonly idempotency: IdempotencyStore
+  /** Finds the record of an authorization. */
+  find(key: AuthorizationKey): Promise<LedgerRecord | undefined>
+  /**
+   * Takes an authorization for the caller alone.
+   *
+   * @returns The record that is in the way, or `undefined` when the caller has it now.
+   */
+  reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined>
+  /**
+   * Lets go of what the caller took: a reservation for which nothing was sent is forgotten, other
+   * states are left as they are.
+   */
+  release(key: AuthorizationKey): Promise<void>
+  /**
+   * Writes down a transaction before its first byte goes to the node; when it throws, none may.
+   *
+   * Only for whoever holds the record, or to replace a transaction by one of the same relayer and
+   * transaction count: of those at most one is ever mined.
+   *
+   * @throws `LedgerError` where another process took the caller for dead and holds the record now.
+   */
+  submit(key: AuthorizationKey, submission: Submission): Promise<void>
+  /**
+   * Forgets a transaction that was written down, but that no node took and none will be given.
+   *
+   * @throws `LedgerError` where another process holds the record now, and may send it.
+   */
+  withdraw(key: AuthorizationKey, transaction: Hex): Promise<void>
+  /** Records that the merchant was paid, by this transaction. */
+  settle(key: AuthorizationKey, transaction: Hex): Promise<void>
+  /** Records that the transaction was mined without paying the merchant. */
+  fail(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void>
+  /**
+   * Records that the payer is about to be given what he paid for: the hold stays for good.
+   *
+   * Asked for last of all before the answer goes out; when it throws, the answer must not.
+   */
+  grant(key: AuthorizationKey): Promise<void>
+  /** Gives up a held record whose payer has not been granted anything. */
+  yield(key: AuthorizationKey): Promise<void>
+  /** Holds a yielded record again; `false` when somebody else holds it. */
+  claim(key: AuthorizationKey): Promise<boolean>
+  /** Records whose transaction is out and not known to be mined, oldest first. */
+  listSubmitted(): Promise<readonly LedgerRecord[]>
+  /** Records of a project, newest first; those that are given back are gone. */
+  list(query: LedgerQuery): Promise<readonly LedgerRecord[]>
+  /**
+   * Leases accounts that send transactions: no two processes are given the same one.
+   *
+   * Processes that ask for the same accounts are given about as many each, and those of one that no
+   * longer asks after {@link RELAYER_LEASE_MS}.
+   *
+   * @param busy - Leased accounts that have something under way, and are not to be taken away.
+   * @returns Which of them the caller may send from, for {@link RELAYER_LEASE_MS} since it asked.
+   */
+  leaseRelayers(
+    chainId: number,
+    relayers: readonly Address[],
+    busy?: readonly Address[],
+  ): Promise<readonly Address[]>
+  /** Lets go of what the caller still holds, and ends the store's timers and connections. */
+  close(): Promise<void>
+}

@@ -1,0 +1,178 @@
+import { LRUCache } from 'lru-cache'
+import { LedgerError } from '../errors.js'
+import { recordId } from './ledger.js'
+import { memoryIdempotency } from './memory-idempotency.js'
+import type { AuthorizationKey, Ledger, LedgerRecord, LedgerStatus, Submission } from './ledger.js'
+
+/** Records a memory ledger holds by default; one takes about 1 KB. */
+const DEFAULT_MAX_RECORDS = 100_000
+
+/** Seconds for which a final record outlives its authorization. */
+const AFTERLIFE_SECONDS = 3600n
+
+/** Seconds a final record is kept at most: beyond, the chain itself refuses the nonce. */
+const MAX_AGE_SECONDS = 48n * 3600n
+
+/** Options of {@link memoryLedger}. */
+export interface MemoryLedgerOptions {
+  /**
+   * Records held at once. When all of them are live, reservations fail with `ledger_full`: a live
+   * record is never dropped to make room for another.
+   * @defaultValue 100000
+   */
+  readonly maxRecords?: number
+  /**
+   * Bytes of answers kept for those who ask again by the same idempotency key or payment id; those
+   * asked for longest ago are forgotten first.
+   * @defaultValue 64 MiB
+   */
+  readonly maxAnswerBytes?: number
+  /** Unix time in milliseconds, for tests that own the clock. */
+  readonly now?: () => number
+}
+
+/**
+ * Keeps the ledger in this process's memory.
+ *
+ * Records of open payments stay until they are final. Final ones outlive `validBefore`, so that a
+ * settled authorization is known as such for as long as anybody could present it. What it cannot do
+ * is outlive the process, or be shared by several: that takes an SQL ledger.
+ */
+export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
+  const records = new LRUCache<string, LedgerRecord>({
+    max: maxRecords,
+    ttl: 0,
+    ttlResolution: 0,
+    perf: { now },
+  })
+
+  const find = (key: AuthorizationKey): LedgerRecord | undefined => records.get(keyOf(key))
+
+  const store = (changed: Omit<LedgerRecord, 'updatedAt'> & LedgerStatus): void => {
+    const record: LedgerRecord = { ...changed, updatedAt: now() }
+    const key = keyOf(record)
+    if (!records.has(key) && records.size >= maxRecords) {
+      records.purgeStale()
+      if (records.size >= maxRecords)
+        throw new LedgerError(
+          'ledger_full',
+          `The memory ledger holds ${maxRecords} live payments; use an SQL ledger for more.`,
+        )
+    }
+    records.set(key, record, { ttl: lifetimeMs(record, now()) })
+  }
+
+  const all = (): readonly LedgerRecord[] =>
+    [...records.rvalues()].filter((record) => record !== undefined)
+
+  const move = (key: AuthorizationKey, status: LedgerStatus): void => {
+    const record = find(key)
+    if (record === undefined || isFinal(record)) return
+    const { id, held, granted, createdAt } = record
+    store({ ...entryOf(record), id, held, granted, createdAt, ...status })
+  }
+
+  const hold = (key: AuthorizationKey, held: boolean): boolean => {
+    const record = find(key)
+    if (record === undefined || record.granted || record.held === held) return false
+    store({ ...record, held })
+    return true
+  }
+
+  return {
+    idempotency: memoryIdempotency({ maxBytes: maxAnswerBytes, now }),
+    find: async (key) => find(key),
+    reserve: async (entry) => {
+      const existing = find(entry)
+      if (existing !== undefined) return existing
+      const fresh = { id: recordId(entry), held: true, granted: false, createdAt: now() }
+      store({ ...entryOf(entry), ...fresh, state: 'reserved' })
+      return undefined
+    },
+    release: async (key) => {
+      const record = find(key)
+      if (record?.state === 'reserved' && record.held) records.delete(keyOf(key))
+      else hold(key, false)
+    },
+    submit: async (key, submission) => {
+      const record = find(key)
+      if (record === undefined || isFinal(record)) throw notHeld()
+      if (!record.held && !isReplacement(record, submission)) throw notHeld()
+      move(key, { state: 'submitted', submission })
+    },
+    withdraw: async (key, transaction) => {
+      const record = find(key)
+      if (record?.state === 'submitted' && record.submission.transaction === transaction)
+        records.delete(keyOf(key))
+    },
+    settle: async (key, transaction) => move(key, { state: 'settled', transaction }),
+    fail: async (key, failure) => move(key, { state: 'failed', ...failure }),
+    yield: async (key) => void hold(key, false),
+    claim: async (key) => hold(key, true),
+    grant: async (key) => {
+      const record = find(key)
+      if (record?.held !== true || record.granted) throw notHeld()
+      if (record.state !== 'submitted' && record.state !== 'settled') throw notHeld()
+      store({ ...record, granted: true })
+    },
+    listSubmitted: async () =>
+      all()
+        .filter((record) => record.state === 'submitted')
+        .toSorted((one, other) => newestFirst(other, one)),
+    list: async ({ project, id, state, from = 0, until = Infinity, after, limit }) =>
+      all()
+        .filter((record) => record.project === project)
+        .filter((record) => id === undefined || record.id === id)
+        .filter((record) => state === undefined || record.state === state)
+        .filter(({ createdAt }) => createdAt >= from && createdAt < until)
+        .toSorted(newestFirst)
+        .filter((record) => after === undefined || newestFirst(after, record) < 0)
+        .slice(0, limit),
+    leaseRelayers: async (_chainId, relayers) => relayers,
+    close: async () => records.clear(),
+  }
+}
+
+type Position = Pick<LedgerRecord, 'createdAt' | 'id'>
+
+function newestFirst(one: Position, other: Position): number {
+  return other.createdAt - one.createdAt || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0)
+}
+
+/** Of two transactions of one relayer with the same count, at most one is ever mined. */
+function isReplacement(record: LedgerRecord, { relayer, transactionCount }: Submission): boolean {
+  if (record.state !== 'submitted') return false
+  const { submission } = record
+  return submission.relayer === relayer && submission.transactionCount === transactionCount
+}
+
+function notHeld(): LedgerError {
+  return new LedgerError('ledger_unavailable', 'This payment is no longer held: it was let go.')
+}
+
+function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
+  return `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
+}
+
+function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project } = record
+  return { chainId, asset, from, nonce, payTo, value, validBefore, project }
+}
+
+function isFinal(record: LedgerRecord): boolean {
+  return record.state === 'settled' || record.state === 'failed'
+}
+
+/** Milliseconds a record is kept; 0 is for ever. */
+function lifetimeMs(record: LedgerRecord, nowMs: number): number {
+  const left = record.validBefore - BigInt(Math.floor(nowMs / 1000))
+  const validFor = left > 0n ? left : 0n
+  if (!isFinal(record)) return validFor > MAX_AGE_SECONDS ? 0 : toMs(validFor + MAX_AGE_SECONDS)
+  const afterwards = validFor + AFTERLIFE_SECONDS
+  return toMs(afterwards < MAX_AGE_SECONDS ? afterwards : MAX_AGE_SECONDS)
+}
+
+function toMs(seconds: bigint): number {
+  return Number(seconds) * 1000
+}

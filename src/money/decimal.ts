@@ -1,0 +1,95 @@
+/** An exact decimal number, never negative: `units / 10^scale`. */
+export interface Decimal {
+  readonly units: bigint
+  /** Digits after the point, trailing zeros included. */
+  readonly scale: number
+}
+
+/** Longer texts are refused unread: no amount of money needs them. */
+const MAX_DECIMAL_LENGTH = 100
+
+const PLAIN_DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/
+
+/** What `String(number)` gives for a finite number that is not negative. */
+const NUMBER_TEXT = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
+
+/**
+ * Reads a decimal number from its plain form: digits, and at most one point with digits after it.
+ *
+ * Signs, exponents, spaces, separators and leading zeros are refused, so that each text has one
+ * meaning. The scale is kept as written: `1.50` has two digits after the point.
+ */
+export function parseDecimal(text: string): Decimal | undefined {
+  if (text.length > MAX_DECIMAL_LENGTH) return undefined
+  const match = PLAIN_DECIMAL.exec(text)
+  if (match === null) return undefined
+  const [, whole = '', fraction = ''] = match
+  return { units: BigInt(whole + fraction), scale: fraction.length }
+}
+
+/**
+ * Reads a decimal number from the shortest text that names the very same float.
+ *
+ * That text is what the developer typed: `0.1` is one tenth, not 0.1000000000000000055….
+ *
+ * @returns `undefined` for `NaN`, infinities and negative numbers.
+ */
+export function decimalFromNumber(value: number): Decimal | undefined {
+  const match = NUMBER_TEXT.exec(String(value))
+  if (match === null) return undefined
+  const [, whole = '', fraction = '', exponent = '0'] = match
+  const scale = fraction.length - Number(exponent)
+  const units = BigInt(whole + fraction)
+  if (scale >= 0) return { units, scale }
+  return { units: units * powerOfTen(-scale), scale: 0 }
+}
+
+/** Multiplies exactly. */
+export function multiply(a: Decimal, b: Decimal): Decimal {
+  return { units: a.units * b.units, scale: a.scale + b.scale }
+}
+
+/** Compares by value: `1.5` and `1.50` are equal. */
+export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
+  const scale = Math.max(a.scale, b.scale)
+  const [left, right] = [ceilToUnits(a, scale), ceilToUnits(b, scale)]
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}
+
+/**
+ * Counts a value in units of `10^-decimals`, rounding up.
+ *
+ * @param decimals - Digits a unit has after the point: 6 for USDC.
+ * @returns The least number of units that is not less than the value.
+ */
+export function ceilToUnits(value: Decimal, decimals: number): bigint {
+  if (value.scale <= decimals) return value.units * powerOfTen(decimals - value.scale)
+  return divideUp(value.units, powerOfTen(value.scale - decimals))
+}
+
+/** Divides two integers that are not negative, rounding up. */
+export function divideUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor
+}
+
+/** `10^exponent` as an integer. */
+export function powerOfTen(exponent: number): bigint {
+  return 10n ** BigInt(exponent)
+}
+
+/** Drops the zeros at the end of the fraction. */
+export function trimDecimal({ units, scale }: Decimal): Decimal {
+  while (scale > 0 && units % 10n === 0n) {
+    units /= 10n
+    scale -= 1
+  }
+  return { units, scale }
+}
+
+/** Writes a value in its plain form, with as many digits after the point as its scale. */
+export function formatDecimal({ units, scale }: Decimal): string {
+  if (scale === 0) return units.toString()
+  const digits = units.toString().padStart(scale + 1, '0')
+  return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+}

@@ -1,0 +1,135 @@
+/** The shapes of a gateway's options. Their errors never repeat what was given: it may be a secret. */
+import { isAddress } from 'viem'
+import { z } from 'zod'
+import { MIN_TOKEN_LENGTH } from './merchants/project.js'
+import { explainCurrency, isCurrency } from './money/currency.js'
+
+/** Order of the curve's group: private keys are below it. */
+const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
+
+/** What a required option is for, said where it is missing. */
+const missing =
+  (meaning: string) =>
+  ({ input }: { input?: unknown }): string | undefined =>
+    input === undefined ? `is missing: ${meaning}` : undefined
+
+const addressOf = (meaning: string) =>
+  z
+    .string({ error: missing(meaning) })
+    .regex(/^0x[0-9a-fA-F]{40}$/, { error: 'must be 0x and 40 hexadecimal digits', abort: true })
+    .refine((text) => BigInt(text) !== 0n, { error: 'must not be the zero address', abort: true })
+    .refine((text) => isAddress(text), {
+      error: 'has a wrong checksum (EIP-55): check it for typing errors, or write it in lower case',
+    })
+const httpUrl = (meaning: string) =>
+  z
+    .string({ error: missing(meaning) })
+    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+      error: 'must be an absolute http(s) URL',
+    })
+const rootUrl = httpUrl('a URL').refine((text) => !/[?#]/.test(text), {
+  error: 'must have neither query nor fragment',
+})
+const currency = z
+  .string()
+  .refine((code) => isCurrency(code), { error: ({ input }) => explainCurrency(input) })
+const privateKey = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, { error: 'must be 0x and 64 hexadecimal digits', abort: true })
+  .refine((key) => BigInt(key) > 0n && BigInt(key) < SECP256K1_ORDER, {
+    error: 'is outside the range of private keys',
+  })
+const instanceWith = (...methods: string[]) =>
+  z.custom<object>((value) => methods.every((name) => hasMethod(value, name)), {
+    error: `must be an object with the methods ${methods.join(', ')}`,
+  })
+
+const assetSchema = z.strictObject({
+  address: addressOf("the token's contract"),
+  symbol: z.string().min(1, 'must not be empty'),
+  decimals: z.int().min(0).max(36),
+  currency: currency.optional(),
+  eip712: z.strictObject({ name: z.string(), version: z.string() }),
+})
+
+export const localNetworkSchema = z.strictObject({
+  rpcUrl: httpUrl('the URL of a JSON-RPC node'),
+  relayerKeys: z
+    .array(privateKey, { error: missing('private keys of accounts that pay the gas') })
+    .min(1)
+    .refine((keys) => new Set(keys.map((key) => key.toLowerCase())).size === keys.length, {
+      error: 'holds the same key twice',
+    }),
+  maxFeePerGasGwei: z.number().min(1e-9).max(1e6).optional(),
+  replaceAfterSeconds: z.number().min(1).max(3600).optional(),
+  assets: z
+    .array(z.union([z.string(), assetSchema]))
+    .min(1)
+    .optional(),
+})
+
+export const remoteNetworkSchema = localNetworkSchema.partial()
+
+export const merchantSchema = z.strictObject({
+  name: z.string().optional(),
+  payTo: addressOf('the address that is paid'),
+  currency: currency.optional(),
+  accepts: z
+    .array(z.strictObject({ network: z.string(), asset: z.string() }))
+    .min(1)
+    .optional(),
+  crossCurrency: z.boolean().optional(),
+  fxBufferBps: z.int().min(0).max(10_000).optional(),
+  maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+})
+
+export const projectSchema = z.strictObject({
+  id: z.string().min(1, 'must not be empty'),
+  tokens: z.array(z.string()).optional(),
+  merchant: z.unknown().optional(),
+})
+
+/** The outermost options; networks and projects are checked one by one. */
+export const optionsSchema = z.strictObject({
+  publicUrl: rootUrl.optional(),
+  handlerId: z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]*(\.[a-z0-9_-]+)+$/,
+      "must be a reverse domain name, like 'com.example.payment'",
+    )
+    .optional(),
+  networkNames: z.enum(['caip2', 'short']).optional(),
+  networks: z.record(z.string(), z.unknown()).optional(),
+  projects: z.array(z.unknown()).optional(),
+  rates: z.record(z.string(), z.unknown()).or(instanceWith('getRate')).optional(),
+  rateLimit: z
+    .union([
+      z.literal(false),
+      z.strictObject({
+        windowMs: z.int().positive().optional(),
+        limit: z.int().positive().optional(),
+        store: instanceWith('increment', 'decrement', 'resetKey').optional(),
+      }),
+    ])
+    .optional(),
+  ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
+  facilitator: instanceWith('verify', 'settle', 'supported').optional(),
+  ledger: instanceWith(
+    ...['find', 'reserve', 'release', 'submit', 'withdraw'],
+    ...['settle', 'fail', 'yield', 'claim', 'grant'],
+    ...['listSubmitted', 'list', 'leaseRelayers', 'close'],
+  ).optional(),
+  logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
+  settleTimeoutMs: z.int().positive().optional(),
+  now: z
+    .custom<() => number>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
+})
+
+/** Tells whether a value has a method of that name. */
+export function hasMethod(value: unknown, name: string): boolean {
+  return typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function'
+}

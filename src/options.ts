@@ -1,0 +1,99 @@
+/** The options of a gateway, as developers and operators write them. */
+import type { Store } from 'express-rate-limit'
+import type { Facilitator } from './facilitator/facilitator.js'
+import type { Ledger } from './ledger/ledger.js'
+import type { Logger } from './logger.js'
+import type { RateSource } from './money/rates.js'
+import type { NetworkNameStyle } from './protocol/networks.js'
+
+/** A token that is not in our own table. It must speak ERC-3009. */
+export interface AssetOptions {
+  readonly address: string
+  readonly symbol: string
+  /** Digits after the point of one token. */
+  readonly decimals: number
+  /** The currency it is pegged to (ISO 4217); without one it takes no fiat prices. */
+  readonly currency?: string
+  /** EIP-712 domain of the token, exactly as its contract has it. */
+  readonly eip712: { readonly name: string; readonly version: string }
+}
+
+/** One network that payments are settled on. */
+export interface NetworkOptions {
+  /** JSON-RPC over HTTP. Not needed with a remote `facilitator`. */
+  readonly rpcUrl?: string
+  /** Private keys of the accounts that send transactions and pay their gas. */
+  readonly relayerKeys?: readonly string[]
+  /** Most that is offered for gas, in gwei; while it costs more, nothing is sent. @defaultValue no limit */
+  readonly maxFeePerGasGwei?: number
+  /** Seconds after which a transaction that blocks go by without is sent again at a higher price. @defaultValue 30 */
+  readonly replaceAfterSeconds?: number
+  /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
+  readonly assets?: readonly (string | AssetOptions)[]
+}
+
+/** Who is paid, in what, and on which terms. */
+export interface MerchantOptions {
+  readonly name?: string
+  /** Where the money goes. */
+  readonly payTo: string
+  /** Currency of prices that name none (ISO 4217). @defaultValue `'USD'` */
+  readonly currency?: string
+  /** Tokens it takes, in the order in which they are offered. @defaultValue all of the gateway's */
+  readonly accepts?: readonly { readonly network: string; readonly asset: string }[]
+  /** Also offer tokens of other currencies, through a rate. @defaultValue false */
+  readonly crossCurrency?: boolean
+  /** Added to amounts that come from a rate, in hundredths of a percent. @defaultValue 0 */
+  readonly fxBufferBps?: number
+  /** Seconds a payer should let an authorization live. @defaultValue 300 */
+  readonly maxTimeoutSeconds?: number
+}
+
+/** A tenant: its secret identify tokens, and its merchant once there is one. */
+export interface ProjectOptions {
+  readonly id: string
+  /** `sha256:…` as `express-x402-gateway token` prints it, or a token itself. */
+  readonly tokens?: readonly string[]
+  readonly merchant?: MerchantOptions
+}
+
+/** Limits of the gateway's API. */
+export interface RateLimitOptions {
+  /** Length of the window in milliseconds. @defaultValue 60000 */
+  readonly windowMs?: number
+  /** Requests in a window, per project; per address for those without a token. @defaultValue 600 */
+  readonly limit?: number
+  /** Where counts are kept, for several gateways that share them. @defaultValue in memory */
+  readonly store?: Store
+}
+
+/** Options of `createGateway`. All but functions and instances can stand in `gateway.config.json`. */
+export interface GatewayOptions {
+  /** Root of the app as its clients see it. @defaultValue taken from each request */
+  readonly publicUrl?: string
+  /** Name of the UCP handler. @defaultValue `'xyz.vendor.gateway_payment'` */
+  readonly handlerId?: string
+  /** How networks are written: `eip155:8453` or `base`. @defaultValue `'caip2'` */
+  readonly networkNames?: NetworkNameStyle
+  /** By short name or CAIP-2 id. */
+  readonly networks?: Readonly<Record<string, NetworkOptions>>
+  readonly projects?: readonly ProjectOptions[]
+  /** Fixed rates by pair (`'EUR/USD': '1.08'`), or a source of rates. */
+  readonly rates?: Readonly<Record<string, string>> | RateSource
+  /** `false` for no limit. */
+  readonly rateLimit?: RateLimitOptions | false
+  readonly ucp?: {
+    /** Root under which the handler's documents are published. @defaultValue where the router is mounted */
+    readonly docsUrl?: string
+  }
+  /** Verify and settle elsewhere: `httpFacilitator({ url, token })`. @defaultValue in this process */
+  readonly facilitator?: Facilitator
+  /** @defaultValue in memory */
+  readonly ledger?: Ledger
+  /** @defaultValue warnings and errors as Node's process warnings */
+  readonly logger?: Logger
+  /** Milliseconds a settlement is waited for before it is answered as pending. @defaultValue 25000 */
+  readonly settleTimeoutMs?: number
+  /** Milliseconds since the epoch, for tests that own the clock. @defaultValue `Date.now` */
+  readonly now?: () => number
+}

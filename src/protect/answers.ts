@@ -1,0 +1,97 @@
+/** What a paid route answers instead of, or beside, its handler's own answer. */
+import type { Response } from 'express'
+import {
+  encodeHeader,
+  EXPOSED_HEADERS,
+  PAYMENT_REQUIRED,
+  PAYMENT_RESPONSE,
+  X_PAYMENT_RESPONSE,
+} from '../protocol/headers.js'
+import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
+import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
+import type {
+  PaymentRequired,
+  PaymentRequirements,
+  ResourceInfo,
+  SettleResponse,
+} from '../protocol/payment.js'
+import { PROBLEM_JSON, problemDetails, type Problem } from '../protocol/problem.js'
+
+/** Seconds after which an unknown outcome, or a network that was away, is worth another try. */
+const RETRY_AFTER_SECONDS = 5
+
+/** Writes the document of a 402. @param error - A reason, or words. */
+export function paymentRequired(
+  { resource, accepts }: { resource: ResourceInfo; accepts: readonly PaymentRequirements[] },
+  error: string,
+): PaymentRequired {
+  return {
+    x402Version: X402_VERSION,
+    error,
+    resource,
+    accepts: withProtocolVersion(accepts),
+    extensions: paymentIdentifierExtensions,
+    protocolVersion: X402_VERSION,
+  }
+}
+
+/** Asks for payment: the document in the header, and again as the body. */
+export function answerPaymentRequired(
+  res: Response,
+  document: PaymentRequired,
+  status: 402 | 400 = 402,
+): void {
+  const body = JSON.stringify(document)
+  exposeHeaders(res)
+  res.status(status)
+  res.set({
+    [PAYMENT_REQUIRED]: Buffer.from(body, 'utf8').toString('base64'),
+    'Cache-Control': 'no-store',
+    'Content-Type': 'application/json; charset=utf-8',
+  })
+  res.end(body)
+}
+
+/** Answers that something outside failed, and that the same payment is good for another try. */
+export function answerUnavailable(res: Response, problem: Omit<Problem, 'status'>): void {
+  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  answerProblem(res, { status: 503, ...problem })
+}
+
+/** Answers with problem details (RFC 9457). */
+export function answerProblem(res: Response, problem: Problem): void {
+  exposeHeaders(res)
+  res.status(problem.status)
+  res.set({ 'Cache-Control': 'no-store', 'Content-Type': PROBLEM_JSON })
+  res.end(JSON.stringify(problemDetails(problem)))
+}
+
+/** Tells the client what became of its payment, beside whatever else is answered. */
+export function setPaymentResponse(res: Response, settlement: SettleResponse): void {
+  res.set(paymentResponse(settlement))
+  exposeHeaders(res)
+}
+
+/** The headers that tell what became of a payment. */
+export function paymentResponse(settlement: SettleResponse): Readonly<Record<string, string>> {
+  const value = encodeHeader(settlement)
+  return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
+}
+
+/** Keeps what was paid for out of shared caches, unless the handler has said otherwise. */
+export function keepPrivate(res: Response): void {
+  if (!res.hasHeader('Cache-Control')) res.set('Cache-Control', 'private')
+}
+
+/** Lets browsers read our headers, beside those that the app exposes already. */
+function exposeHeaders(res: Response): void {
+  const name = 'Access-Control-Expose-Headers'
+  const exposed = (res.get(name) ?? '')
+    .split(',')
+    .map((header) => header.trim())
+    .filter(Boolean)
+  const missing = EXPOSED_HEADERS.filter(
+    (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
+  )
+  res.set(name, [...exposed, ...missing].join(', '))
+}

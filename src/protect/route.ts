@@ -1,0 +1,233 @@
+import type { Request } from 'express'
+import { z } from 'zod'
+import { ConfigError, RateError } from '../errors.js'
+import type { Logger } from '../logger.js'
+import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
+import { createQuoter, type QuoteStyle } from '../merchants/quote.js'
+import { isDefaultAsset } from '../money/assets.js'
+import { powerOfTen } from '../money/decimal.js'
+import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
+import type { RateSource } from '../money/rates.js'
+import { isBelowOneUnit } from '../money/token-amount.js'
+import type { NetworkNameStyle } from '../protocol/networks.js'
+import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import { publicRootOf } from '../public-root.js'
+
+/** A price that depends on the request. */
+export type PriceFunction = (req: Request) => Price | Promise<Price>
+
+/** Options of `x402Protect`. */
+export interface ProtectOptions {
+  /** What is for sale, for people and agents. */
+  readonly description?: string
+  /** Media type of the answer. */
+  readonly mimeType?: string
+  /** Id of the project that is paid. @defaultValue the only one with a merchant */
+  readonly merchant?: string
+  /**
+   * When the money moves. `authorization`: after the handler has answered, which costs nothing when
+   * it fails. `upfront`: before it runs, so that it may stream. @defaultValue `'authorization'`
+   */
+  readonly paymentFlow?: PaymentFlow
+  /** Seconds a payer should let an authorization live. @defaultValue the merchant's */
+  readonly maxTimeoutSeconds?: number
+  /** Lets a request through unpaid: for members, for health checks. */
+  readonly skip?: (req: Request) => boolean | Promise<boolean>
+  /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
+  readonly resourceUrl?: (req: Request) => string
+  /** Bytes of an answer that are held until it is paid. @defaultValue 10 MiB */
+  readonly maxHeldBytes?: number
+  /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
+  readonly allowFree?: boolean
+}
+
+/** What a route asks for one request. */
+export interface Offer {
+  readonly resource: ResourceInfo
+  readonly accepts: readonly PaymentRequirements[]
+}
+
+/** A route that charges, with everything checked and prepared that no request has a part in. */
+export interface PaidRoute {
+  readonly merchant: Merchant
+  readonly paymentFlow: PaymentFlow
+  readonly maxHeldBytes: number
+  readonly skip: (req: Request) => boolean | Promise<boolean>
+  /**
+   * What this request costs; `undefined` when it is free.
+   *
+   * @throws Whatever a price function throws; {@link RateError} when there is no rate.
+   */
+  offer(req: Request): Promise<Offer | undefined>
+}
+
+/** What declaring a route takes of its gateway. */
+export interface RouteContext {
+  readonly merchants: ReadonlyMap<string, Merchant>
+  readonly rates: RateSource
+  readonly networkNames: NetworkNameStyle
+  readonly publicUrl: string | undefined
+  readonly logger: Logger
+}
+
+const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
+
+/** Dollars a payment that official clients make without being asked. */
+const CLIENT_LIMIT_DOLLARS = 1n
+
+const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
+const optionsSchema = z.strictObject({
+  description: z.string().optional(),
+  mimeType: z.string().optional(),
+  merchant: z.string().optional(),
+  paymentFlow: z.enum(['authorization', 'upfront']).optional(),
+  maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+  skip: fn.optional(),
+  resourceUrl: fn.optional(),
+  maxHeldBytes: z.int().positive().optional(),
+  allowFree: z.boolean().optional(),
+})
+
+/**
+ * Declares a route that charges.
+ *
+ * @throws {@link ConfigError} for options or a price that cannot work.
+ */
+export function declareRoute(
+  context: RouteContext,
+  price: Price | PriceFunction,
+  options: ProtectOptions = {},
+): PaidRoute {
+  checkOptions(options)
+  const merchant = chooseMerchant(context.merchants, options.merchant)
+  const quoter = createQuoter(merchant, context.rates)
+  const style: QuoteStyle = {
+    networkNames: context.networkNames,
+    maxTimeoutSeconds: options.maxTimeoutSeconds,
+    paymentFlow: options.paymentFlow,
+  }
+  const warnOnce = clientLimitWarning(merchant, context.logger)
+
+  const quote = async (parsed: ParsedPrice): Promise<readonly PaymentRequirements[]> => {
+    const accepts = quoter.quoteFixed(parsed, style) ?? (await quoter.quote(parsed, style))
+    warnOnce(accepts)
+    return accepts
+  }
+  const resourceOf = (req: Request): ResourceInfo => ({
+    url: options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl),
+    description: options.description ?? '',
+    ...(options.mimeType !== undefined && { mimeType: options.mimeType }),
+  })
+  const parse = (value: unknown): ParsedPrice => {
+    const parsed = parsePrice(value, {
+      defaultCurrency: merchant.currency,
+      allowFree: options.allowFree ?? false,
+    })
+    checkSmallest(parsed, merchant)
+    return parsed
+  }
+
+  const fixed = typeof price === 'function' ? undefined : parse(price)
+  const prepared = fixed && prepare(() => quoter.quoteFixed(fixed, style))
+  if (prepared !== undefined) warnOnce(prepared)
+
+  return {
+    merchant,
+    paymentFlow: options.paymentFlow ?? 'authorization',
+    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    skip: options.skip ?? (() => false),
+    async offer(req) {
+      const parsed = typeof price === 'function' ? parse(await price(req)) : fixed
+      if (parsed === undefined || isFree(parsed)) return undefined
+      return { resource: resourceOf(req), accepts: prepared ?? (await quote(parsed)) }
+    },
+  }
+}
+
+function checkOptions(options: ProtectOptions): void {
+  const result = optionsSchema.safeParse(options)
+  if (result.success) return
+  throw new ConfigError(
+    result.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
+        : [{ option: issue.path.join('.') || 'options', message: issue.message }],
+    ),
+  )
+}
+
+function chooseMerchant(
+  merchants: ReadonlyMap<string, Merchant>,
+  wanted: string | undefined,
+): Merchant {
+  const ids = [...merchants.keys()]
+  if (wanted !== undefined) {
+    const merchant = merchants.get(wanted)
+    if (merchant !== undefined) return merchant
+    throw new ConfigError(
+      'merchant',
+      `no project '${wanted}' has a merchant; there is ${ids.join(', ') || 'none'}`,
+    )
+  }
+  const [only, ...others] = merchants.values()
+  if (only === undefined)
+    throw new ConfigError('projects', 'no project has a merchant: nobody could be paid')
+  if (others.length > 0)
+    throw new ConfigError('merchant', `name the project that is paid: ${ids.join(', ')}`)
+  return only
+}
+
+/** Refuses prices that no token of the merchant can express but by rounding up from nothing. */
+function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
+  if (price.kind === 'asset' || isFree(price)) return
+  const pegged = accepts.filter(({ currency }) => currency === price.currency)
+  if (pegged.length > 0 && pegged.every(({ decimals }) => isBelowOneUnit(price.amount, decimals)))
+    throw new ConfigError(
+      'price',
+      `is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
+    )
+}
+
+/** Runs a quote at declaration, where the currency is the developer's to mend. */
+function prepare<T>(quote: () => T): T {
+  try {
+    return quote()
+  } catch (error) {
+    if (error instanceof RateError) throw new ConfigError('price', error.message)
+    throw error
+  }
+}
+
+function isFree(price: ParsedPrice): boolean {
+  return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n
+}
+
+/** The URL of a request as its client sees it. */
+function requestUrl(req: Request, publicUrl: string | undefined): string {
+  // A request line may carry a whole URL (RFC 9112 §3.2.2).
+  const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
+  return publicRootOf(req, publicUrl) + path
+}
+
+/** Official clients pay only well-known stablecoins, at most $1.00 at once: say so, once a route. */
+function clientLimitWarning(
+  merchant: Merchant,
+  logger: Logger,
+): (accepts: readonly PaymentRequirements[]) => void {
+  let warned = false
+  return (accepts) => {
+    if (warned || accepts.some((entry) => isWithinClientLimits(entry, merchant))) return
+    warned = true
+    logger.warn(
+      'Official x402 clients will not pay this route with their default spend controls: ' +
+        'they pay the well-known stablecoin of each network only, and at most $1.00 at once.',
+      { merchant: merchant.project },
+    )
+  }
+}
+
+function isWithinClientLimits(entry: PaymentRequirements, merchant: Merchant): boolean {
+  const asset = findAcceptedAsset(merchant, entry)
+  if (asset === undefined || !isDefaultAsset(asset)) return false
+  return BigInt(entry.amount) <= CLIENT_LIMIT_DOLLARS * powerOfTen(asset.decimals)
+}

@@ -1,0 +1,52 @@
+/** Header names of x402 v2 over HTTP, and the codec of their values. */
+
+/** Carries the PaymentRequiredResponse of a 402. */
+export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
+/** Carries the payment of a request (x402 v2). */
+export const PAYMENT_SIGNATURE = 'PAYMENT-SIGNATURE'
+/** The older name of {@link PAYMENT_SIGNATURE}; we read the same v2 payload from it. */
+export const X_PAYMENT = 'X-PAYMENT'
+/** Carries the SettleResponse of an answer. */
+export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
+/** The older name of {@link PAYMENT_RESPONSE}. */
+export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
+
+/** What a browser must be allowed to read, on every answer of a paid route. */
+export const EXPOSED_HEADERS = [PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE] as const
+
+/** Bytes of a payment header beyond which it is not decoded. */
+export const MAX_PAYMENT_HEADER_BYTES = 16 * 1024
+
+/** Standard or URL-safe alphabet, padded or not. */
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Encodes a header value: JSON, UTF-8, standard padded base64. */
+export function encodeHeader(value: object): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+}
+
+/** A decoded header, or what is wrong with it in words for its sender. */
+export type DecodedHeader =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string }
+
+/**
+ * Decodes a payment header: base64 or base64url, padded or not, of a JSON document.
+ *
+ * Its size is bounded before anything is decoded.
+ */
+export function decodeHeader(text: string): DecodedHeader {
+  if (text.length > MAX_PAYMENT_HEADER_BYTES)
+    return { ok: false, problem: `it is longer than ${MAX_PAYMENT_HEADER_BYTES} bytes` }
+  const trimmed = text.trim()
+  if (trimmed === '') return { ok: false, problem: 'it is empty' }
+  if (trimmed.includes(','))
+    return { ok: false, problem: 'it is there more than once, or is not base64' }
+  if (!BASE64.test(trimmed)) return { ok: false, problem: 'it is not base64' }
+  try {
+    return { ok: true, value: JSON.parse(utf8.decode(Buffer.from(trimmed, 'base64'))) as unknown }
+  } catch {
+    return { ok: false, problem: 'its base64 does not hold a JSON document in UTF-8' }
+  }
+}

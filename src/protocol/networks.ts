@@ -1,0 +1,130 @@
+/** A chain in CAIP-2 form: the namespace `eip155` and its chain id (EIP-155). */
+export type Caip2 = `eip155:${number}`
+
+/** A chain that payments can be settled on. */
+export interface Network {
+  /** The one name used inside and, by default, on the wire. */
+  readonly caip2: Caip2
+  /** Chain id as in EIP-155. */
+  readonly chainId: number
+  /** Name as in x402 v1 (`base`); chains outside our table have none. */
+  readonly shortName?: string
+  /** Name for people. */
+  readonly name: string
+  /** Whether its tokens are play money; a chain outside our table counts as real. */
+  readonly testnet: boolean
+}
+
+/** How network names are written on the wire. */
+export type NetworkNameStyle = 'caip2' | 'short'
+
+/**
+ * Chain id, short name, name, test network or not.
+ *
+ * Every short name of x402 v1, and the chains of our own asset table. A table of our own, because
+ * `viem/chains` costs hundreds of milliseconds at start; the tests hold it against both.
+ */
+const ROWS: ReadonlyArray<readonly [number, string, string, 'testnet'?]> = [
+  [1, 'ethereum', 'Ethereum'],
+  [11155111, 'sepolia', 'Sepolia', 'testnet'],
+  [8453, 'base', 'Base'],
+  [84532, 'base-sepolia', 'Base Sepolia', 'testnet'],
+  [137, 'polygon', 'Polygon'],
+  [80002, 'polygon-amoy', 'Polygon Amoy', 'testnet'],
+  [42161, 'arbitrum', 'Arbitrum One'],
+  [421614, 'arbitrum-sepolia', 'Arbitrum Sepolia', 'testnet'],
+  [10, 'optimism', 'OP Mainnet'],
+  [11155420, 'optimism-sepolia', 'OP Sepolia', 'testnet'],
+  [43114, 'avalanche', 'Avalanche'],
+  [43113, 'avalanche-fuji', 'Avalanche Fuji', 'testnet'],
+  [2741, 'abstract', 'Abstract'],
+  [11124, 'abstract-testnet', 'Abstract Testnet', 'testnet'],
+  [42220, 'celo', 'Celo'],
+  [41923, 'educhain', 'EDU Chain'],
+  [14, 'flare', 'Flare Mainnet'],
+  [4689, 'iotex', 'IoTeX'],
+  [4326, 'megaeth', 'MegaETH'],
+  [143, 'monad', 'Monad'],
+  [3338, 'peaq', 'Peaq'],
+  [1329, 'sei', 'Sei Network'],
+  [1328, 'sei-testnet', 'Sei Testnet', 'testnet'],
+  [324705682, 'skale-base-sepolia', 'SKALE Base Sepolia Testnet', 'testnet'],
+  [988, 'stable', 'Stable Mainnet'],
+  [2201, 'stable-testnet', 'Stable Testnet', 'testnet'],
+  [1514, 'story', 'Data Network'],
+]
+
+/** Other names in use for these chains: understood coming in, never written. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  ethereum: ['mainnet'],
+  sepolia: ['ethereum-sepolia'],
+  arbitrum: ['arbitrum-one'],
+  optimism: ['op-mainnet'],
+  'optimism-sepolia': ['op-sepolia'],
+}
+
+/** The networks that have a short name. */
+export const knownNetworks: ReadonlyArray<Network & { readonly shortName: string }> = ROWS.map(
+  ([chainId, shortName, name, testnet]) =>
+    Object.freeze({
+      caip2: `eip155:${chainId}` as const,
+      chainId,
+      shortName,
+      name,
+      testnet: testnet === 'testnet',
+    }),
+)
+
+const networksById = indexNetworks()
+
+/** A chain id as CAIP-2 writes it here: decimal, without leading zeros, not zero. */
+const EIP155 = /^eip155:([1-9]\d{0,15})$/
+
+/**
+ * Finds a network by its CAIP-2 id, short name or alias.
+ *
+ * Letters count as they are: CAIP-2 is case-sensitive, and the short names are lower case wherever
+ * they are written. Any other `eip155:<chain id>` is a network without a short name.
+ *
+ * @param id - `eip155:8453`, `base`, `op-sepolia`, …
+ * @returns The network, or `undefined` where the id names no EVM chain.
+ */
+export function findNetwork(id: string): Network | undefined {
+  return networksById.get(id) ?? parseUnknownNetwork(id)
+}
+
+/**
+ * Writes a network's name.
+ *
+ * @param style - `short` falls back to CAIP-2 where there is no short name.
+ */
+export function formatNetwork(network: Network, style: NetworkNameStyle): string {
+  if (style === 'short') return network.shortName ?? network.caip2
+  return network.caip2
+}
+
+/**
+ * Tells whether two ids name the same chain: `base` and `eip155:8453` do.
+ *
+ * An id that names no EVM chain is equal to nothing, not even to itself.
+ */
+export function sameNetwork(a: string, b: string): boolean {
+  const network = findNetwork(a)
+  return network !== undefined && network.caip2 === findNetwork(b)?.caip2
+}
+
+function indexNetworks(): ReadonlyMap<string, Network> {
+  const index = new Map<string, Network>()
+  for (const network of knownNetworks) {
+    const { caip2, shortName } = network
+    for (const id of [caip2, shortName, ...(ALIASES[shortName] ?? [])]) index.set(id, network)
+  }
+  return index
+}
+
+function parseUnknownNetwork(id: string): Network | undefined {
+  const chainId = Number(EIP155.exec(id)?.[1])
+  if (!Number.isSafeInteger(chainId)) return undefined
+  const caip2 = `eip155:${chainId}` as const
+  return { caip2, chainId, name: caip2, testnet: false }
+}

@@ -1,0 +1,203 @@
+/** The documents of x402 v2, as the payment gateway API writes them, and how they are read. */
+import { z } from 'zod'
+import { parseDocument, type Parsed } from './document.js'
+import type { Reason } from './reasons.js'
+
+/** The only protocol version spoken here. */
+export const X402_VERSION = 2 as const
+
+/** The only payment scheme spoken here. */
+export const EXACT = 'exact'
+
+/** `0x` and hexadecimal digits. */
+export type Hex = `0x${string}`
+
+/** Address of an account or a token; compared without case. */
+export type Address = Hex
+
+/** When the money moves: after the handler has answered, or before it runs. */
+export type PaymentFlow = 'authorization' | 'upfront'
+
+/** One way to pay: an entry of `accepts` (PaymentRequirement of the gateway API). */
+export interface PaymentRequirements {
+  /** Always `exact`. */
+  readonly scheme: string
+  /** CAIP-2 (`eip155:8453`) or short name (`base`). */
+  readonly network: string
+  /** Token units, a canonical decimal string. */
+  readonly amount: string
+  /** Where the money goes. */
+  readonly payTo: string
+  /** Seconds a payer should let the authorization live. */
+  readonly maxTimeoutSeconds: number
+  /** The token's contract. */
+  readonly asset: string
+  /** EIP-712 domain of the token (`name`, `version`), which wallets need to sign. */
+  readonly extra?: { readonly [member: string]: unknown } | null | undefined
+  /** Always 2 where present. */
+  readonly protocolVersion?: number | undefined
+}
+
+/** What is being paid for. */
+export interface ResourceInfo {
+  readonly url: string
+  readonly description?: string
+  readonly mimeType?: string
+}
+
+/** The document of a 402, and of `POST /api/v2/payment/requirements`. */
+export interface PaymentRequired {
+  readonly x402Version: 2
+  /** Why a payment is (still) required; absent in the gateway's requirements. */
+  readonly error?: string
+  readonly resource: ResourceInfo
+  readonly accepts: readonly PaymentRequirements[]
+  /** Extensions on offer, by their key; absent in the gateway's requirements. */
+  readonly extensions?: { readonly [key: string]: unknown }
+  readonly protocolVersion: 2
+}
+
+/** A signed payment, as a client sends it. */
+export interface PaymentPayload {
+  readonly x402Version: number
+  /** The entry of `accepts` that the payer chose. */
+  readonly accepted: { readonly [member: string]: unknown }
+  /** What the scheme asks for; for `exact` on EVM an {@link ExactEvmPayload}. */
+  readonly payload: { readonly [member: string]: unknown }
+  readonly resource?: { readonly [member: string]: unknown } | null | undefined
+  readonly extensions?: { readonly [member: string]: unknown } | null | undefined
+}
+
+/** `payload` of a payment by ERC-3009. Numbers are canonical decimal strings. */
+export interface ExactEvmPayload {
+  readonly signature: string
+  readonly authorization: {
+    readonly from: string
+    readonly to: string
+    readonly value: string
+    readonly validAfter: string
+    readonly validBefore: string
+    readonly nonce: string
+  }
+}
+
+/** Body of verify and settle (PaymentSubmissionRequest2). */
+export interface PaymentSubmission {
+  readonly paymentPayload: PaymentPayload
+  readonly paymentRequirements: PaymentRequirements
+}
+
+/** Answer of verify (VerifyResponse2). */
+export type VerifyResponse =
+  | { readonly isValid: true; readonly payer: string }
+  | { readonly isValid: false; readonly invalidReason: Reason; readonly payer?: string | undefined }
+
+/** Answer of settle. `transaction` is `""` where nothing was sent. */
+export type SettleResponse =
+  | {
+      readonly success: true
+      readonly transaction: string
+      readonly network: string
+      readonly payer: string
+    }
+  | {
+      readonly success: false
+      readonly errorReason: Reason
+      readonly transaction: string
+      readonly network: string
+      readonly payer?: string | undefined
+    }
+
+/** Answer of `GET /api/v2/payment/supported`. */
+export interface SupportedResponse {
+  readonly kinds: readonly {
+    readonly x402Version: 2
+    readonly scheme: string
+    readonly network: string
+  }[]
+  readonly extensions: readonly string[]
+  /** CAIP-2 pattern → addresses that send our transactions. */
+  readonly signers: { readonly [pattern: string]: readonly string[] }
+}
+
+/** Entries of `accepts` as a PaymentRequired carries them. */
+export function withProtocolVersion(
+  accepts: readonly PaymentRequirements[],
+): readonly PaymentRequirements[] {
+  return accepts.map((entry) => ({ ...entry, protocolVersion: X402_VERSION }))
+}
+
+const UINT256_LIMIT = 1n << 256n
+const CANONICAL_UINT = /^(0|[1-9][0-9]{0,77})$/
+
+const uint256 = z
+  .string()
+  .refine((text) => CANONICAL_UINT.test(text) && BigInt(text) < UINT256_LIMIT, {
+    error: 'must be a decimal integer below 2^256, without sign, spaces, exponent or leading zeros',
+  })
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, {
+  error: 'must be an address: 0x and 40 hexadecimal digits',
+})
+const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/, {
+  error: 'must be 32 bytes: 0x and 64 hexadecimal digits',
+})
+/** Long enough for an ERC-6492 wrapper, short enough to be decoded carelessly. */
+const signature = z
+  .string()
+  .max(8194)
+  .regex(/^0x([0-9a-fA-F]{2})+$/, {
+    error: 'must be a signature: 0x and pairs of hexadecimal digits',
+  })
+const object = z.record(z.string(), z.unknown())
+
+const requirementsSchema = z.looseObject({
+  scheme: z.string(),
+  network: z.string(),
+  amount: uint256,
+  payTo: address,
+  maxTimeoutSeconds: z.int().positive(),
+  asset: address,
+  extra: object.nullish(),
+  protocolVersion: z.int().optional(),
+}) satisfies z.ZodType<PaymentRequirements>
+
+const payloadSchema = z.looseObject({
+  x402Version: z.int(),
+  accepted: object,
+  payload: object,
+  resource: object.nullish(),
+  extensions: object.nullish(),
+}) satisfies z.ZodType<PaymentPayload>
+
+const submissionSchema = z.looseObject({
+  paymentPayload: payloadSchema,
+  paymentRequirements: requirementsSchema,
+}) satisfies z.ZodType<PaymentSubmission>
+
+const exactEvmSchema = z.looseObject({
+  signature,
+  authorization: z.looseObject({
+    from: address,
+    to: address,
+    value: uint256,
+    validAfter: uint256,
+    validBefore: uint256,
+    nonce: bytes32,
+  }),
+}) satisfies z.ZodType<ExactEvmPayload>
+
+/** Reads the payment of a request. */
+export const parsePaymentPayload = (value: unknown): Parsed<PaymentPayload> =>
+  parseDocument(payloadSchema, value)
+
+/** Reads an entry of `accepts`. */
+export const parsePaymentRequirements = (value: unknown): Parsed<PaymentRequirements> =>
+  parseDocument(requirementsSchema, value)
+
+/** Reads the body of verify and settle. */
+export const parsePaymentSubmission = (value: unknown): Parsed<PaymentSubmission> =>
+  parseDocument(submissionSchema, value)
+
+/** Reads the ERC-3009 part of a payment. */
+export const parseExactEvmPayload = (value: unknown): Parsed<ExactEvmPayload> =>
+  parseDocument(exactEvmSchema, value)

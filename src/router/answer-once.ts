@@ -1,0 +1,109 @@
+import type { Request, Response } from 'express'
+import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
+import type { IdempotencyClaim, IdempotencyStore } from '../ledger/idempotency.js'
+import type { Logger } from '../logger.js'
+import { RequestProblem } from './problem-response.js'
+
+/** Names a request, so that its repetition is known as such (draft-ietf-httpapi-idempotency-key). */
+const KEY_HEADER = 'Idempotency-Key'
+
+const MAX_KEY_LENGTH = 255
+
+/** Seconds after which a request that another one is working on is worth another try. */
+const RETRY_AFTER_SECONDS = 5
+
+/** What answering a request once takes of its gateway. */
+export interface AnswerOnceContext {
+  readonly idempotency: IdempotencyStore
+  /** Milliseconds the answer of a first request is waited for. */
+  readonly settleTimeoutMs: number
+  readonly logger: Logger
+}
+
+/** A request that its caller may repeat. */
+export interface RepeatedRequest {
+  readonly req: Request
+  readonly res: Response
+  readonly project: string
+  /** A key means something else at each endpoint. */
+  readonly endpoint: string
+  /** What is asked, as it was read. */
+  readonly asked: object
+}
+
+/** An answer, and whether it is the last word. */
+export interface OnceAnswer<T> {
+  readonly answer: T
+  readonly isFinal: boolean
+}
+
+/**
+ * Answers a request; one with an `Idempotency-Key` once, and its repetitions likewise.
+ *
+ * Only what is final is stored: what was not tried, or is not known yet, is asked again by the next
+ * request with the same key.
+ *
+ * @param produce - Is given the claim of its key, where there is one.
+ * @throws {@link RequestProblem} for a key that is none, or belongs to another request.
+ */
+export async function answerOnce<T extends object>(
+  context: AnswerOnceContext,
+  request: RepeatedRequest,
+  produce: (claim: IdempotencyClaim | undefined) => Promise<OnceAnswer<T>>,
+): Promise<T> {
+  const key = readKey(request.req)
+  if (key === undefined) return (await produce(undefined)).answer
+  const { project, endpoint, asked } = request
+  const begun = await beginOrWait(
+    context.idempotency,
+    { key: idempotencyKey('header', project, endpoint, key), fingerprint: fingerprintOf(asked) },
+    context.settleTimeoutMs,
+  )
+  switch (begun.state) {
+    case 'done':
+      return JSON.parse(begun.answer) as T
+    case 'conflict':
+      throw new RequestProblem({
+        status: 409,
+        code: 'idempotency_conflict',
+        detail: `This ${KEY_HEADER} was used with another body: take a new key for a new request.`,
+      })
+    case 'busy':
+      request.res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      throw new RequestProblem({
+        status: 503,
+        code: 'idempotency_in_progress',
+        detail: `The first request with this ${KEY_HEADER} is not answered yet: send it again later.`,
+      })
+    case 'fresh':
+      return storeAnswer(context, begun.claim, () => produce(begun.claim))
+  }
+}
+
+/** Produces an answer and stores it, if it is final; gives the key back otherwise. */
+async function storeAnswer<T extends object>(
+  { logger }: AnswerOnceContext,
+  claim: IdempotencyClaim,
+  produce: () => Promise<OnceAnswer<T>>,
+): Promise<T> {
+  // The answer is right all the same: a repetition finds out what became of its payment.
+  const note = (stored: Promise<void>): Promise<void> =>
+    stored.catch((error: unknown) => logger.error('An answer could not be stored.', { error }))
+  const produced = await produce().catch(async (error: unknown) => {
+    await note(claim.pause())
+    throw error
+  })
+  await note(produced.isFinal ? claim.finish(JSON.stringify(produced.answer)) : claim.pause())
+  return produced.answer
+}
+
+function readKey(req: Request): string | undefined {
+  const key = req.get(KEY_HEADER)
+  if (key === undefined) return undefined
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= MAX_KEY_LENGTH) return key
+  const message = `must be 1 to ${MAX_KEY_LENGTH} visible ASCII characters, and there once`
+  throw new RequestProblem(
+    { status: 400, code: 'invalid_request', detail: `The header ${KEY_HEADER} ${message}.` },
+    { errors: [{ path: KEY_HEADER, message }] },
+  )
+}

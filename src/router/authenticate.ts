@@ -1,0 +1,63 @@
+import type { RequestHandler, Response } from 'express'
+import type { Logger } from '../logger.js'
+import { findProjectByToken, type Merchant, type Project } from '../merchants/project.js'
+import { RequestProblem } from './problem-response.js'
+
+/** Carries a project's secret identify token. */
+const TOKEN_HEADER = 'X-Project-Identify-Token'
+
+/**
+ * Finds out whose request this is, without refusing anybody yet.
+ *
+ * A token that comes with an `Origin` is in a browser, where everybody can read it: it works, but
+ * the operator is told, once per project.
+ */
+export function identifyProject(projects: readonly Project[], logger: Logger): RequestHandler {
+  const warned = new Set<string>()
+  return function identify(req, res, next) {
+    const token = req.get(TOKEN_HEADER)
+    const project = token === undefined ? undefined : findProjectByToken(projects, token)
+    res.locals['x402Project'] = project
+    if (project !== undefined && req.get('origin') !== undefined && !warned.has(project.id)) {
+      warned.add(project.id)
+      logger.warn(
+        'An identify token was sent by a browser. It is a secret of the server: replace it.',
+        { project: project.id },
+      )
+    }
+    next()
+  }
+}
+
+/** The project of a request, as far as its token says. */
+export function projectOf(res: Response): Project | undefined {
+  return res.locals['x402Project'] as Project | undefined
+}
+
+/** Refuses requests without a valid token; answers to it are nobody else's, caches included. */
+export const requireProject: RequestHandler = (req, res, next) => {
+  res.set('Cache-Control', 'no-store')
+  if (projectOf(res) !== undefined) return next()
+  const given = req.get(TOKEN_HEADER) !== undefined
+  res.set('WWW-Authenticate', `ProjectToken header="${TOKEN_HEADER}"`)
+  next(
+    new RequestProblem({
+      status: 401,
+      code: 'unauthorized',
+      detail: given
+        ? `The token in ${TOKEN_HEADER} belongs to no project.`
+        : `The header ${TOKEN_HEADER} is missing.`,
+    }),
+  )
+}
+
+/** The merchant of an authenticated request. */
+export function merchantOf(res: Response): Merchant {
+  const merchant = projectOf(res)?.merchant
+  if (merchant !== undefined) return merchant
+  throw new RequestProblem({
+    status: 404,
+    code: 'merchant_not_configured',
+    detail: 'This project has no merchant yet: configure who is paid, and in what.',
+  })
+}

@@ -1,0 +1,164 @@
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Router,
+} from 'express'
+import { isOutsideFailure, type OutsideFailure } from '../errors.js'
+import type { Logger } from '../logger.js'
+import type { Project } from '../merchants/project.js'
+import type { Problem } from '../protocol/problem.js'
+import { publicRootOf } from '../public-root.js'
+import { handlerSchema } from '../ucp/schema.js'
+import { handlerSpecification } from '../ucp/specification.js'
+import { identifyProject, requireProject } from './authenticate.js'
+import { docsUrlOf, setDocsUrl } from './docs-url.js'
+import { merchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
+import { paymentRoutes, type PaymentRoutesContext } from './payment-routes.js'
+import { RequestProblem, sendProblem } from './problem-response.js'
+import { limitRequests, type LimiterOptions } from './rate-limit.js'
+import { settlementRoutes, type SettlementRoutesContext } from './settlement-routes.js'
+
+/** What the gateway's API takes of its gateway. */
+export interface GatewayRouterContext
+  extends PaymentRoutesContext, MerchantRoutesContext, SettlementRoutesContext {
+  readonly projects: readonly Project[]
+  readonly publicUrl: string | undefined
+  readonly docsUrl: string | undefined
+  readonly rateLimit: LimiterOptions | false
+  readonly logger: Logger
+}
+
+/** Method of each endpoint; GET answers HEAD as well. */
+const ENDPOINTS: Readonly<Record<string, 'GET' | 'POST'>> = {
+  '/api/v2/payment/requirements': 'POST',
+  '/api/v2/payment/verify': 'POST',
+  '/api/v2/payment/settle': 'POST',
+  '/api/v2/payment/supported': 'GET',
+  '/api/v2/merchant/payment-profile': 'GET',
+  '/api/v2/merchant/checkout-prepare': 'POST',
+  '/api/v2/merchant/settlements': 'GET',
+  '/api/v2/merchant/settlements/{id}': 'GET',
+  '/ucp/schema.json': 'GET',
+  '/ucp/gateway.md': 'GET',
+}
+
+/** Path of one settlement. */
+const SETTLEMENT = /^(\/api\/v2\/merchant\/settlements)\/[^/]+$/
+
+/** Paths below which everything is the gateway's; all others are left to the app. */
+const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/ucp']
+
+/** Seconds after which a failure of the outside is worth another try. */
+const RETRY_AFTER_SECONDS = 5
+
+/** Makes the router with the whole API of the payment gateway. */
+export function createGatewayRouter(context: GatewayRouterContext): Router {
+  const gateway = express.Router()
+  gateway.use(identifyProject(context.projects, context.logger))
+  if (context.rateLimit !== false) gateway.use(limitRequests(context.rateLimit, context.logger))
+  gateway.use(checkEndpoint)
+  gateway.use('/ucp', ucpRoutes(context))
+  gateway.use('/api/v2', requireProject)
+  gateway.use('/api/v2/payment', paymentRoutes(context))
+  gateway.use('/api/v2/merchant/settlements', settlementRoutes(context))
+  gateway.use('/api/v2/merchant', merchantRoutes(context))
+  gateway.use(answerError(context.logger))
+
+  const router = express.Router()
+  router.use(function x402Gateway(req, res, next) {
+    const ours = PREFIXES.some((prefix) => req.path === prefix || req.path.startsWith(`${prefix}/`))
+    if (!ours) return next()
+    setDocsUrl(res, context.docsUrl ?? mountedUrl(req, context.publicUrl))
+    gateway(req, res, next)
+  })
+  return router
+}
+
+/** The handler's public documents. */
+function ucpRoutes({ handlerId: id, networkNames }: GatewayRouterContext): Router {
+  const router = express.Router()
+  router.use((_req, res, next) => {
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=3600' })
+    next()
+  })
+  router.get('/schema.json', (_req, res) => {
+    res.json(handlerSchema({ id, docsUrl: docsUrlOf(res) }, networkNames))
+  })
+  router.get('/gateway.md', (_req, res) => {
+    res.type('text/markdown').send(handlerSpecification({ id, docsUrl: docsUrlOf(res) }))
+  })
+  return router
+}
+
+/** Answers paths that are no endpoint, and methods that an endpoint does not have. */
+const checkEndpoint: RequestHandler = (req, res, next) => {
+  const method = ENDPOINTS[req.path.replace(/\/$/, '').replace(SETTLEMENT, '$1/{id}')]
+  if (method === undefined)
+    return next(
+      new RequestProblem({
+        status: 404,
+        code: 'not_found',
+        detail: `There is no ${req.path} here; there is ${Object.keys(ENDPOINTS).join(', ')}.`,
+      }),
+    )
+  if (req.method === method || (req.method === 'HEAD' && method === 'GET')) return next()
+  res.set('Allow', method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS')
+  if (req.method === 'OPTIONS') return void res.status(204).end()
+  next(
+    new RequestProblem({
+      status: 405,
+      code: 'method_not_allowed',
+      detail: `${req.path} takes ${method}, not ${req.method}.`,
+    }),
+  )
+}
+
+/** Answers every failure with problem details; what only we may know goes to the log. */
+function answerError(logger: Logger): ErrorRequestHandler {
+  // oxlint-disable-next-line eslint/max-params -- Express tells error handlers by their four
+  return function answerGatewayError(error: unknown, _req, res, next) {
+    if (res.headersSent) return next(error)
+    if (error instanceof RequestProblem) return sendProblem(res, error.problem, error.extensions)
+    if (isOutsideFailure(error)) {
+      logger.error('A gateway request failed.', { code: error.code, error })
+      const problem = outsideProblem(error)
+      if (problem.status >= 500) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      return sendProblem(res, problem)
+    }
+    logger.error('A gateway request met a bug.', { error })
+    sendProblem(res, {
+      status: 500,
+      code: 'internal_error',
+      detail: 'The gateway failed; this is not the request’s fault.',
+    })
+  }
+}
+
+function outsideProblem(error: OutsideFailure): Problem {
+  return { status: outsideStatus(error), code: error.code, detail: error.message }
+}
+
+function outsideStatus({ code }: OutsideFailure): number {
+  switch (code) {
+    case 'unsupported_currency':
+      return 400
+    case 'rate_unavailable':
+    case 'chain_unreachable':
+    case 'chain_mismatch':
+    case 'facilitator_unreachable':
+    case 'facilitator_refused':
+      return 502
+    case 'ledger_full':
+    case 'ledger_unavailable':
+    case 'relayer_without_funds':
+    case 'relayer_without_lease':
+    case 'gas_price_too_high':
+      return 503
+  }
+}
+
+/** Root of the router as its clients see it. */
+function mountedUrl(req: Request, publicUrl: string | undefined): string {
+  return publicRootOf(req, publicUrl) + req.baseUrl
+}

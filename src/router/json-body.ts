@@ -1,0 +1,81 @@
+import express, { type Request, type RequestHandler } from 'express'
+import type { DocumentError, Parsed } from '../protocol/document.js'
+import { RequestProblem } from './problem-response.js'
+
+/** Bytes of a request body beyond which it is not read. */
+const MAX_BODY_BYTES = 64 * 1024
+
+// Not strict: `null` or `1` is JSON, and refused for its shape.
+const readJson = express.json({ limit: MAX_BODY_BYTES, strict: false })
+
+/** Reads a JSON body; one that the app has read already is taken as it is. */
+export const jsonBody: RequestHandler = (req, res, next) => {
+  if (hasBody(req) && req.is('json') === false)
+    return next(
+      new RequestProblem({
+        status: 415,
+        code: 'unsupported_media_type',
+        detail: "The body must be JSON: send it with 'Content-Type: application/json'.",
+      }),
+    )
+  readJson(req, res, (error?: unknown) =>
+    next(error === undefined ? undefined : bodyProblem(error)),
+  )
+}
+
+/**
+ * Reads the body of a request.
+ *
+ * @throws {@link RequestProblem} with everything that is wrong with it.
+ */
+export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): T {
+  const parsed = parse(req.body)
+  if (parsed.ok) return parsed.value
+  throw invalidBody(parsed.errors)
+}
+
+/** Fails a request for what is wrong with its body. */
+export function invalidBody(errors: readonly DocumentError[]): RequestProblem {
+  const [first] = errors
+  const where = first?.path ? `'${first.path}': ` : ''
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
+  return new RequestProblem(
+    {
+      status: 400,
+      code: 'invalid_request',
+      detail: `The body is not as required: ${where}${first?.message ?? ''}${more}.`,
+    },
+    { errors },
+  )
+}
+
+function hasBody(req: Request): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.get('content-length')) > 0
+}
+
+function bodyProblem(error: unknown): unknown {
+  const { type, status } = error as { type?: string; status?: number }
+  if (type === 'entity.parse.failed') return unreadable('invalid_json', 'The body is not JSON.')
+  if (status === 413)
+    return new RequestProblem({
+      status: 413,
+      code: 'payload_too_large',
+      detail: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
+    })
+  if (status === 415)
+    return new RequestProblem({
+      status: 415,
+      code: 'unsupported_media_type',
+      detail: 'The body must be JSON in UTF-8, as it is or compressed with gzip, deflate or br.',
+    })
+  // Cut short, not as long as announced, not as compressed as announced.
+  if (status === 400) return unreadable('invalid_request', 'The body cannot be read to its end.')
+  return error
+}
+
+function unreadable(code: 'invalid_json' | 'invalid_request', detail: string): RequestProblem {
+  return new RequestProblem(
+    { status: 400, code, detail },
+    { errors: [{ path: '', message: detail }] },
+  )
+}

@@ -1,0 +1,74 @@
+import express, { type Request, type Response, type Router } from 'express'
+import { z } from 'zod'
+import { parseFiatAmount } from '../money/price.js'
+import { parseDocument } from '../protocol/document.js'
+import { X402_VERSION } from '../protocol/payment.js'
+import { HANDLER_VERSION, handlerDescriptor } from '../ucp/handler.js'
+import { absoluteUrl } from './absolute-url.js'
+import { answerJson } from './answer-json.js'
+import { merchantOf } from './authenticate.js'
+import { docsUrlOf } from './docs-url.js'
+import { jsonBody, readBody } from './json-body.js'
+import { quoteFiat, type QuoteContext } from './quote-fiat.js'
+
+/** What the merchant endpoints take of their gateway. */
+export interface MerchantRoutesContext extends QuoteContext {
+  readonly handlerId: string
+}
+
+const checkoutSchema = z.intersection(
+  z.looseObject({
+    resource: z.looseObject({ url: absoluteUrl, description: z.string().nullish() }),
+  }),
+  // What an amount may be depends on its currency: the two are read together.
+  z.unknown().transform((body, context) => {
+    if (typeof body !== 'object' || body === null) return z.NEVER
+    const { amount, currency } = body as { amount?: unknown; currency?: unknown }
+    const fiat = parseFiatAmount(amount, currency)
+    if (fiat.ok) return { price: { ...fiat, path: 'amount' } }
+    context.addIssue({ code: 'custom', path: [fiat.path], message: fiat.message })
+    return z.NEVER
+  }),
+)
+
+const parseCheckout = (body: unknown) => parseDocument(checkoutSchema, body)
+
+/** `/api/v2/merchant/*`: what a shop publishes in its UCP profile and checkouts. */
+export function merchantRoutes(context: MerchantRoutesContext): Router {
+  const { handlerId } = context
+  const router = express.Router()
+
+  router.get(
+    '/payment-profile',
+    answerJson((_req, res) => {
+      merchantOf(res)
+      return { [handlerId]: [handlerDescriptor({ id: handlerId, docsUrl: docsUrlOf(res) })] }
+    }),
+  )
+  router.post(
+    '/checkout-prepare',
+    jsonBody,
+    answerJson(async (req, res) => {
+      const config = await prepareCheckout(context, req, res)
+      return { [handlerId]: [{ id: handlerId, version: HANDLER_VERSION, config }] }
+    }),
+  )
+  return router
+}
+
+/** Writes the x402 envelope of one checkout. */
+async function prepareCheckout(
+  context: MerchantRoutesContext,
+  req: Request,
+  res: Response,
+): Promise<object> {
+  const merchant = merchantOf(res)
+  const { price, resource } = readBody(req, parseCheckout)
+  const accepts = await quoteFiat(context, merchant, price)
+  const { url, description } = resource
+  return {
+    x402Version: X402_VERSION,
+    resource: { url, ...(typeof description === 'string' && { description }) },
+    accepts,
+  }
+}

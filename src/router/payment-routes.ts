@@ -1,0 +1,91 @@
+import express, { type Request, type Response, type Router } from 'express'
+import { z } from 'zod'
+import { requestedAmountToDecimal } from '../money/price.js'
+import { parseDocument } from '../protocol/document.js'
+import { sameNetwork } from '../protocol/networks.js'
+import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
+import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
+import type { PaymentRequired, SupportedResponse } from '../protocol/payment.js'
+import { answerJson } from './answer-json.js'
+import { merchantOf } from './authenticate.js'
+import { jsonBody, readBody } from './json-body.js'
+import { absoluteUrl } from './absolute-url.js'
+import { settlePayment, verifyPayment, type SettlePaymentContext } from './settle-payment.js'
+import { quoteFiat, type QuoteContext } from './quote-fiat.js'
+
+/** What the facilitator's endpoints take of their gateway. */
+export interface PaymentRoutesContext extends QuoteContext, SettlePaymentContext {}
+
+const requirementsSchema = z.looseObject({
+  resourceUrl: absoluteUrl,
+  requestedAmount: z.unknown().transform((value, context) => {
+    const requested = requestedAmountToDecimal(value)
+    if (requested.ok) return requested.amount
+    context.addIssue(requested.message)
+    return z.NEVER
+  }),
+  description: z.string().nullish(),
+  mimeType: z.string().nullish(),
+})
+
+const parseRequirements = (body: unknown) => parseDocument(requirementsSchema, body)
+
+/** `/api/v2/payment/*`: the facilitator's endpoints. */
+export function paymentRoutes(context: PaymentRoutesContext): Router {
+  const router = express.Router()
+
+  router.post(
+    '/requirements',
+    jsonBody,
+    answerJson((req, res) => describePayment(context, req, res)),
+  )
+  router.post(
+    '/verify',
+    jsonBody,
+    answerJson((req, res) => verifyPayment(context, req, res)),
+  )
+  router.post(
+    '/settle',
+    jsonBody,
+    answerJson((req, res) => settlePayment(context, req, res)),
+  )
+  router.get(
+    '/supported',
+    answerJson(async (_req, res) => {
+      const { accepts } = merchantOf(res)
+      const supported = await context.facilitator.supported()
+      const isAccepted = ({ network }: SupportedResponse['kinds'][number]): boolean =>
+        accepts.some((asset) => sameNetwork(asset.network.caip2, network))
+      return {
+        ...supported,
+        kinds: supported.kinds.filter(isAccepted),
+        extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER])],
+      }
+    }),
+  )
+  return router
+}
+
+async function describePayment(
+  context: PaymentRoutesContext,
+  req: Request,
+  res: Response,
+): Promise<PaymentRequired> {
+  const merchant = merchantOf(res)
+  const { resourceUrl, requestedAmount, description, mimeType } = readBody(req, parseRequirements)
+  const accepts = await quoteFiat(context, merchant, {
+    amount: requestedAmount,
+    currency: merchant.currency,
+    path: 'requestedAmount',
+  })
+  return {
+    x402Version: X402_VERSION,
+    resource: {
+      url: resourceUrl,
+      description: description ?? '',
+      ...(typeof mimeType === 'string' && { mimeType }),
+    },
+    accepts: withProtocolVersion(accepts),
+    protocolVersion: X402_VERSION,
+  }
+}

@@ -1,0 +1,189 @@
+import express, { type Request, type Router } from 'express'
+import { z } from 'zod'
+import { displayAddress } from '../facilitator/exact-evm/authorization.js'
+import type { Ledger, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
+import type { Merchant } from '../merchants/project.js'
+import { findKnownAsset } from '../money/assets.js'
+import { parseDocument } from '../protocol/document.js'
+import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
+import type { Address, Hex } from '../protocol/payment.js'
+import type { Reason } from '../protocol/reasons.js'
+import { answerJson } from './answer-json.js'
+import { merchantOf } from './authenticate.js'
+import { RequestProblem } from './problem-response.js'
+
+/** What the settlement endpoints take of their gateway. */
+export interface SettlementRoutesContext {
+  readonly ledger: Ledger
+  readonly networkNames: NetworkNameStyle
+}
+
+/** Where a settlement stands, as merchants read it. */
+type SettlementStatus = (typeof STATUSES)[number]
+
+/** What a merchant needs to book a payment, and to reconcile it with the chain. */
+interface Settlement {
+  readonly id: string
+  readonly status: SettlementStatus
+  readonly network: string
+  readonly asset: Address
+  /** The asset's, where it is known here. */
+  readonly symbol?: string
+  /** Token units, decimal. */
+  readonly amount: string
+  readonly payer: Address
+  readonly payTo: Address
+  /** The authorization's nonce: with payer and asset, what the chain knows the payment by. */
+  readonly nonce: Hex
+  /** Hash of the transaction, once there is one. */
+  readonly transaction?: Hex
+  /** Why it failed. */
+  readonly errorReason?: Reason
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/**
+ * `reserved`: taken for a request, nothing was sent. `pending`: the transaction is out. `settled`:
+ * the merchant was paid. `failed`: the transaction was mined without paying.
+ */
+const STATUSES = ['reserved', 'pending', 'settled', 'failed'] as const
+
+/** Settlements of a page. */
+const DEFAULT_LIMIT = 20
+const MAX_LIMIT = 100
+
+const NOT_A_TIME = 'must be a time, like 2026-01-31T00:00:00Z'
+
+const timeSchema = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], NOT_A_TIME)
+  .transform((text) => Date.parse(text))
+
+const NOT_A_LIMIT = `must be an integer from 1 to ${MAX_LIMIT}`
+
+const limitSchema = z
+  .string(NOT_A_LIMIT)
+  .regex(/^\d{1,3}$/, NOT_A_LIMIT)
+  .transform(Number)
+  .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, NOT_A_LIMIT)
+
+/** A cursor: the place of the last record of a page. Nothing but what the page says itself. */
+const CURSOR = /^(\d{1,16})\.([0-9a-f]{32})$/
+
+const cursorSchema = z.string().transform((text, context) => {
+  const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
+  if (match !== null) return { createdAt: Number(match[1]), id: match[2] ?? '' }
+  context.addIssue('must be the nextCursor of a page before')
+  return z.NEVER
+})
+
+const querySchema = z.looseObject({
+  cursor: cursorSchema.optional(),
+  limit: limitSchema.optional(),
+  status: z.enum(STATUSES).optional(),
+  from: timeSchema.optional(),
+  to: timeSchema.optional(),
+})
+
+/** `/api/v2/merchant/settlements`: what became of the project's payments. */
+export function settlementRoutes({ ledger, networkNames }: SettlementRoutesContext): Router {
+  const router = express.Router()
+
+  router.get(
+    '/',
+    answerJson(async (req, res) => {
+      const merchant = merchantOf(res)
+      const query = readQuery(req, merchant)
+      // One more than asked for tells whether there is another page.
+      const records = await ledger.list({ ...query, limit: query.limit + 1 })
+      const page = records.slice(0, query.limit)
+      const last = page.at(-1)
+      return {
+        settlements: page.map((record) => describe(record, merchant, networkNames)),
+        ...(records.length > page.length && last && { nextCursor: cursorOf(last) }),
+      }
+    }),
+  )
+  router.get(
+    '/:id',
+    answerJson(async (req, res) => {
+      const merchant = merchantOf(res)
+      const id = String(req.params['id'])
+      const [record] = await ledger.list({ project: merchant.project, id, limit: 1 })
+      if (record !== undefined) return describe(record, merchant, networkNames)
+      throw new RequestProblem({
+        status: 404,
+        code: 'not_found',
+        detail: 'This project has no settlement of that id.',
+      })
+    }),
+  )
+  return router
+}
+
+function readQuery(req: Request, { project }: Merchant): LedgerQuery {
+  const parsed = parseDocument(querySchema, req.query)
+  if (!parsed.ok) {
+    const [first] = parsed.errors
+    throw new RequestProblem(
+      {
+        status: 400,
+        code: 'invalid_request',
+        detail: `The query is not as required: '${first?.path}': ${first?.message}.`,
+      },
+      { errors: parsed.errors },
+    )
+  }
+  const { cursor, limit = DEFAULT_LIMIT, status, from, to } = parsed.value
+  const state = status === 'pending' ? 'submitted' : status
+  return { project, state, from, until: to, after: cursor, limit }
+}
+
+function cursorOf({ createdAt, id }: LedgerRecord): string {
+  return Buffer.from(`${createdAt}.${id}`, 'latin1').toString('base64url')
+}
+
+function describe(
+  record: LedgerRecord,
+  { accepts }: Merchant,
+  networkNames: NetworkNameStyle,
+): Settlement {
+  const { id, asset, from, payTo, nonce, value } = record
+  const caip2 = `eip155:${record.chainId}` as const
+  const network = findNetwork(caip2)
+  const known =
+    accepts.find((one) => one.network.caip2 === caip2 && isSame(one.address, asset)) ??
+    (network && findKnownAsset(network, asset))
+  return {
+    id,
+    status: record.state === 'submitted' ? 'pending' : record.state,
+    network: network ? formatNetwork(network, networkNames) : caip2,
+    asset: displayAddress(asset),
+    ...(known && { symbol: known.symbol }),
+    amount: value.toString(),
+    payer: displayAddress(from),
+    payTo: displayAddress(payTo),
+    nonce,
+    ...transactionOf(record),
+    ...(record.state === 'failed' && { errorReason: record.reason }),
+    createdAt: new Date(record.createdAt).toISOString(),
+    updatedAt: new Date(record.updatedAt).toISOString(),
+  }
+}
+
+function transactionOf(record: LedgerRecord): { transaction?: Hex } {
+  switch (record.state) {
+    case 'reserved':
+      return {}
+    case 'submitted':
+      return { transaction: record.submission.transaction }
+    case 'settled':
+    case 'failed':
+      return { transaction: record.transaction }
+  }
+}
+
+function isSame(one: Address, other: Address): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}

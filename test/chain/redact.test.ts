@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals'
+import { redactUrl } from '../../src/chain/redact.js'
+
+describe('redacting an RPC URL', () => {
+  it.each([
+    ['in the path', 'https://rpc.example/v2/0123456789abcdef', '0123456789abcdef'],
+    ['in the query', 'https://rpc.example/?apikey=0123456789abcdef', '0123456789abcdef'],
+    ['as the user', 'https://0123456789abcdef@rpc.example/', '0123456789abcdef'],
+    ['as the password', 'https://me:0123456789abcdef@rpc.example/', '0123456789abcdef'],
+    ['in the host', 'https://shy-blue-fog.rpc.example:8545/', 'shy-blue-fog.rpc.example'],
+  ])('hides a key %s, alone and in the URL', (_name, url, secret) => {
+    const { host, href } = new URL(url)
+    const text = `GET ${url} failed: ${secret} at ${host}, also ${href}, twice ${secret}.`
+    expect(redactUrl(text, url)).not.toContain(secret)
+    expect(redactUrl(text, url)).not.toContain(host)
+  })
+
+  it('leaves the rest of a text as it is', () => {
+    const url = 'https://rpc.example/v2/0123456789abcdef'
+    expect(redactUrl('execution reverted: v2', url)).toBe('execution reverted: v2')
+  })
+
+  it('hides what is no URL as a whole', () => {
+    expect(redactUrl('cannot open ::nonsense::', '::nonsense::')).toBe('cannot open [rpc url]')
+  })
+})

@@ -1,0 +1,181 @@
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { startProgram, type Program } from '../support/program.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+
+const BIN = resolve('dist/esm/cli/bin.js')
+
+const devnet = useDevnet()
+const programs: Program[] = []
+let cwd: string
+beforeAll(async () => {
+  cwd = await realpath(await mkdtemp(join(tmpdir(), 'x402-bin-')))
+})
+afterEach(async () => {
+  await Promise.all(programs.splice(0).map((program) => program.end('SIGKILL')))
+  await rm(join(cwd, 'data'), { recursive: true, force: true })
+})
+afterAll(() => rm(cwd, { recursive: true }))
+
+function serve(rpcUrl: string, args: readonly string[] = [], bin = BIN): Program {
+  const program = startProgram([bin, 'serve', '--port', '0', ...args], {
+    cwd,
+    env: {
+      NODE_OPTIONS: undefined,
+      DATABASE_URL: undefined,
+      X402_PAY_TO: devnet.merchant.address,
+      X402_NETWORK: 'base-sepolia',
+      X402_RPC_URL: rpcUrl,
+      X402_RELAYER_KEY: devnet.relayerKeys[0],
+      X402_PROJECT_TOKEN: SHOP_TOKEN,
+    },
+  })
+  programs.push(program)
+  return program
+}
+const urlOf = (program: Program): Promise<string> => program.prints(/(http:\/\/\S+)\n/)
+
+async function post(url: string, path: string, body: object): Promise<Response> {
+  return fetch(`${url}/api/v2/payment/${path}`, {
+    method: 'POST',
+    headers: { 'X-Project-Identify-Token': SHOP_TOKEN, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+async function newSubmission(url: string): Promise<object> {
+  const request = { resourceUrl: 'https://shop.example/', requestedAmount: 0.01 }
+  const offer = (await (await post(url, 'requirements', request)).json()) as {
+    accepts: PaymentRequirements[]
+  }
+  const [paymentRequirements] = offer.accepts
+  const paymentPayload = await signPayment(devnet.payers[0]!, paymentRequirements!)
+  return { paymentPayload, paymentRequirements }
+}
+
+const SEND = /^eth_sendRawTransaction/
+
+/** Keeps a node's answers back from the first transaction on, until told otherwise. */
+function holdSends(proxy: RpcProxy): () => void {
+  let release = (): void => undefined
+  const released = new Promise<undefined>((resolve) => (release = () => resolve(undefined)))
+  proxy.fault = (method) => (SEND.test(method) ? released : undefined)
+  return release
+}
+const sent = (proxy: RpcProxy) => (): boolean => proxy.methods.some((method) => SEND.test(method))
+const refused = (url: string) => async (): Promise<boolean> =>
+  fetch(url).then(
+    () => false,
+    () => true,
+  )
+
+describe('the program', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'answers, and ends by %s as one should',
+    async (signal) => {
+      const program = serve(devnet.rpcUrl)
+      const url = await urlOf(program)
+      expect((await fetch(`${url}/ucp/schema.json`)).status).toBe(200)
+      expect(await program.end(signal)).toBe(0)
+    },
+  )
+
+  it('finishes what is under way before it ends, and takes nothing new', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const program = serve(proxy.url)
+    const url = await urlOf(program)
+    const submission = await newSubmission(url)
+    const release = holdSends(proxy)
+    const settled = post(url, 'settle', submission)
+    await until(sent(proxy))
+    const ended = program.end('SIGTERM')
+    await until(refused(url))
+    release()
+    expect(await (await settled).json()).toMatchObject({ success: true })
+    expect(await ended).toBe(0)
+    await proxy.close()
+  })
+
+  it('ends in time with what cannot be finished written down, and the next goes on with it', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const program = serve(proxy.url)
+    const url = await urlOf(program)
+    const submission = await newSubmission(url)
+    proxy.fault = (method) => {
+      if (SEND.test(method)) return { kind: 'drop_answer' }
+      return sent(proxy)() ? { kind: 'http', status: 503 } : undefined
+    }
+    const answered = post(url, 'settle', submission)
+    await until(sent(proxy))
+    const start = performance.now()
+    const ended = program.end('SIGTERM')
+    expect(await (await answered).json()).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(await ended).toBe(0)
+    expect(performance.now() - start).toBeLessThan(13_000)
+    await proxy.close()
+
+    const ledger = sqliteLedger(join(cwd, 'data/ledger.db'))
+    expect(await ledger.listSubmitted()).toMatchObject([{ held: false, project: 'default' }])
+    await ledger.close()
+    const next = await urlOf(serve(devnet.rpcUrl))
+    expect(await (await post(next, 'settle', submission)).json()).toMatchObject({ success: true })
+  })
+
+  it('ends at once when it is told twice', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const program = serve(proxy.url)
+    const url = await urlOf(program)
+    const submission = await newSubmission(url)
+    holdSends(proxy)
+    const answered = post(url, 'settle', submission).catch(() => 'cut off')
+    await until(sent(proxy))
+    const start = performance.now()
+    void program.end('SIGTERM')
+    await until(refused(url))
+    expect(await program.end('SIGTERM')).toBe(143)
+    expect(performance.now() - start).toBeLessThan(5000)
+    expect(await answered).toBe('cut off')
+    await proxy.close()
+  })
+
+  it('names the packages that are missing, and the way to do without', async () => {
+    // A copy that finds what we depend on, and not what is optional.
+    const home = join(cwd, 'without-peers')
+    const packages = ['express', 'viem', 'zod', 'lru-cache', 'express-rate-limit', 'currency-codes']
+    await mkdir(join(home, 'node_modules'), { recursive: true })
+    await cp(resolve('dist'), join(home, 'dist'), { recursive: true })
+    await writeFile(join(home, 'package.json'), '{}')
+    for (const name of packages)
+      await symlink(resolve('node_modules', name), join(home, 'node_modules', name))
+
+    const bin = join(home, 'dist/esm/cli/bin.js')
+    const failed = serve(devnet.rpcUrl, [], bin)
+    expect(await failed.exitCode()).toBe(1)
+    expect(failed.output()).toMatch(/ledger: .*npm install kysely libsql.*--memory/)
+    expect(
+      (await fetch(`${await urlOf(serve(devnet.rpcUrl, ['--memory'], bin))}/ucp/schema.json`))
+        .status,
+    ).toBe(200)
+  })
+})
+
+/** A node that takes forever to say anything is no reason not to end. */
+it('ends though the node does not answer', async () => {
+  const node = createServer(() => undefined).listen(0, '127.0.0.1')
+  await once(node, 'listening')
+  const program = serve(`http://127.0.0.1:${(node.address() as AddressInfo).port}`)
+  await urlOf(program)
+  expect(await program.end('SIGTERM')).toBe(0)
+  node.closeAllConnections()
+  node.close()
+})

@@ -1,0 +1,471 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import Database from 'libsql'
+import { runCli } from '../../src/cli/cli.js'
+import type { Environment } from '../../src/environment.js'
+import { sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+
+const KEY = `0x${'5e'.repeat(32)}`
+const TOKEN = 'x402_token-of-the-shop'
+const PAY_TO = '0x000000000000000000000000000000000000bEEF'
+const ENVIRONMENT = {
+  X402_PAY_TO: PAY_TO,
+  X402_NETWORK: 'base',
+  X402_RPC_URL: 'http://127.0.0.1:9/v2/secret-provider-key',
+  X402_RELAYER_KEY: KEY,
+  X402_PROJECT_TOKEN: TOKEN,
+}
+const CONFIG = {
+  networks: { base: { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [KEY] } },
+  projects: [{ id: 'acme', tokens: [TOKEN], merchant: { payTo: PAY_TO } }],
+}
+
+let cwd: string
+
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'x402-cli-'))
+})
+beforeEach(async () => {
+  await rm(join(cwd, 'gateway.config.json'), { force: true })
+})
+afterAll(() => rm(cwd, { recursive: true }))
+
+const writeConfig = (content: unknown, name = 'gateway.config.json'): Promise<void> =>
+  writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+
+/** A command that runs, with what it wrote so far. */
+function start(argv: readonly string[], env: Environment = {}) {
+  const printed: string[] = []
+  const complained: string[] = []
+  const ending = new AbortController()
+  let onLine: (line: string) => void = () => undefined
+  const firstLine = new Promise<string>((resolve) => (onLine = resolve))
+  const exit = runCli(argv, {
+    env,
+    cwd,
+    signal: ending.signal,
+    print: (line) => {
+      printed.push(line)
+      onLine(line)
+    },
+    complain: (line) => void complained.push(line),
+  })
+  return {
+    printed,
+    complained,
+    exit,
+    firstLine: Promise.race([
+      firstLine,
+      exit.then(() => Promise.reject(new Error(complained.join()))),
+    ]),
+    end: async () => {
+      ending.abort()
+      return exit
+    },
+  }
+}
+
+/** Runs a command to its end. */
+async function run(argv: readonly string[], env?: Environment) {
+  const { exit, printed, complained, firstLine } = start(argv, env)
+  firstLine.catch(() => undefined)
+  return { code: await exit, printed, complained: complained.join('\n') }
+}
+
+/** Serves, looks at one answer of the gateway, and ends it. */
+async function serve(argv: readonly string[], env?: Environment) {
+  const command = start(['serve', '--port', '0', ...argv], env)
+  const url = /http:\/\/\S+$/.exec(await command.firstLine)?.[0]
+  const profile = await fetch(`${url}/api/v2/merchant/payment-profile`, {
+    headers: { 'X-Project-Identify-Token': TOKEN, Origin: 'https://shop.example' },
+  })
+  const checkout = await fetch(`${url}/api/v2/merchant/checkout-prepare`, {
+    method: 'POST',
+    headers: { 'X-Project-Identify-Token': TOKEN, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      amount: '1',
+      currency: 'USD',
+      resource: { url: 'https://shop.example/' },
+    }),
+  })
+  const prepared = (await checkout.json()) as Record<string, { config: { accepts: object[] } }[]>
+  return {
+    url,
+    ...command,
+    status: profile.status,
+    // oxlint-disable-next-line typescript/no-explicit-any -- a document of any handler
+    profile: (await profile.json()) as any,
+    accepts: Object.values(prepared)[0]?.[0]?.config?.accepts,
+    poweredBy: profile.headers.get('x-powered-by'),
+    code: await command.end(),
+  }
+}
+
+describe('serve', () => {
+  it('answers once it has printed its URL, in one line, until it is ended', async () => {
+    const { url, printed, status, code, poweredBy } = await serve([], ENVIRONMENT)
+    expect(printed).toStrictEqual([expect.stringMatching(/http:\/\/127\.0\.0\.1:[1-9]\d*$/)])
+    expect([status, code, poweredBy]).toStrictEqual([200, 0, null])
+    await expect(fetch(url!)).rejects.toThrow('fetch failed')
+  })
+
+  it('reads gateway.config.json', async () => {
+    await writeConfig({ ...CONFIG, handlerId: 'com.example.file' })
+    const { profile, status } = await serve([])
+    expect(status).toBe(200)
+    expect(Object.keys(profile)).toStrictEqual(['com.example.file'])
+  })
+
+  it('reads the file it is told to', async () => {
+    await writeConfig({ ...CONFIG, handlerId: 'com.example.other' }, 'other.json')
+    const { profile } = await serve(['--config', 'other.json', '--host', '127.0.0.1'])
+    expect(Object.keys(profile)).toStrictEqual(['com.example.other'])
+  })
+
+  it('puts the environment over the file', async () => {
+    await writeConfig({
+      publicUrl: 'https://file.example',
+      networks: { 'eip155:8453': { ...CONFIG.networks.base, assets: ['EURC'] } },
+      projects: [
+        {
+          id: 'acme',
+          tokens: ['x402_token-of-the-file'],
+          merchant: { payTo: `0x${'01'.repeat(20)}` },
+        },
+      ],
+    })
+    const { profile, accepts } = await serve([], {
+      X402_PUBLIC_URL: 'https://pay.example.com',
+      X402_NETWORK: 'base',
+      X402_ASSET: 'USDC',
+      X402_PAY_TO: PAY_TO,
+      X402_PROJECT_TOKEN: TOKEN,
+    })
+    expect(profile['xyz.vendor.gateway_payment'][0].spec).toBe(
+      'https://pay.example.com/ucp/gateway.md',
+    )
+    expect(accepts).toMatchObject([
+      { network: 'eip155:8453', payTo: PAY_TO, extra: { name: 'USD Coin' } },
+    ])
+    expect(accepts).toHaveLength(1)
+  })
+
+  it('takes the only network of the file for the one that is meant', async () => {
+    const { networks: _, ...rest } = CONFIG
+    await writeConfig({ ...rest, networks: { base: { rpcUrl: 'http://127.0.0.1:9' } } })
+    const { status } = await serve([], { X402_RELAYER_KEY: KEY })
+    expect(status).toBe(200)
+  })
+
+  it('needs neither node nor key beside a facilitator elsewhere', async () => {
+    await writeConfig({ ...CONFIG, networks: { base: {} } })
+    const { status } = await serve([], {
+      X402_FACILITATOR_URL: 'http://127.0.0.1:9/api/v2/payment',
+      X402_FACILITATOR_TOKEN: 'x402_token-of-the-remote',
+    })
+    expect(status).toBe(200)
+  })
+
+  it('makes a project of its own where the file has none', async () => {
+    await writeConfig({ networks: CONFIG.networks })
+    const { status } = await serve([], { X402_PAY_TO: PAY_TO, X402_PROJECT_TOKEN: TOKEN })
+    expect(status).toBe(200)
+  })
+
+  it('logs a line of JSON for what an operator should know', async () => {
+    const { complained } = await serve([], ENVIRONMENT)
+    expect(complained.map((line) => JSON.parse(line))).toStrictEqual([
+      {
+        level: 'warn',
+        time: expect.any(String),
+        message: expect.stringContaining('browser'),
+        project: 'default',
+      },
+    ])
+  })
+
+  it('logs failures without the secrets of its configuration', async () => {
+    const command = start(['serve', '--port', '0'], ENVIRONMENT)
+    const url = /http:\/\/\S+$/.exec(await command.firstLine)?.[0]
+    const post = async (path: string, body: object): Promise<Response> =>
+      fetch(`${url}/api/v2/payment/${path}`, {
+        method: 'POST',
+        headers: { 'X-Project-Identify-Token': TOKEN, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const requirements = await post('requirements', {
+      resourceUrl: 'https://shop.example/',
+      requestedAmount: 1,
+    })
+    const { accepts } = (await requirements.json()) as { accepts: object[] }
+    const now = Math.floor(Date.now() / 1000)
+    const authorization = {
+      from: `0x${'0a'.repeat(20)}`,
+      to: PAY_TO,
+      value: '1000000',
+      validAfter: '0',
+      validBefore: String(now + 300),
+      nonce: `0x${'00'.repeat(32)}`,
+    }
+    const answer = await post('verify', {
+      paymentPayload: {
+        x402Version: 2,
+        accepted: accepts[0],
+        payload: { signature: `0x${'11'.repeat(70)}`, authorization },
+      },
+      paymentRequirements: accepts[0],
+    })
+    expect(answer.status).toBe(502)
+    expect(await command.end()).toBe(0)
+    const log = command.complained.join()
+    expect(JSON.parse(command.complained[0]!)).toMatchObject({
+      level: 'error',
+      code: 'chain_unreachable',
+      error: { message: expect.any(String), cause: { message: expect.any(String) } },
+    })
+    for (const secret of [KEY.slice(2), TOKEN, 'secret-provider-key', '127.0.0.1:9'])
+      expect(log).not.toContain(secret)
+  })
+})
+
+describe('serve keeps its payments', () => {
+  const ledgerFile = () => join(cwd, 'data/ledger.db')
+  beforeEach(() => rm(join(cwd, 'data'), { recursive: true, force: true }))
+
+  it('in ./data/ledger.db', async () => {
+    expect((await serve([], ENVIRONMENT)).code).toBe(0)
+    const ledger = sqliteLedger(ledgerFile())
+    expect(await ledger.listSubmitted()).toStrictEqual([])
+    await ledger.close()
+  })
+
+  it('nowhere with --memory, whatever DATABASE_URL says', async () => {
+    const env = { ...ENVIRONMENT, DATABASE_URL: 'postgres://127.0.0.1:9/none' }
+    expect((await serve(['--memory'], env)).status).toBe(200)
+    expect(existsSync(ledgerFile())).toBe(false)
+  })
+
+  it('not where its options are wrong', async () => {
+    await run(['serve'], { ...ENVIRONMENT, X402_PAY_TO: 'x' })
+    expect(existsSync(ledgerFile())).toBe(false)
+  })
+
+  it('in no file that cannot be one: it says so, and names the way out', async () => {
+    await mkdir(ledgerFile(), { recursive: true })
+    const { code, printed, complained } = await run(['serve', '--port', '0'], ENVIRONMENT)
+    expect([code, printed]).toStrictEqual([1, []])
+    expect(complained).toMatch(/^ledger: .*data\/ledger\.db.*--memory/)
+  })
+
+  it('in no file that another holds locked for good', async () => {
+    await mkdir(join(cwd, 'data'))
+    const locking = new Database(ledgerFile())
+    locking.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE')
+    const { code, printed, complained } = await run(['serve', '--port', '0'], ENVIRONMENT)
+    locking.exec('ROLLBACK')
+    locking.close()
+    expect([code, printed]).toStrictEqual([1, []])
+    expect(complained).toMatch(/^ledger: .*SQLITE_BUSY/)
+  })
+
+  it.each(['', 'file'])('in no database that does not answer (%s)', async (file) => {
+    if (file) await writeConfig(CONFIG)
+    const { code, printed, complained } = await run(['serve', '--port', '0'], {
+      ...(file ? {} : ENVIRONMENT),
+      DATABASE_URL: 'postgres://me:pa55word@127.0.0.1:9/none',
+    })
+    expect([code, printed]).toStrictEqual([1, []])
+    expect(complained).toMatch(/^DATABASE_URL: .*ECONNREFUSED/)
+    expect(complained).not.toMatch(/pa55word|127\.0\.0\.1/)
+  })
+
+  it('in no database of another kind', async () => {
+    const env = { ...ENVIRONMENT, DATABASE_URL: 'mysql://me:pa55word@127.0.0.1/none' }
+    const { code, complained } = await run(['serve'], env)
+    expect(code).toBe(1)
+    expect(complained).toMatch(/^DATABASE_URL: .*postgres:/)
+    expect(complained).not.toContain('pa55word')
+  })
+})
+
+describe('serve refuses', () => {
+  it.each([
+    ['bad JSON, naming its line', '{\n  "networks": {},\n  "projects": [,]\n}', /line 3/],
+    ['a comma too much', '{\n  "networks": {},\n}', /line 3/],
+    ['what ends too early', '{\n  "networks": {', /line 2/],
+    ['what goes on too long', '{}\n}', /line 2/],
+    ['a word that is none', '{\n"publicUrl": nil\n}', /line 2/],
+    ['a text over two lines', '{\n"publicUrl": "a\nb"\n}', /line 2/],
+    ['an empty file', '', /line 1/],
+  ])('%s', async (_name, text, where) => {
+    await writeConfig(text)
+    const { code, printed, complained } = await run(['serve'])
+    expect([code, printed]).toStrictEqual([1, []])
+    expect(complained).toMatch(/^config: /)
+    expect(complained).toMatch(where)
+  })
+
+  it('bad JSON without showing what is in it', async () => {
+    await writeConfig(`{ "relayerKeys": ["${KEY}" }`)
+    expect((await run(['serve'])).complained).not.toContain('5e5e')
+  })
+
+  it.each([['null'], ['[]'], ['"text"']])('a file that holds %s', async (text) => {
+    await writeConfig(text)
+    const { code, complained } = await run(['serve'])
+    expect(code).toBe(1)
+    expect(complained).toMatch(/^config: .*object/)
+  })
+
+  it('a file that is not there, where it was named', async () => {
+    const { code, complained } = await run(['serve', '--config', 'missing.json'], ENVIRONMENT)
+    expect(code).toBe(1)
+    expect(complained).toMatch(/^config: .*missing\.json.*ENOENT/)
+  })
+
+  it('options that are wrong, one a line, by variable or by path', async () => {
+    await writeConfig({ ...CONFIG, handlerID: 'x', projects: [{ id: 'a', tokens: ['short'] }] })
+    const { code, complained } = await run(['serve'], {
+      X402_PUBLIC_URL: 'pay.example.com',
+      X402_PAY_TO: '0x1',
+      X402_RELAYER_KEY: KEY.slice(3),
+    })
+    expect(code).toBe(1)
+    expect(new Set(complained.split('\n').map((line) => line.split(':')[0]))).toStrictEqual(
+      new Set([
+        'X402_PAY_TO',
+        'X402_PUBLIC_URL',
+        'X402_RELAYER_KEY',
+        'handlerID',
+        'projects.0.tokens.0',
+      ]),
+    )
+    expect(complained).not.toContain('5e5e')
+  })
+
+  it('what a file says of another network by its path, not by the variable', async () => {
+    await writeConfig({ ...CONFIG, networks: { ...CONFIG.networks, polygon: { rpcUrl: 'x' } } })
+    const { complained } = await run(['serve'], {
+      X402_NETWORK: 'base',
+      X402_RPC_URL: 'http://127.0.0.1:9',
+    })
+    expect(complained.split('\n').map((line) => line.split(':')[0])).toStrictEqual([
+      'networks.polygon.rpcUrl',
+      'networks.polygon.relayerKeys',
+    ])
+  })
+
+  it('variables that could be about several networks or projects', async () => {
+    await writeConfig({
+      ...CONFIG,
+      networks: { ...CONFIG.networks, polygon: CONFIG.networks.base },
+    })
+    expect((await run(['serve'], { X402_RPC_URL: 'http://127.0.0.1:9' })).complained).toMatch(
+      /^X402_NETWORK: /,
+    )
+    await writeConfig({ ...CONFIG, projects: [...CONFIG.projects, { id: 'b' }] })
+    expect((await run(['serve'], { X402_PAY_TO: PAY_TO })).complained).toMatch(/^X402_PAY_TO: /)
+    expect((await run(['serve'], { X402_PROJECT_TOKEN: TOKEN })).complained).toMatch(
+      /^X402_PROJECT_TOKEN: /,
+    )
+  })
+
+  it('to guess: without a file it names every variable it needs', async () => {
+    const { code, complained } = await run(['serve'])
+    expect(code).toBe(1)
+    for (const name of ['X402_PAY_TO', 'X402_NETWORK', 'X402_RPC_URL', 'X402_RELAYER_KEY'])
+      expect(complained).toContain(`${name}: `)
+  })
+
+  it('a facilitator that is none, by its variable', async () => {
+    await writeConfig(CONFIG)
+    const { complained } = await run(['serve'], { X402_FACILITATOR_URL: 'nowhere' })
+    expect(complained).toMatch(/^X402_FACILITATOR_URL: /)
+  })
+
+  it('a port in use and a host that is not here', async () => {
+    const other: Server = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const { port } = other.address() as AddressInfo
+    const taken = await run(['serve', '--port', String(port)], ENVIRONMENT)
+    other.close()
+    expect(taken.code).toBe(1)
+    expect(taken.complained).toMatch(new RegExp(`^port: ${port} .*--port`))
+
+    const away = await run(['serve', '--port', '0', '--host', '203.0.113.1'], ENVIRONMENT)
+    expect(away.code).toBe(1)
+    expect(away.complained).toMatch(/^host: .*203\.0\.113\.1/)
+  })
+})
+
+describe('the command line', () => {
+  it.each([
+    [[]],
+    [['sell']],
+    [['serve', '--prot', '1']],
+    [['serve', 'now']],
+    [['serve', '--port']],
+    [['serve', '--memory=1']],
+    [['serve', '--port', 'http']],
+    [['serve', '--port', '']],
+    [['serve', '--port', '1.5']],
+    [['serve', '--port', '65536']],
+    [['devnet', '--port', '-1']],
+    [['devnet', '--block-time', 'soon']],
+    [['token', '--length', '5']],
+  ])('is misused by %j: exit code 2, with the usage', async (argv) => {
+    const { code, printed, complained } = await run(argv)
+    expect([code, printed]).toStrictEqual([2, []])
+    expect(complained).toMatch(/Usage: express-x402-gateway <command>/)
+  })
+
+  it.each([[['help']], [['--help']], [['-h']], [['serve', '--help']], [['token', '-h']]])(
+    'explains itself on %j',
+    async (argv) => {
+      const { code, printed, complained } = await run(argv)
+      expect([code, complained]).toStrictEqual([0, ''])
+      for (const command of ['serve', 'devnet', 'token'])
+        expect(printed.join()).toContain(`\n  ${command}`)
+    },
+  )
+})
+
+describe('token', () => {
+  it('prints a token and the hash of it', async () => {
+    const { code, printed } = await run(['token'])
+    expect(code).toBe(0)
+    const [token = '', hash] = printed
+    expect(token).toMatch(/^x402_[\w-]{43}$/)
+    expect(hash).toBe(`sha256:${createHash('sha256').update(token).digest('hex')}`)
+    expect(printed).toHaveLength(2)
+  })
+})
+
+describe('devnet', () => {
+  it('prints what is on the chain as one line of JSON, and ends when told to', async () => {
+    const command = start(['devnet', '--port', '0', '--block-time', '1'])
+    const info = JSON.parse(await command.firstLine) as { rpcUrl: string; chainId: number }
+    expect(info.chainId).toBe(84532)
+    const answer = await fetch(info.rpcUrl, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }),
+    })
+    expect(await answer.json()).toMatchObject({ result: '0x14a34' })
+    expect(await command.end()).toBe(0)
+    expect(command.printed).toHaveLength(1)
+    await expect(fetch(info.rpcUrl)).rejects.toThrow('fetch failed')
+  })
+
+  it('fails where the time between blocks is none', async () => {
+    const { code, complained } = await run(['devnet', '--block-time', '0'])
+    expect(code).toBe(1)
+    expect(complained).toMatch(/^blockTime: /)
+  })
+})

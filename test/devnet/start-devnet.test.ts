@@ -1,0 +1,232 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { parseEther } from 'viem'
+import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
+import { usdcAbi } from '../../src/devnet/artifacts.js'
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type RpcCall, sendBatch } from '../../src/devnet/send-batch.js'
+import { publicClient, walletClient } from './clients.js'
+
+const MNEMONIC = 'test test test test test test test test test test test junk'
+
+describe('startDevnet', () => {
+  let devnet: Devnet
+  beforeAll(async () => {
+    devnet = await startDevnet()
+  })
+  afterAll(() => devnet.close())
+
+  const balanceOf = (address: `0x${string}`) =>
+    publicClient(devnet.rpcUrl).readContract({
+      address: devnet.asset,
+      abi: usdcAbi,
+      functionName: 'balanceOf',
+      args: [address],
+    })
+
+  it('is Base Sepolia at block 1, on a loopback port', async () => {
+    const client = publicClient(devnet.rpcUrl)
+    expect(new URL(devnet.rpcUrl).hostname).toBe('127.0.0.1')
+    expect(devnet.chainId).toBe(84532)
+    expect(await client.getChainId()).toBe(84532)
+    expect(await client.getBlockNumber()).toBe(1n)
+  })
+
+  it('uses the accounts of the development mnemonic, in its order', () => {
+    const account = (addressIndex: number) => mnemonicToAccount(MNEMONIC, { addressIndex }).address
+    expect(devnet.relayerKeys.map((key) => privateKeyToAccount(key).address)).toEqual(
+      [0, 1, 2].map(account),
+    )
+    const others = [...devnet.payers, devnet.merchant]
+    expect(others.map(({ address }) => address)).toEqual(others.map((_, i) => account(i + 3)))
+    expect(others.map(({ privateKey }) => privateKeyToAccount(privateKey).address)).toEqual(
+      others.map(({ address }) => address),
+    )
+  })
+
+  it('gives relayers ETH and no history', async () => {
+    const client = publicClient(devnet.rpcUrl)
+    expect(devnet.relayerKeys).toHaveLength(3)
+    for (const key of devnet.relayerKeys) {
+      const { address } = privateKeyToAccount(key)
+      expect(await client.getBalance({ address })).toBe(parseEther('1000000'))
+      expect(await client.getTransactionCount({ address })).toBe(0)
+    }
+  })
+
+  it('gives payers a million USDC and no ETH', async () => {
+    const client = publicClient(devnet.rpcUrl)
+    expect(devnet.payers).toHaveLength(10)
+    for (const { address } of devnet.payers) {
+      expect(await balanceOf(address)).toBe(1_000_000_000_000n)
+      expect(await client.getBalance({ address })).toBe(0n)
+    }
+  })
+
+  it('gives the merchant nothing', async () => {
+    expect(await balanceOf(devnet.merchant.address)).toBe(0n)
+  })
+
+  it('mints, also many times at once', async () => {
+    const address = '0x00000000000000000000000000000000000000a1'
+    await Promise.all(Array.from({ length: 20 }, () => devnet.mint(address, 3n)))
+    expect(await balanceOf(address)).toBe(60n)
+  })
+
+  it('rejects a mint that the token refuses, and mints on', async () => {
+    const address = '0x00000000000000000000000000000000000000a2'
+    const refused = devnet.mint('0x0000000000000000000000000000000000000000', 1n)
+    const fine = devnet.mint(address, 1n)
+    await expect(refused).rejects.toThrow('refused')
+    await fine
+    expect(await balanceOf(address)).toBe(1n)
+  })
+
+  it.each([-1n, 2n ** 256n])('rejects to mint %d', async (amount) => {
+    await expect(devnet.mint(devnet.merchant.address, amount)).rejects.toThrow(RangeError)
+  })
+
+  it('mines one block, or several', async () => {
+    const client = publicClient(devnet.rpcUrl)
+    const before = await client.getBlockNumber()
+    await devnet.mine()
+    expect(await client.getBlockNumber()).toBe(before + 1n)
+    await devnet.mine(5)
+    expect(await client.getBlockNumber()).toBe(before + 6n)
+  })
+
+  it('mines every transaction at once', async () => {
+    const client = publicClient(devnet.rpcUrl)
+    const hash = await walletClient(devnet.rpcUrl, devnet.relayerKeys[0]!).sendTransaction({
+      to: devnet.merchant.address,
+      value: 1n,
+    })
+    expect((await client.waitForTransactionReceipt({ hash })).status).toBe('success')
+  })
+})
+
+describe('instant mining', () => {
+  it('survives thousands of transactions at once', async () => {
+    const devnet = await startDevnet()
+    try {
+      const from = privateKeyToAccount(devnet.relayerKeys[0]!).address
+      const send = (nonce: number): RpcCall => [
+        'eth_sendTransaction',
+        { from, to: devnet.merchant.address, gas: '0x5208', nonce: `0x${nonce.toString(16)}` },
+      ]
+      await sendBatch(
+        devnet.rpcUrl,
+        Array.from({ length: 3000 }, (_, i) => send(i + 1)),
+      )
+      await sendBatch(devnet.rpcUrl, [send(0)])
+      const sent = () => publicClient(devnet.rpcUrl).getTransactionCount({ address: from })
+      const deadline = Date.now() + 10_000
+      while ((await sent()) < 3001 && Date.now() < deadline) await sleep(20)
+      expect(await sent()).toBe(3001)
+    } finally {
+      await devnet.close()
+    }
+  })
+})
+
+describe('startDevnet with a block time', () => {
+  it('leaves a transaction waiting until a block is due or asked for', async () => {
+    const devnet = await startDevnet({ blockTime: 600 })
+    try {
+      const client = publicClient(devnet.rpcUrl)
+      const hash = await walletClient(devnet.rpcUrl, devnet.relayerKeys[0]!).sendTransaction({
+        to: devnet.merchant.address,
+        value: 1n,
+      })
+      expect((await client.getTransaction({ hash })).blockNumber).toBeNull()
+      expect(await client.getBlockNumber()).toBe(1n)
+      await devnet.mine()
+      expect((await client.getTransactionReceipt({ hash })).blockNumber).toBe(2n)
+    } finally {
+      await devnet.close()
+    }
+  })
+
+  it('mines by itself, in fractions of a second too', async () => {
+    const devnet = await startDevnet({ blockTime: 0.1 })
+    try {
+      await devnet.mint(devnet.merchant.address, 1n)
+      expect(await publicClient(devnet.rpcUrl).getBlockNumber()).toBeGreaterThanOrEqual(2n)
+    } finally {
+      await devnet.close()
+    }
+  })
+})
+
+describe('the options of startDevnet', () => {
+  it.each([
+    ['port', { port: -1 }],
+    ['port', { port: 65536 }],
+    ['port', { port: 1.5 }],
+    ['port', { port: Number.NaN }],
+    ['blockTime', { blockTime: 0 }],
+    ['blockTime', { blockTime: -1 }],
+    ['blockTime', { blockTime: Number.POSITIVE_INFINITY }],
+    ['host', { host: 'localhost' }],
+    ['host', { host: '' }],
+  ])('refuses a wrong %s: %o', async (option, options) => {
+    await expect(startDevnet(options)).rejects.toMatchObject({ code: 'config_invalid', option })
+  })
+
+  it('takes the port it is given', async () => {
+    const port = await freePort()
+    const devnet = await startDevnet({ port })
+    expect(devnet.rpcUrl).toBe(`http://127.0.0.1:${port}`)
+    await devnet.close()
+  })
+
+  it('says so when the port is in use', async () => {
+    const first = await startDevnet()
+    try {
+      const port = Number(new URL(first.rpcUrl).port)
+      await expect(startDevnet({ port })).rejects.toThrow(/anvil did not start.*in use/is)
+      expect(await publicClient(first.rpcUrl).getChainId()).toBe(84532)
+    } finally {
+      await first.close()
+    }
+  })
+
+  it('names a reachable URL when it listens everywhere', async () => {
+    const devnet = await startDevnet({ host: '0.0.0.0' })
+    expect(new URL(devnet.rpcUrl).hostname).toBe('127.0.0.1')
+    expect(await publicClient(devnet.rpcUrl).getChainId()).toBe(84532)
+    await devnet.close()
+  })
+})
+
+describe('closing', () => {
+  it('frees the port, and may be repeated', async () => {
+    const devnet = await startDevnet()
+    await Promise.all([devnet.close(), devnet.close()])
+    await devnet.close()
+    await expect(publicClient(devnet.rpcUrl).getChainId()).rejects.toThrow('HTTP request failed')
+    const server = createServer().listen(Number(new URL(devnet.rpcUrl).port), '127.0.0.1')
+    await once(server, 'listening')
+    server.close()
+  })
+
+  it('leaves another chain alone', async () => {
+    const [first, second] = await Promise.all([startDevnet(), startDevnet()])
+    await first.close()
+    expect(await publicClient(second.rpcUrl).getChainId()).toBe(84532)
+    await second[Symbol.asyncDispose]()
+    await expect(publicClient(second.rpcUrl).getChainId()).rejects.toThrow('HTTP request failed')
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (typeof address !== 'object' || address === null) throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,20 @@
+import type { Request, Response } from 'express'
+import express = require('express')
+import gateway = require('express-x402-gateway')
+import devnet = require('express-x402-gateway/devnet')
+
+const app = express()
+app.get('/weather', gateway.x402Protect('$0.01'), (req: Request, res: Response) => {
+  const payer: string = req.x402.payer
+  res.json({ paidBy: payer })
+})
+app.use(gateway.gatewayRouter())
+
+export async function open(): Promise<void> {
+  const { rpcUrl, relayerKeys } = await devnet.startDevnet()
+  const own = gateway.createGateway({ networks: { base: { rpcUrl, relayerKeys } } })
+  app.get('/other', own.x402Protect(0.01), (_req: Request, res: Response) => void res.send('other'))
+  await own.close()
+  // @ts-expect-error -- a price is not a boolean
+  gateway.x402Protect(true)
+}

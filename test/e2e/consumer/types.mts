@@ -1,0 +1,46 @@
+import express from 'express'
+import {
+  createGateway,
+  gatewayRouter,
+  httpFacilitator,
+  x402Protect,
+  type GatewayOptions,
+} from 'express-x402-gateway'
+import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
+
+const app = express()
+app.get('/weather', x402Protect('$0.01'), (req, res) => {
+  const payer: string = req.x402.payer
+  res.json({ paidBy: payer })
+})
+app.get(
+  '/report',
+  x402Protect((req) => ({ amount: String(Number(req.query['price'])), currency: 'EUR' }), {
+    description: 'A report',
+    paymentFlow: 'upfront',
+    skip: (req) => req.get('x-api-key') === 'member',
+  }),
+  (req, res) => void res.send(req.x402.transaction),
+)
+app.use(gatewayRouter())
+
+export async function open(): Promise<void> {
+  const devnet: Devnet = await startDevnet()
+  const options: GatewayOptions = {
+    networks: { 'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: devnet.relayerKeys } },
+    projects: [{ id: 'acme', merchant: { payTo: devnet.merchant.address } }],
+    rates: { 'EUR/USD': '1.08' },
+  }
+  const gateway = createGateway(options)
+  gateway.on('settled', ({ transaction, amount }) => console.log(transaction, amount))
+  app.get('/other', gateway.x402Protect({ amount: '0.01', currency: 'EUR' }), (_req, res) => {
+    res.send('other')
+  })
+  app.use('/pay', gateway.gatewayRouter())
+  await gateway.close()
+  createGateway({ facilitator: httpFacilitator({ url: 'https://pay.example.com', token: 't' }) })
+  // @ts-expect-error -- there is no such option
+  createGateway({ network: 'base' })
+  // @ts-expect-error -- a price is not a boolean
+  x402Protect(true)
+}

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { paymentHeader } from '../support/http.js'
+import { startProgram, type Program } from '../support/program.js'
+import { paymentRequiredOf, settlementOf } from '../support/shop.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const CONSUMER = fileURLToPath(new URL('consumer', import.meta.url))
+const INSTALL_TIMEOUT_MS = 180_000
+
+const devnet = useDevnet()
+const run = promisify(execFile)
+
+/** Runs npm without what the npm that runs the tests has set for itself. */
+async function npm(args: readonly string[], cwd: string): Promise<string> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)_/i.test(name)),
+  )
+  const { stdout } = await run('npm', args, { cwd, env, shell: process.platform === 'win32' })
+  return stdout
+}
+
+/** Our dependencies as they are installed here, so that nothing newer comes between. */
+async function testedVersions(): Promise<Record<string, string>> {
+  const { dependencies } = await readManifest(ROOT)
+  const versions = Object.keys(dependencies ?? {}).map(async (name) => {
+    const { version } = await readManifest(join(ROOT, 'node_modules', name))
+    return [name, version] as const
+  })
+  return Object.fromEntries(await Promise.all(versions))
+}
+
+async function readManifest(
+  folder: string,
+): Promise<{ version: string; dependencies?: Record<string, string> }> {
+  const text = await readFile(join(folder, 'package.json'), 'utf8')
+  return JSON.parse(text) as { version: string; dependencies?: Record<string, string> }
+}
+
+let folder: string
+let tarball: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-packed-'))
+  const packed = await npm(
+    ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
+    ROOT,
+  )
+  const [{ filename } = { filename: '' }] = JSON.parse(packed) as { filename: string }[]
+  tarball = join(folder, filename)
+}, INSTALL_TIMEOUT_MS)
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe.each([
+  { version: 4, payers: [0, 1] },
+  { version: 5, payers: [2, 3] },
+])('the packed package in a project on Express $version', ({ version, payers }) => {
+  let project: string
+  beforeAll(async () => {
+    project = join(folder, `express-${version}`)
+    await cp(CONSUMER, project, { recursive: true })
+    const manifest = { private: true, overrides: await testedVersions() }
+    await writeFile(join(project, 'package.json'), JSON.stringify(manifest))
+    const packages = [tarball, `express@${version}`, `@types/express@${version}`, '@types/node@20']
+    const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
+    await npm(['install', ...flags, ...packages], project)
+  }, INSTALL_TIMEOUT_MS)
+
+  it('stands beside the Express that the project has', async () => {
+    const { version: installed } = await readManifest(join(project, 'node_modules/express'))
+    expect(installed).toMatch(new RegExp(`^${version}\\.`))
+    const all = await npm(['ls', 'express', '--all', '--parseable'], project)
+    expect(all.trim().split('\n')).toHaveLength(1)
+  })
+
+  describe.each([
+    { file: 'shop.cjs', payer: () => devnet.payers[payers[0]!]! },
+    { file: 'shop.mjs', payer: () => devnet.payers[payers[1]!]! },
+  ])('opened by $file', ({ file, payer }) => {
+    let shop: Program
+    let url: string
+    beforeAll(async () => {
+      shop = startProgram([file], {
+        cwd: project,
+        env: {
+          X402_PAY_TO: devnet.merchant.address,
+          X402_NETWORK: 'base-sepolia',
+          X402_RPC_URL: devnet.rpcUrl,
+          X402_RELAYER_KEY: devnet.relayerKeys[0],
+          X402_PROJECT_TOKEN: SHOP_TOKEN,
+        },
+      })
+      url = await shop.prints(/^(http\S+)\n/m)
+    })
+    afterAll(async () => {
+      await shop.end('SIGKILL')
+    })
+
+    const sign = async () => {
+      const offer = paymentRequiredOf(await fetch(`${url}/paid`)).accepts[0]!
+      return signPayment(payer(), offer)
+    }
+    const pay = (path: string, payment: object, init?: RequestInit) =>
+      fetch(url + path, { ...init, headers: paymentHeader(payment) })
+    const balance = () => balanceOf(devnet, payer().address)
+
+    it('asks for the price, and sells for it', async () => {
+      expect((await fetch(`${url}/paid`)).status).toBe(402)
+      const before = await balance()
+      const response = await pay('/paid', await sign())
+      expect(response.status).toBe(200)
+      expect(await response.json()).toEqual({ paidBy: payer().address })
+      expect(settlementOf(response).success).toBe(true)
+      expect(before - (await balance())).toBe(10_000n)
+    })
+
+    it('does not charge for a handler that throws', async () => {
+      const before = await balance()
+      const payment = await sign()
+      const failed = await pay('/throws', payment)
+      expect(failed.status).toBe(500)
+      expect(await failed.text()).toBe('failed')
+      expect(failed.headers.get('payment-response')).toBeNull()
+      expect(await balance()).toBe(before)
+      expect((await pay('/paid', payment)).status).toBe(200)
+    })
+
+    it('does not charge for a handler that rejects', async () => {
+      const before = await balance()
+      const payment = await sign()
+      // Express 4 leaves such a request unanswered: its client gives up.
+      const status = await pay('/rejects', payment, { signal: AbortSignal.timeout(2_000) }).then(
+        (response) => response.status,
+        () => 'unanswered',
+      )
+      expect(status).toBe(version === 4 ? 'unanswered' : 500)
+      expect(await balance()).toBe(before)
+      expect((await pay('/paid', payment)).status).toBe(200)
+      expect(before - (await balance())).toBe(10_000n)
+    })
+
+    it('has the API of the gateway', async () => {
+      const response = await fetch(`${url}/api/v2/payment/supported`, {
+        headers: { 'X-Project-Identify-Token': SHOP_TOKEN },
+      })
+      expect(response.status).toBe(200)
+      expect(await response.json()).toMatchObject({ kinds: [{ network: 'eip155:84532' }] })
+      expect((await fetch(`${url}/api/v2/payment/supported`)).status).toBe(401)
+    })
+  })
+
+  it('has a command line that makes tokens', async () => {
+    const lines = await npm(['exec', '--offline', '--', 'express-x402-gateway', 'token'], project)
+    const [token, hash] = lines.trim().split('\n')
+    expect(token).toMatch(/^\S{20,}$/)
+    expect(hash).toMatch(/^sha256:[0-9a-f]{64}$/)
+  })
+
+  it('has types for ES modules and for CommonJS', async () => {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022']
+    const types = ['--types', 'node', '--skipLibCheck', 'false']
+    const compiled = run(process.execPath, [tsc, ...flags, ...types, 'types.mts', 'types.cts'], {
+      cwd: project,
+    }).then(
+      () => '',
+      (error: Error & { stdout: string }) => error.stdout || error.message,
+    )
+    expect(await compiled).toBe('')
+  })
+})

@@ -1,0 +1,150 @@
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { ConfigError, FacilitatorError } from '../../src/errors.js'
+import { PAYERS, MERCHANT } from '../../src/devnet/accounts.js'
+import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
+import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { usdc } from '../support/core.js'
+import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const elsewhere = useScriptedFacilitator()
+const offer: PaymentRequirements = {
+  scheme: 'exact',
+  network: 'eip155:84532',
+  amount: '10000',
+  payTo: MERCHANT.address,
+  maxTimeoutSeconds: 300,
+  asset: usdc.address,
+  extra: { name: 'USDC', version: '2' },
+}
+const TRANSACTION = `0x${'aa'.repeat(32)}`
+const payer = PAYERS[0]!.address
+let payment: PaymentPayload
+beforeAll(async () => {
+  payment = await signPayment(PAYERS[0]!, offer)
+})
+
+const open = (options: Partial<Parameters<typeof httpFacilitator>[0]> = {}) =>
+  httpFacilitator({ url: elsewhere.url, ...options })
+const verify = (script: Script, options = {}) => {
+  elsewhere.scripts = { verify: script }
+  return open(options).verify(payment, offer)
+}
+const settle = (script: Script, options = {}) => {
+  elsewhere.scripts = { settle: script }
+  return open(options).settle(payment, offer)
+}
+
+describe('a facilitator over HTTP', () => {
+  it.each(['nonsense', 'ftp://facilitator.example', ''])('is not declared at %p', (url) => {
+    expect(() => httpFacilitator({ url })).toThrow(ConfigError)
+  })
+
+  it('is asked as x402 says, with the token and the headers it wants', async () => {
+    elsewhere.scripts = { verify: { body: { isValid: true, payer } } }
+    const url = `${elsewhere.url}//`
+    await open({ url, token: 'x402_token', headers: { 'x-else': '1' } }).verify(payment, offer)
+    expect(elsewhere.requests).toEqual([
+      {
+        method: 'POST',
+        path: '/x402/verify',
+        headers: expect.objectContaining({
+          'content-type': 'application/json',
+          'x-project-identify-token': 'x402_token',
+          'x-else': '1',
+        }),
+        body: { x402Version: 2, paymentPayload: payment, paymentRequirements: offer },
+      },
+    ])
+  })
+
+  it('is asked without a token where there is none', async () => {
+    await verify({ body: { isValid: true, payer } })
+    expect(elsewhere.requests[0]?.headers).not.toHaveProperty('x-project-identify-token')
+  })
+
+  it('passes on what verify answers', async () => {
+    expect(await verify({ body: { isValid: true, payer } })).toEqual({ isValid: true, payer })
+    const refusal = { isValid: false, invalidReason: 'some_reason_of_theirs', payer }
+    expect(await verify({ body: refusal })).toEqual(refusal)
+  })
+
+  it('passes on what settle answers', async () => {
+    const network = 'eip155:84532'
+    const paid = { success: true, transaction: TRANSACTION, network, payer }
+    expect(await settle({ body: paid })).toEqual(paid)
+    const refusal = { success: false, errorReason: 'x', transaction: '', network, payer }
+    expect(await settle({ body: refusal })).toEqual(refusal)
+  })
+
+  it('fills in what others leave out, or write as null', async () => {
+    expect(await verify({ body: { isValid: true } })).toEqual({ isValid: true, payer })
+    expect(await verify({ body: { isValid: true, payer: null } })).toMatchObject({ payer })
+    const { network } = offer
+    expect(await settle({ body: { success: true, transaction: TRANSACTION } })).toEqual({
+      success: true,
+      transaction: TRANSACTION,
+      network,
+      payer,
+    })
+    expect(
+      await settle({
+        body: { success: false, errorReason: 'x', transaction: null, network: null },
+      }),
+    ).toEqual({ success: false, errorReason: 'x', transaction: '', network, payer })
+  })
+
+  it('names no payer of a payment that it cannot read', async () => {
+    elsewhere.scripts = { verify: { body: { isValid: false, invalidReason: 'x' } } }
+    expect(await open().verify({ ...payment, payload: {} }, offer)).toMatchObject({ payer: '' })
+  })
+
+  it.each([400, 402, 500, 502])('takes an answer of HTTP %d for what it says', async (status) => {
+    const body = { isValid: false, invalidReason: 'insufficient_funds' }
+    expect(await verify({ status, body })).toMatchObject(body)
+    const failure = { success: false, errorReason: 'invalid_transaction_state', transaction: '0x1' }
+    const problem = { type: 'about:blank', status, ...failure }
+    expect(await settle({ status, body: problem })).toMatchObject(failure)
+  })
+
+  it.each<[string, Script]>([
+    ['no JSON', { body: '<html>' }],
+    ['nothing', { body: '' }],
+    ['an array', { body: [] }],
+    ['something else', { body: { ok: true } }],
+    ['no reason', { body: { success: false, isValid: false } }],
+    ['success without a transaction', { body: { success: true, transaction: '' } }],
+    ['HTTP 500', { status: 500, body: { error: 'oops' } }],
+    ['HTTP 401', { status: 401, body: {} }],
+    ['HTTP 403', { status: 403, body: {} }],
+    ['a redirect', { status: 307, body: '', headers: { location: 'http://127.0.0.1:9/' } }],
+  ])('is refused when it answers %s', async (_name, script) => {
+    for (const ask of [verify, settle])
+      await expect(ask(script)).rejects.toMatchObject({
+        name: 'FacilitatorError',
+        code: 'facilitator_refused',
+      })
+  })
+
+  it('hints at the token where that is refused', async () => {
+    await expect(verify({ status: 401, body: {} })).rejects.toThrow('token')
+    await expect(verify({ status: 500, body: {} })).rejects.not.toThrow('token')
+  })
+
+  it.each<Script>(['break', 'hang', 'hang_midway'])(
+    'is unreachable when it does: %s',
+    async (script) => {
+      const asked = settle(script, { timeoutMs: 100, token: 'x402_secret' })
+      await expect(asked).rejects.toBeInstanceOf(FacilitatorError)
+      await expect(asked).rejects.toMatchObject({ code: 'facilitator_unreachable' })
+      await expect(asked).rejects.not.toThrow('x402_secret')
+    },
+  )
+
+  it('tells what it supports', async () => {
+    const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]
+    elsewhere.scripts = { supported: { body: { kinds } } }
+    expect(await open().supported()).toEqual({ kinds, extensions: [], signers: {} })
+    expect(elsewhere.requests[0]).toMatchObject({ method: 'GET', path: '/x402/supported' })
+  })
+})

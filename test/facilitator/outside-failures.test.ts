@@ -1,0 +1,343 @@
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { privateKeyToAccount } from 'viem/accounts'
+import { LedgerError, RelayerError } from '../../src/errors.js'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
+import { askNode, minedCount, offerOf, openCore, termsOf, type Core } from '../support/core.js'
+import { balanceOf, useDevnet } from '../support/devnet.js'
+import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { newNonce, signPayment } from '../support/sign-payment.js'
+
+const PRICE = 10_000n
+const ONE_ETHER = '0xde0b6b3a7640000'
+const devnet = useDevnet()
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+})
+
+async function open(
+  options: Parameters<typeof openCore>[1] = {},
+): Promise<{ proxy: RpcProxy; core: Core }> {
+  const proxy = await startRpcProxy(devnet.rpcUrl)
+  const core = openCore(devnet, { rpcUrl: proxy.url, ...options })
+  opened.push(core, proxy)
+  return { proxy, core }
+}
+
+const sign = (): Promise<PaymentPayload> => signPayment(devnet.payers[0]!, offerOf(devnet))
+const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
+  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
+const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
+const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+/** Lets one fault happen to a method, so many times. */
+function faulty(proxy: RpcProxy, method: string, ...faults: readonly Fault[]): void {
+  const left = [...faults]
+  proxy.fault = (asked) => (asked === method ? left.shift() : undefined)
+}
+
+describe('a node that cannot be asked', () => {
+  const everywhere: [string, Fault, object][] = [
+    ['breaks connections', { kind: 'drop_request' }, { code: 'chain_unreachable' }],
+    ['has had too many requests', { kind: 'http', status: 429 }, { code: 'chain_unreachable' }],
+    ['wants another key', { kind: 'http', status: 401 }, { code: 'chain_unreachable' }],
+    ['is broken', { kind: 'http', status: 503 }, { code: 'chain_unreachable' }],
+    ['answers no JSON', { kind: 'garble' }, { code: 'chain_unreachable' }],
+    [
+      'answers with an error of its own',
+      { kind: 'refuse', code: -32005, message: 'limit exceeded' },
+      { code: 'chain_unreachable' },
+    ],
+    ['answers null', { kind: 'answer', result: null }, { code: 'chain_unreachable' }],
+    ['answers no hexadecimal', { kind: 'answer', result: 'zz' }, { code: 'chain_unreachable' }],
+    ['is on another chain', { kind: 'answer', result: '0x1' }, { code: 'chain_mismatch' }],
+  ]
+
+  it.each(everywhere)('that %s makes no payment invalid', async (_name, fault, expected) => {
+    const { proxy, core } = await open()
+    proxy.fault = () => fault
+    const payment = await sign()
+    const error = await rejection(core.facilitator.verify(payment, offerOf(devnet)))
+    expect(error).toMatchObject({ name: 'ChainError', ...expected })
+    expect(await rejection(settle(core, payment))).toMatchObject(expected)
+    expect(core.happened()).toEqual([])
+    proxy.fault = undefined
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it.each(everywhere)('that %s shows nothing of its URL', async (_name, fault) => {
+    const { proxy, core } = await open()
+    const { host, hostname } = new URL(proxy.url)
+    const withUrl = fault.kind === 'refuse' ? { ...fault, message: `no ${proxy.url}` } : fault
+    proxy.fault = () => withUrl
+    const error = await rejection(core.facilitator.verify(await sign(), offerOf(devnet)))
+    const shown = inspect(error, { depth: Infinity, showHidden: true })
+    for (const secret of ['secret-provider-key', host, hostname])
+      expect(shown).not.toContain(secret)
+  })
+
+  it('that is slow is given up', async () => {
+    const { proxy, core } = await open({ rpcTimeoutMs: 50 })
+    proxy.fault = () => ({ kind: 'delay', ms: 300 })
+    const error = await rejection(core.facilitator.verify(await sign(), offerOf(devnet)))
+    expect(error).toMatchObject({ code: 'chain_unreachable' })
+  })
+
+  it('once is asked again', async () => {
+    const { proxy, core } = await open()
+    faulty(proxy, 'eth_call', { kind: 'drop_answer' })
+    expect(await core.facilitator.verify(await sign(), offerOf(devnet))).toMatchObject({
+      isValid: true,
+    })
+  })
+
+  it.each(['eth_getBalance', 'eth_getBlockByNumber', 'eth_estimateGas', 'eth_getTransactionCount'])(
+    'for %s lets nothing be sent, and the payment be presented again',
+    async (method) => {
+      const { proxy, core } = await open()
+      const payment = await sign()
+      proxy.fault = (asked) => (asked === method ? { kind: 'http', status: 500 } : undefined)
+      expect(await rejection(settle(core, payment))).toMatchObject({ code: 'chain_unreachable' })
+      expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+      proxy.fault = undefined
+      expect(await settle(core, payment)).toMatchObject({ success: true })
+    },
+  )
+
+  it('about tips is given none', async () => {
+    const { proxy, core } = await open()
+    const refusal = { kind: 'refuse', code: -32601, message: 'no such method' } as const
+    proxy.fault = (method) => (method === 'eth_maxPriorityFeePerGas' ? refusal : undefined)
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect(await core.chain.getFees()).toMatchObject({ maxPriorityFeePerGas: 0n })
+  })
+})
+
+describe('an answer to a broadcast', () => {
+  const lost: [string, Fault[]][] = [
+    ['that is lost', [{ kind: 'drop_answer' }]],
+    ['that is lost twice', [{ kind: 'drop_answer' }, { kind: 'drop_answer' }]],
+    ['that is garbled', [{ kind: 'garble' }]],
+    ['that is a time-out of the gateway before the node', [{ kind: 'http', status: 504 }]],
+    ['whose request was lost', [{ kind: 'drop_request' }]],
+    ['whose request was lost twice', [{ kind: 'drop_request' }, { kind: 'drop_request' }]],
+    ['that is an internal error', [{ kind: 'refuse', code: -32603, message: 'something broke' }]],
+    [
+      'that is a time-out of the node',
+      [{ kind: 'refuse', code: -32000, message: 'context deadline exceeded' }],
+    ],
+    [
+      'that is lost, and then a refusal',
+      [
+        { kind: 'drop_answer' },
+        { kind: 'refuse', code: -32000, message: 'insufficient funds for gas * price + value' },
+      ],
+    ],
+    [
+      'that is lost, and then too late',
+      [{ kind: 'drop_answer' }, { kind: 'refuse', code: -32000, message: 'nonce too low' }],
+    ],
+    [
+      'that says the node has it already',
+      [{ kind: 'drop_answer' }, { kind: 'refuse', code: -32000, message: 'already known' }],
+    ],
+  ]
+
+  it.each(lost)('%s is no failure: the payment is settled, once', async (_name, faults) => {
+    const { proxy, core } = await open()
+    const before = await merchantBalance()
+    faulty(proxy, 'eth_sendRawTransaction', ...faults)
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect((await merchantBalance()) - before).toBe(PRICE)
+    expect(core.happened()).toEqual(['verified', 'submitted', 'settled'])
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+  })
+
+  it('that refuses it for good is a failure, after which the payment may be presented again', async () => {
+    const { proxy, core } = await open()
+    const payment = await sign()
+    const refusal = { kind: 'refuse', code: -32000, message: 'intrinsic gas too low' } as const
+    faulty(proxy, 'eth_sendRawTransaction', refusal)
+    expect(await settle(core, payment)).toEqual({
+      success: false,
+      errorReason: 'invalid_transaction_state',
+      transaction: '',
+      network: 'eip155:84532',
+      payer: devnet.payers[0]!.address,
+    })
+    expect(core.happened().at(-1)).toBe('failed')
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+})
+
+describe('a receipt', () => {
+  const withheld: [string, Fault][] = [
+    ['that is withheld', { kind: 'answer', result: null }],
+    ['that cannot be asked for', { kind: 'http', status: 500 }],
+    ['without logs', { kind: 'answer', result: { status: '0x1' } }],
+    ['that is no object', { kind: 'answer', result: '0x' }],
+    ['with logs that are none', { kind: 'answer', result: receiptWith([{ address: '0x' }]) }],
+    ['with logs that are numbers', { kind: 'answer', result: receiptWith([1]) }],
+  ]
+
+  it.each(withheld)('%s leaves the payment pending, to be redeemed later', async (_name, fault) => {
+    const { proxy, core } = await open({ settleTimeoutMs: 150 })
+    const payment = await sign()
+    const before = await merchantBalance()
+    proxy.fault = (method) => (method === 'eth_getTransactionReceipt' ? fault : undefined)
+    const pending = await settle(core, payment)
+    expect(pending).toEqual(failed('settlement_pending'))
+    expect(core.happened()).toContain('pending')
+    proxy.fault = undefined
+    await core.until('settled')
+    const { transaction } = pending
+    expect(await settle(core, payment)).toMatchObject({ success: true, transaction })
+    expect((await merchantBalance()) - before).toBe(PRICE)
+  })
+})
+
+describe('a relayer without gas money', () => {
+  it('sends nothing, and settles the payment after it was refilled', async () => {
+    const relayerKey = newNonce()
+    const { address } = privateKeyToAccount(relayerKey)
+    const { core, proxy } = await open({ relayerKey })
+    const payment = await sign()
+    const error = await rejection(settle(core, payment))
+    expect(error).toBeInstanceOf(RelayerError)
+    expect(error).toMatchObject({ code: 'relayer_without_funds' })
+    expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+    expect(core.events.at(-1)).toMatchObject({
+      name: 'relayerLow',
+      event: { relayer: address, balance: 0n },
+    })
+    await askNode(devnet, 'anvil_setBalance', address, ONE_ETHER)
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it('that runs out between two looks is told so by the node', async () => {
+    const relayerKey = newNonce()
+    const { address } = privateKeyToAccount(relayerKey)
+    await askNode(devnet, 'anvil_setBalance', address, ONE_ETHER)
+    const { core } = await open({ relayerKey })
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    await askNode(devnet, 'anvil_setBalance', address, '0x0')
+    const payment = await sign()
+    expect(await rejection(settle(core, payment))).toMatchObject({ code: 'relayer_without_funds' })
+    await askNode(devnet, 'anvil_setBalance', address, ONE_ETHER)
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+    expect(await minedCount(devnet, address)).toBe(2)
+  })
+
+  it('that has little left settles, and says so', async () => {
+    const relayerKey = newNonce()
+    const { address } = privateKeyToAccount(relayerKey)
+    const { core } = await open({ relayerKey })
+    const { maxFeePerGas } = await core.chain.getFees()
+    const little = maxFeePerGas * 150_000n * 10n
+    await askNode(devnet, 'anvil_setBalance', address, `0x${little.toString(16)}`)
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect(core.happened()[1]).toBe('relayerLow')
+  })
+})
+
+describe('a ledger that cannot be written', () => {
+  /** An operator's own store that fails at one method. */
+  const broken = (method: keyof Ledger): Ledger & { mended: boolean } => {
+    const store = memoryLedger()
+    const fail = async (): Promise<never> => {
+      throw new LedgerError('ledger_unavailable', 'The disk is full.')
+    }
+    const ledger = { ...store, mended: false }
+    return Object.assign(ledger, {
+      [method]: (...args: unknown[]) =>
+        ledger.mended
+          ? (store[method] as (...args: unknown[]) => Promise<unknown>)(...args)
+          : fail(),
+    })
+  }
+
+  it('since it is full lets nothing be sent', async () => {
+    const { proxy, core } = await open({ ledger: memoryLedger({ maxRecords: 1 }) })
+    const [first, second] = [await sign(), await sign()]
+    await core.facilitator.reserve(first, offerOf(devnet))
+    const error = await rejection(settle(core, second))
+    expect(error).toMatchObject({ name: 'LedgerError', code: 'ledger_full' })
+    expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+    expect(await settle(core, first)).toEqual(failed('duplicate_settlement'))
+  })
+
+  it.each(['find', 'reserve', 'submit'] as const)(
+    'at %s lets nothing be sent, and the payment be presented again',
+    async (method) => {
+      const ledger = broken(method)
+      const { proxy, core } = await open({ ledger })
+      const payment = await sign()
+      expect(await rejection(settle(core, payment))).toMatchObject({ code: 'ledger_unavailable' })
+      expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+      ledger.mended = true
+      expect(await settle(core, payment)).toMatchObject({ success: true })
+    },
+  )
+
+  it('at settle changes nothing about what the chain has decided', async () => {
+    const { core } = await open({ ledger: broken('settle') })
+    const payment = await sign()
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+    expect(core.errors).toHaveLength(1)
+    expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+  })
+
+  it('in a way that no store should ends no process, and leaves the payment open', async () => {
+    const settleBadly = (): never => {
+      throw new TypeError('a bug of theirs')
+    }
+    const { core } = await open({ ledger: { ...memoryLedger(), settle: settleBadly } })
+    expect(await settle(core, await sign())).toEqual(failed('settlement_pending'))
+    expect(core.errors).toMatchObject([{ fields: { error: new TypeError('a bug of theirs') } }])
+  })
+
+  it('at yield still answers pending, and grants nothing twice', async () => {
+    const { proxy, core } = await open({ ledger: broken('yield'), settleTimeoutMs: 50 })
+    proxy.fault = (method) =>
+      method === 'eth_getTransactionReceipt' ? { kind: 'answer', result: null } : undefined
+    const payment = await sign()
+    expect(await settle(core, payment)).toEqual(failed('settlement_pending'))
+    proxy.fault = undefined
+    await core.until('settled')
+    expect(await settle(core, payment)).toEqual(failed('duplicate_settlement'))
+  })
+
+  it('at release hides nothing of why the payment was not settled', async () => {
+    const { proxy, core } = await open({ ledger: broken('release') })
+    proxy.fault = (method) =>
+      method === 'eth_estimateGas' ? { kind: 'http', status: 500 } : undefined
+    expect(await rejection(settle(core, await sign()))).toMatchObject({ code: 'chain_unreachable' })
+    expect(core.errors).toHaveLength(1)
+  })
+
+  it('at withdraw leaves the very same transaction to be sent, once', async () => {
+    const ledger = broken('withdraw')
+    const { proxy, core } = await open({ ledger })
+    const refusal = { kind: 'refuse', code: -32000, message: 'intrinsic gas too low' } as const
+    faulty(proxy, 'eth_sendRawTransaction', refusal)
+    const payment = await sign()
+    const before = await merchantBalance()
+    expect(await rejection(settle(core, payment))).toMatchObject({ code: 'ledger_unavailable' })
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+    expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    expect((await merchantBalance()) - before).toBe(PRICE)
+  })
+})
+
+function receiptWith(logs: unknown[]): object {
+  const hash = `0x${'11'.repeat(32)}`
+  return { transactionHash: hash, from: '0x', status: '0x1', blockNumber: '0x1', logs }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals'
+import { createFlights, type Flight } from '../../../src/facilitator/relayer/flights.js'
+import type { Hex } from '../../../src/protocol/payment.js'
+
+const hash = (name: number, version = 0): Hex =>
+  `0x${String(name).padStart(62, '0')}${String(version).padStart(2, '0')}`
+
+function flightOf(transactionCount: number, changes: Partial<Flight> = {}): Flight {
+  const idle = async (): Promise<void> => undefined
+  return {
+    dispatch: { call: { to: '0x', data: '0x' }, gas: 1n, writeAhead: idle, takeBack: idle },
+    submission: {
+      transaction: hash(transactionCount),
+      relayer: '0x',
+      transactionCount,
+      raw: '0x',
+    },
+    offer: { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+    inDoubt: false,
+    pricedAt: 0,
+    ...changes,
+  }
+}
+
+/** The next version of a transaction. */
+function replaced({ submission, ...flight }: Flight, version: number): Flight {
+  const { transaction, transactionCount, replaces = [] } = submission
+  const next = {
+    ...submission,
+    transaction: hash(transactionCount, version),
+    replaces: [transaction, ...replaces],
+  }
+  return { ...flight, submission: next }
+}
+
+describe('transactions on their way', () => {
+  it('are all mined up to the one that is', () => {
+    const flights = createFlights()
+    for (const count of [3, 4, 5]) flights.add(flightOf(count))
+    expect(flights.nextCount()).toBe(6)
+    flights.noteMined(hash(4))
+    expect(flights.all().map(({ submission }) => submission.transactionCount)).toEqual([5])
+    flights.noteMined(hash(99))
+    expect(flights.size()).toBe(1)
+    expect(flights.minedUnder(3)).toBeDefined()
+    expect(flights.minedUnder(5)).toBeUndefined()
+  })
+
+  it('are mined by the hash of any that was replaced', () => {
+    const flights = createFlights()
+    const first = flightOf(1)
+    const second = replaced(first, 1)
+    flights.add(first)
+    flights.change(first, second)
+    expect(flights.transactionsOf(first.submission)).toEqual([hash(1, 1), hash(1)])
+    flights.noteMined(hash(1))
+    expect(flights.size()).toBe(0)
+    expect(flights.transactionsOf(first.submission)).toEqual([hash(1, 1), hash(1)])
+  })
+
+  it('are what they are now, not what they were', () => {
+    const flights = createFlights()
+    const first = flightOf(1)
+    flights.add(first)
+    flights.change(first, replaced(first, 1))
+    expect(flights.has(first)).toBe(false)
+    flights.change(first, { inDoubt: true })
+    flights.remove(first)
+    expect([flights.size(), flights.inDoubt()]).toEqual([1, false])
+    flights.remove(replaced(first, 1))
+    expect([flights.size(), flights.nextCount()]).toEqual([0, 0])
+  })
+
+  it('of other processes are known by what was written down', () => {
+    const flights = createFlights()
+    const { submission } = replaced(flightOf(7), 2)
+    expect(flights.transactionsOf(submission)).toEqual([hash(7, 2), hash(7)])
+    flights.add(flightOf(7, { submission: { ...submission, transaction: hash(8), replaces: [] } }))
+    expect(flights.transactionsOf(submission)).toEqual([hash(7, 2), hash(7)])
+  })
+
+  it('are forgotten some time after they were mined', () => {
+    const flights = createFlights()
+    for (let count = 0; count < 300; count++) flights.add(flightOf(count))
+    flights.noteMinedCount(300)
+    expect(flights.minedUnder(10)).toBeUndefined()
+    expect(flights.minedUnder(299)).toBeDefined()
+  })
+})

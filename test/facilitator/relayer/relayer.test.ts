@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { parseTransaction } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Hex } from '../../../src/protocol/payment.js'
+import { askNode, minedCount, openCore, type Core } from '../../support/core.js'
+import { useDevnet } from '../../support/devnet.js'
+import { startRpcProxy, type Fault, type RpcProxy } from '../../support/rpc-proxy.js'
+import { newNonce } from '../../support/sign-payment.js'
+import { callOf, type CallOverrides } from './pools.js'
+
+const devnet = useDevnet()
+let proxy: RpcProxy
+beforeAll(async () => {
+  proxy = await startRpcProxy(devnet.rpcUrl)
+})
+afterAll(() => proxy.close())
+
+/** A relayer that has sent nothing yet. */
+async function newRelayer(): Promise<Core & { address: Hex }> {
+  proxy.fault = undefined
+  const relayerKey = newNonce()
+  const { address } = privateKeyToAccount(relayerKey)
+  await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
+  return { ...openCore(devnet, { rpcUrl: proxy.url, relayerKey }), address }
+}
+
+const aCall = (overrides?: CallOverrides) => callOf(devnet, overrides)
+const refuse = (message: string): Fault => ({ kind: 'refuse', code: -32000, message })
+const onBroadcast = (...faults: (Fault | undefined)[]): void => {
+  proxy.fault = (method) => (method === 'eth_sendRawTransaction' ? faults.shift() : undefined)
+}
+/** Somebody else uses the relayer's key. */
+const sendElsewhere = async (from: Hex): Promise<void> => {
+  await askNode(devnet, 'anvil_impersonateAccount', from)
+  const fees = { maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' }
+  await askNode(devnet, 'eth_sendTransaction', { from, to: from, gas: '0x5208', ...fees })
+}
+
+describe('a relayer', () => {
+  it('gives consecutive counts to transactions that come at once', async () => {
+    const { relayers, address } = await newRelayer()
+    const calls = Array.from({ length: 20 }, () => aCall())
+    const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
+    expect(sent.map(({ submission }) => submission.transactionCount)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n),
+    )
+    expect(await minedCount(devnet, address)).toBe(20)
+  })
+
+  it('asks for its count once', async () => {
+    const { relayers } = await newRelayer()
+    proxy.methods.length = 0
+    await Promise.all([1, 2, 3].map(() => relayers.send(aCall().dispatch)))
+    expect(proxy.methods.filter((name) => name === 'eth_getTransactionCount')).toHaveLength(1)
+  })
+
+  it('asks for fees and funds once, however many ask at once', async () => {
+    const { relayers } = await newRelayer()
+    proxy.methods.length = 0
+    await Promise.all(Array.from({ length: 10 }, () => relayers.requireReady()))
+    expect(proxy.methods.sort()).toEqual([
+      'eth_chainId',
+      'eth_getBalance',
+      'eth_getBlockByNumber',
+      'eth_maxPriorityFeePerGas',
+    ])
+  })
+
+  it('writes down the very transaction that it sends, before it sends it', async () => {
+    const { relayers, address } = await newRelayer()
+    proxy.methods.length = 0
+    const { dispatch, written } = aCall({})
+    const sent = await relayers.send({
+      ...dispatch,
+      writeAhead: async (submission) => {
+        expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+        await dispatch.writeAhead(submission)
+      },
+    })
+    expect(written).toEqual([sent.submission])
+    expect(sent.submission).toMatchObject({ relayer: address, transactionCount: 0 })
+    const { nonce, gas, chainId } = parseTransaction(sent.submission.raw)
+    expect({ nonce: nonce ?? 0, gas, chainId }).toEqual({ nonce: 0, gas: 60_000n, chainId: 84532 })
+    expect(
+      await askNode(devnet, 'eth_getTransactionReceipt', sent.submission.transaction),
+    ).toBeTruthy()
+  })
+
+  it('sends nothing that could not be written down, and leaves no gap', async () => {
+    const { relayers, address } = await newRelayer()
+    const writeAhead = () => Promise.reject(new Error('no ink'))
+    await expect(relayers.send(aCall({ writeAhead }).dispatch)).rejects.toThrow('no ink')
+    expect(await minedCount(devnet, address)).toBe(0)
+    await relayers.send(aCall().dispatch)
+    expect(await minedCount(devnet, address)).toBe(1)
+  })
+
+  it('leaves no gap after a rejected transaction, and takes it back', async () => {
+    const { relayers, address } = await newRelayer()
+    await relayers.send(aCall().dispatch)
+    onBroadcast(undefined, refuse('exceeds block gas limit'))
+    const calls = [aCall(), aCall(), aCall()]
+    const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
+    expect(sent.map(({ outcome }) => outcome)).toEqual(['accepted', 'rejected', 'accepted'])
+    expect(sent.map(({ submission }) => submission.transactionCount)).toEqual([1, 2, 2])
+    expect(calls.map(({ takenBack }) => takenBack.length)).toEqual([0, 1, 0])
+    expect(await minedCount(devnet, address)).toBe(3)
+  })
+
+  it('keeps the count of a transaction that a node may have', async () => {
+    const { relayers } = await newRelayer()
+    onBroadcast({ kind: 'drop_answer' }, { kind: 'drop_answer' })
+    const [lost, next] = await Promise.all([
+      relayers.send(aCall().dispatch),
+      relayers.send(aCall().dispatch),
+    ])
+    expect(lost).toMatchObject({ outcome: 'unknown', submission: { transactionCount: 0 } })
+    expect(next).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 1 } })
+  })
+
+  it('signs anew when somebody else has used its count', async () => {
+    const { relayers, address } = await newRelayer()
+    await relayers.send(aCall().dispatch)
+    await sendElsewhere(address)
+    const { dispatch, written } = aCall()
+    const sent = await relayers.send(dispatch)
+    expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 2 } })
+    expect(written.map(({ transactionCount }) => transactionCount)).toEqual([1, 2])
+  })
+
+  it('signs anew when somebody else has a transaction waiting under its count', async () => {
+    const { relayers, address } = await newRelayer()
+    await relayers.send(aCall().dispatch)
+    await askNode(devnet, 'evm_setAutomine', false)
+    try {
+      await sendElsewhere(address)
+      const sent = await relayers.send(aCall().dispatch)
+      expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 2 } })
+    } finally {
+      await devnet.mine()
+      await askNode(devnet, 'evm_setAutomine', true)
+    }
+    expect(await minedCount(devnet, address)).toBe(3)
+  })
+
+  it('signs anew once only', async () => {
+    const { relayers } = await newRelayer()
+    onBroadcast(refuse('nonce too low'), refuse('nonce too low'))
+    const { dispatch, written, takenBack } = aCall()
+    const sent = await relayers.send(dispatch)
+    expect(sent).toMatchObject({ outcome: 'rejected', because: 'stale_transaction_count' })
+    expect(written).toHaveLength(2)
+    expect(takenBack).toEqual([written[1]])
+  })
+
+  it('takes back what was rejected when it cannot sign anew', async () => {
+    const { relayers } = await newRelayer()
+    await relayers.send(aCall().dispatch)
+    proxy.fault = (method) => {
+      if (method === 'eth_sendRawTransaction') return refuse('nonce too low')
+      return method === 'eth_getTransactionCount' ? { kind: 'http', status: 500 } : undefined
+    }
+    const { dispatch, written, takenBack } = aCall()
+    await expect(relayers.send(dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    expect(written).toHaveLength(1)
+    expect(takenBack).toEqual(written)
+  })
+
+  it('offers twice the base fee, and the tip that the node names', async () => {
+    const { relayers, chain } = await newRelayer()
+    const { submission } = await relayers.send(aCall().dispatch)
+    const { maxFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
+    expect(parseTransaction(submission.raw)).toMatchObject({ maxFeePerGas, maxPriorityFeePerGas })
+  })
+})

@@ -1,0 +1,482 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { encodeFunctionData, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { tokenAbi } from '../../src/chain/abi.js'
+import {
+  authorizationKey,
+  parseAuthorization,
+} from '../../src/facilitator/exact-evm/authorization.js'
+import { isRefusal, type Reservation } from '../../src/facilitator/facilitator.js'
+import { parseExactEvmPayload } from '../../src/protocol/payment.js'
+import type { Hex, PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
+import { deploy, fakeTokenCode, type tokenPieces } from '../support/contracts.js'
+import {
+  askNode,
+  minedCount,
+  offerOf,
+  openCore,
+  termsOf,
+  usdc,
+  type Core,
+} from '../support/core.js'
+import { balanceOf, useDevnet } from '../support/devnet.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { newNonce, signPayment } from '../support/sign-payment.js'
+
+const PRICE = 10_000n
+const devnet = useDevnet()
+const cores: Core[] = []
+const proxies: RpcProxy[] = []
+
+afterEach(async () => {
+  for (const core of cores.splice(0)) core.close()
+  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()))
+})
+
+function open(options?: Parameters<typeof openCore>[1]): Core {
+  const core = openCore(devnet, options)
+  cores.push(core)
+  return core
+}
+
+async function openProxied(options?: Parameters<typeof openCore>[1]) {
+  const proxy = await startRpcProxy(devnet.rpcUrl)
+  proxies.push(proxy)
+  return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
+}
+
+const sign = (payer = 0): Promise<PaymentPayload> =>
+  signPayment(devnet.payers[payer]!, offerOf(devnet))
+const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
+  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
+const authorizationOf = (payment: PaymentPayload) => {
+  const wire = parseExactEvmPayload(payment.payload)
+  if (!wire.ok) throw new Error('unreadable')
+  return { ...wire.value, ...parseAuthorization(wire.value.authorization) }
+}
+const keyOf = (payment: PaymentPayload) =>
+  authorizationKey(authorizationOf(payment), { chainId: devnet.chainId, asset: devnet.asset })
+const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
+const count = (answers: readonly SettleResponse[], reason: string): number =>
+  answers.filter((answer) => !answer.success && answer.errorReason === reason).length
+
+async function reserve(core: Core, payment: PaymentPayload): Promise<Reservation> {
+  const reserved = await core.facilitator.reserve(payment, offerOf(devnet), termsOf(devnet))
+  if (isRefusal(reserved)) throw new Error(reserved.refused)
+  return reserved
+}
+
+/** Keeps transactions waiting while something is done. */
+async function withoutMining<T>(work: () => Promise<T>): Promise<T> {
+  await askNode(devnet, 'evm_setAutomine', false)
+  try {
+    return await work()
+  } finally {
+    await devnet.mine()
+    await askNode(devnet, 'evm_setAutomine', true)
+  }
+}
+
+/** Sends a call from somebody else's account, ahead of everything that waits. */
+async function sendAhead(from: Hex, to: Hex, data: Hex): Promise<Hex> {
+  const tip = '0x2540be400'
+  const fees = { maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: tip, gas: '0x30d40' }
+  return askNode(devnet, 'eth_sendTransaction', { from, to, data, ...fees })
+}
+
+const otherRelayer = () => privateKeyToAccount(devnet.relayerKeys[1]!).address
+
+const transferOf = (payment: PaymentPayload): Hex => {
+  const { from, to, value, validAfter, validBefore, nonce, signature } = authorizationOf(payment)
+  return encodeFunctionData({
+    abi: tokenAbi,
+    functionName: 'transferWithAuthorization',
+    args: [from, to, value, validAfter, validBefore, nonce, signature as Hex],
+  })
+}
+
+describe('settle', () => {
+  it('moves the money once, and tells by which transaction', async () => {
+    const core = open()
+    const payment = await sign()
+    const before = await merchantBalance()
+    const answer = await settle(core, payment)
+    expect(answer).toEqual({
+      success: true,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      network: 'eip155:84532',
+      payer: devnet.payers[0]!.address,
+    })
+    expect((await merchantBalance()) - before).toBe(PRICE)
+    expect(core.happened()).toEqual(['verified', 'submitted', 'settled'])
+    expect(core.events.at(-1)?.event).toMatchObject({
+      project: 'shop',
+      amount: '10000',
+      transaction: answer.transaction,
+    })
+  })
+
+  it('names the network as it was asked', async () => {
+    const offer = offerOf(devnet, { network: 'base-sepolia' })
+    const payment = await signPayment(devnet.payers[0]!, offer)
+    const answer = await open().facilitator.settle(payment, offer)
+    expect(answer).toMatchObject({ success: true, network: 'base-sepolia' })
+  })
+
+  it('never says success again, but by which transaction it was settled', async () => {
+    const core = open()
+    const payment = await sign()
+    const first = await settle(core, payment)
+    const before = await merchantBalance()
+    expect(await settle(core, payment)).toEqual({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+      transaction: first.transaction,
+      network: 'eip155:84532',
+      payer: devnet.payers[0]!.address,
+    })
+    expect(await merchantBalance()).toBe(before)
+    expect(await core.facilitator.verify(payment, offerOf(devnet))).toMatchObject({
+      invalidReason: 'invalid_exact_evm_nonce_already_used',
+    })
+  })
+
+  it('settles one of twenty copies that come at once, with one transaction', async () => {
+    const core = open()
+    const payment = await sign()
+    const [balance, mined] = [
+      await merchantBalance(),
+      await minedCount(devnet, core.relayer.address),
+    ]
+    const answers = await Promise.all(Array.from({ length: 20 }, () => settle(core, payment)))
+    expect(answers.filter(({ success }) => success)).toHaveLength(1)
+    expect(count(answers, 'duplicate_settlement')).toBe(19)
+    expect((await merchantBalance()) - balance).toBe(PRICE)
+    expect((await minedCount(devnet, core.relayer.address)) - mined).toBe(1)
+  })
+
+  it('settles fifty payments that come at once, through one relayer', async () => {
+    const core = open()
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', onWarning)
+    const before = await merchantBalance()
+    const payments = await Promise.all(Array.from({ length: 50 }, (_, n) => sign(n % 10)))
+    const answers = await Promise.all(payments.map((payment) => settle(core, payment)))
+    expect(answers.filter(({ success }) => success)).toHaveLength(50)
+    expect(new Set(answers.map(({ transaction }) => transaction)).size).toBe(50)
+    expect((await merchantBalance()) - before).toBe(50n * PRICE)
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
+  })
+
+  it('takes four requests to the node when warm', async () => {
+    const { proxy, core } = await openProxied()
+    await settle(core, await sign())
+    proxy.methods.length = 0
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    // A slow block is looked for more than once; each look is the same request.
+    expect([...new Set(proxy.methods)]).toEqual([
+      'eth_call',
+      'eth_estimateGas',
+      'eth_sendRawTransaction',
+      'eth_getTransactionReceipt',
+    ])
+  })
+
+  it('refuses a payment that lapses between verify and settle, and forgets it', async () => {
+    let now = Date.now()
+    const core = open({ now: () => now })
+    const payment = await sign()
+    const reservation = await reserve(core, payment)
+    now += 296_000
+    expect(await reservation.settle()).toEqual(
+      failed('invalid_exact_evm_payload_authorization_valid_before'),
+    )
+    expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+  })
+
+  it('refuses a payment whose payer spends his money meanwhile, and sends nothing', async () => {
+    const core = open()
+    const payer = { privateKey: newNonce() }
+    const { address } = privateKeyToAccount(payer.privateKey)
+    await devnet.mint(address, PRICE)
+    const both = await Promise.all(
+      [1, 2].map(() => signPayment({ ...payer, address }, offerOf(devnet))),
+    )
+    const reservations = await Promise.all(both.map((payment) => reserve(core, payment)))
+    expect(await reservations[0]!.settle()).toMatchObject({ success: true })
+    const mined = await minedCount(devnet, core.relayer.address)
+    expect(await reservations[1]!.settle()).toEqual(failed('insufficient_funds'))
+    expect(await minedCount(devnet, core.relayer.address)).toBe(mined)
+    expect(core.happened().at(-1)).toBe('refused')
+    await devnet.mint(address, PRICE)
+    expect(await settle(core, both[1]!)).toMatchObject({ success: true })
+  })
+})
+
+describe('settle, when a reservation ends otherwise', () => {
+  it('accepts a released payment again', async () => {
+    const core = open()
+    const payment = await sign()
+    await (await reserve(core, payment)).release()
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it('grants a reopened payment once more, without a second transaction', async () => {
+    const core = open()
+    const payment = await sign()
+    const reservation = await reserve(core, payment)
+    const first = await reservation.settle()
+    await reservation.reopen()
+    const before = await merchantBalance()
+    expect(await core.facilitator.verify(payment, offerOf(devnet))).toMatchObject({ isValid: true })
+    const answers = await Promise.all(Array.from({ length: 5 }, () => settle(core, payment)))
+    expect(answers.filter(({ success }) => success)).toEqual([first])
+    expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    expect(await merchantBalance()).toBe(before)
+  })
+
+  it('refuses a reopened payment that somebody without the signature presents', async () => {
+    const core = open()
+    const payment = await sign()
+    const reservation = await reserve(core, payment)
+    await reservation.settle()
+    await reservation.reopen()
+    const forged = {
+      ...payment,
+      payload: { ...payment.payload, signature: `0x${'11'.repeat(65)}` },
+    }
+    expect(await settle(core, forged)).toEqual(failed('invalid_exact_evm_payload_signature'))
+  })
+
+  it('gives a redeemed payment back when its request comes to nothing', async () => {
+    const core = open()
+    const payment = await sign()
+    const reservation = await reserve(core, payment)
+    await reservation.settle()
+    await reservation.reopen()
+    const again = await reserve(core, payment)
+    await again.release()
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+})
+
+describe('settle, when the outcome is not known in time', () => {
+  it('answers pending, and redeems the payment once among ten retries after it is mined', async () => {
+    const core = open({ settleTimeoutMs: 100 })
+    const payment = await sign()
+    const before = await merchantBalance()
+    const pending = await withoutMining(() => settle(core, payment))
+    expect(pending).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => settle(core, payment)))
+    const paid = answers.filter(({ success }) => success)
+    expect(paid).toEqual([expect.objectContaining({ transaction: pending.transaction })])
+    expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    expect((await merchantBalance()) - before).toBe(PRICE)
+    expect(core.happened().filter((name) => name === 'settled')).toHaveLength(1)
+  })
+
+  it('stays pending to a retry while it is not mined, and tells one retry only', async () => {
+    const core = open({ settleTimeoutMs: 100 })
+    const payment = await sign()
+    await withoutMining(async () => {
+      const { transaction } = await settle(core, payment)
+      const answers = await Promise.all(Array.from({ length: 3 }, () => settle(core, payment)))
+      expect(count(answers, 'settlement_pending')).toBe(1)
+      expect(count(answers, 'duplicate_settlement')).toBe(2)
+      expect(answers.map((answer) => answer.transaction)).toEqual(Array(3).fill(transaction))
+    })
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it('learns the outcome in the background, without a retry', async () => {
+    const core = open({ settleTimeoutMs: 50 })
+    const payment = await sign()
+    await withoutMining(() => settle(core, payment))
+    const { transaction } = await core.until('settled')
+    expect(await core.ledger.find(keyOf(payment))).toMatchObject({
+      state: 'settled',
+      held: false,
+      transaction,
+    })
+  })
+
+  it('redeems a pending payment though the relayer has run out of gas money', async () => {
+    const relayerKey = newNonce()
+    const { address } = privateKeyToAccount(relayerKey)
+    await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
+    const core = open({ settleTimeoutMs: 50, relayerKey })
+    const payment = await sign()
+    await withoutMining(() => settle(core, payment))
+    await core.until('settled')
+    await askNode(devnet, 'anvil_setBalance', address, '0x0')
+    const poor = open({ relayerKey, ledger: core.ledger })
+    expect(await settle(poor, payment)).toMatchObject({ success: true })
+  })
+
+  it('answers pending when the gateway is closed meanwhile, and follows no further', async () => {
+    const core = open()
+    const payment = await sign()
+    await withoutMining(async () => {
+      const answer = settle(core, payment)
+      await core.until('submitted')
+      core.close()
+      expect(await answer).toEqual(failed('settlement_pending'))
+    })
+    expect(core.happened()).not.toContain('settled')
+  })
+
+  it('hands over again what another process left open, and redeems it', async () => {
+    const { proxy, core } = await openProxied({ settleTimeoutMs: 50 })
+    const payment = await sign()
+    proxy.fault = (method) =>
+      method === 'eth_sendRawTransaction' ? { kind: 'drop_request' } : undefined
+    expect(await settle(core, payment)).toEqual(failed('settlement_pending'))
+    core.close()
+    const successor = open({ ledger: core.ledger })
+    expect(await settle(successor, payment)).toMatchObject({ success: true })
+  })
+})
+
+describe('settle, when the transaction fails', () => {
+  const erc20 = parseAbi(['function transfer(address to, uint256 value)'])
+
+  it('says so, and refuses the payment with its reason from then on', async () => {
+    const core = open()
+    const privateKey = newNonce()
+    const { address } = privateKeyToAccount(privateKey)
+    await devnet.mint(address, PRICE)
+    await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
+    await askNode(devnet, 'anvil_impersonateAccount', address)
+    const payment = await signPayment({ address, privateKey }, offerOf(devnet))
+    const answer = await withoutMining(async () => {
+      const settling = settle(core, payment)
+      await core.until('submitted')
+      const args = [otherRelayer(), PRICE] as const
+      const data = encodeFunctionData({ abi: erc20, functionName: 'transfer', args })
+      await sendAhead(address, devnet.asset, data)
+      await devnet.mine()
+      return settling
+    })
+    expect(answer).toMatchObject({
+      success: false,
+      errorReason: 'invalid_transaction_state',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+    expect(core.happened().at(-1)).toBe('failed')
+    await devnet.mint(address, PRICE)
+    expect(await settle(core, payment)).toEqual(answer)
+    expect(await core.facilitator.verify(payment, offerOf(devnet))).toMatchObject({
+      invalidReason: 'invalid_transaction_state',
+    })
+  })
+
+  async function frontRun(core: Core, payment: PaymentPayload, sender: Hex) {
+    return withoutMining(async () => {
+      const settling = settle(core, payment)
+      await core.until('submitted')
+      const transaction = await sendAhead(sender, devnet.asset, transferOf(payment))
+      await devnet.mine()
+      return { transaction, answer: await settling }
+    })
+  }
+
+  it('counts as paid, once, when a stranger sends the same authorization faster', async () => {
+    const core = open()
+    const payment = await sign()
+    const before = await merchantBalance()
+    const { transaction, answer } = await frontRun(core, payment, otherRelayer())
+    expect(answer).toMatchObject({ success: true, transaction })
+    expect((await merchantBalance()) - before).toBe(PRICE)
+    expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+  })
+
+  it("does not count as paid by a transaction of our own relayer's that another process sent", async () => {
+    const { proxy, core } = await openProxied()
+    await settle(core, await sign())
+    const payment = await sign()
+    const before = await merchantBalance()
+    proxy.fault = (method) => {
+      if (method !== 'eth_sendRawTransaction') return undefined
+      proxy.fault = undefined
+      void sendAhead(core.relayer.address, devnet.asset, transferOf(payment))
+      return { kind: 'delay', ms: 100 }
+    }
+    const answer = await withoutMining(async () => {
+      const settling = settle(core, payment)
+      await core.until('submitted')
+      const submitted = () => core.happened().filter((name) => name === 'submitted').length === 2
+      while (!submitted()) await new Promise((resolve) => setTimeout(resolve, 10))
+      await devnet.mine()
+      return settling
+    })
+    expect(answer).toEqual(failed('invalid_transaction_state'))
+    expect((await merchantBalance()) - before).toBe(PRICE)
+  })
+
+  it('stays pending while the logs cannot be asked for, and is redeemed once they can', async () => {
+    const { proxy, core } = await openProxied({ settleTimeoutMs: 500 })
+    const payment = await sign()
+    proxy.fault = (method) =>
+      method === 'eth_getLogs' ? { kind: 'refuse', code: -32005, message: 'too far' } : undefined
+    const { answer, transaction } = await frontRun(core, payment, otherRelayer())
+    expect(answer).toEqual(failed('settlement_pending'))
+    // A node that cannot answer is not asked without a pause.
+    expect(proxy.methods.filter((method) => method === 'eth_getLogs').length).toBeLessThan(10)
+    expect(await settle(core, payment)).toEqual(failed('settlement_pending'))
+    proxy.fault = undefined
+    expect(await settle(core, payment)).toMatchObject({ success: true, transaction })
+    expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+  })
+
+  it.each<{ name: string; pieces: (keyof typeof tokenPieces)[] }>([
+    { name: 'does nothing', pieces: [] },
+    { name: 'only says that the authorization is used', pieces: ['used'] },
+    { name: 'only says that money moved', pieces: ['transfer'] },
+    { name: 'says twice that money moved', pieces: ['used', 'transfer', 'transfer'] },
+    { name: 'says twice that the authorization is used', pieces: ['used', 'used', 'transfer'] },
+    { name: 'says it in a form of its own', pieces: ['used', 'indexedTransfer'] },
+  ])('is a mismatch when the token $name', async ({ pieces }) => {
+    const address = await deploy(devnet, fakeTokenCode(...pieces))
+    const core = open({ assets: [{ ...usdc, address }] })
+    const offer = offerOf(devnet, { asset: address })
+    const payment = await signPayment(devnet.payers[0]!, offer)
+    expect(await core.facilitator.settle(payment, offer)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_transfer_event_mismatch',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+  })
+
+  it('is paid when the token says each once', async () => {
+    const address = await deploy(devnet, fakeTokenCode('transfer', 'used'))
+    const core = open({ assets: [{ ...usdc, address }] })
+    const offer = offerOf(devnet, { asset: address })
+    const payment = await signPayment(devnet.payers[0]!, offer)
+    expect(await core.facilitator.settle(payment, offer)).toMatchObject({ success: true })
+  })
+})
+
+describe('settle, where blocks take a second', () => {
+  const slow = useDevnet({ blockTime: 1 })
+
+  it('settles fifty payments that come at once', async () => {
+    const core = openCore(slow)
+    const offer = offerOf(slow)
+    const payments = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => signPayment(slow.payers[n % 10]!, offer)),
+    )
+    const answers = await Promise.all(
+      payments.map((payment) => core.facilitator.settle(payment, offer)),
+    )
+    expect(answers.filter(({ success }) => success)).toHaveLength(50)
+    expect(await balanceOf(slow, slow.merchant.address)).toBe(50n * PRICE)
+    core.close()
+  })
+})

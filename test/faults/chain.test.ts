@@ -1,0 +1,314 @@
+import { describe, expect, it } from '@jest/globals'
+import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { useDevnet } from '../support/devnet.js'
+import { newNonce, type TestPayer } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+import { useWorlds } from './use-worlds.js'
+import { signedAuthorization, type World } from './world.js'
+
+const devnet = useDevnet()
+const open = useWorlds(devnet)
+
+const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
+const toHex = (value: bigint | number): Hex => `0x${value.toString(16)}`
+const GWEI = 10n ** 9n
+const ONE_ETHER = 10n ** 18n
+
+const token = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function transfer(address to, uint256 value) returns (bool)',
+])
+
+/** A stranger sends the payer's authorization himself. */
+async function frontRun(world: World, payment: PaymentPayload): Promise<Hex> {
+  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
+  const { signature } = payment.payload as { signature: Hex }
+  const { r, s, yParity } = parseSignature(signature)
+  const data = encodeFunctionData({
+    abi: token,
+    functionName: 'transferWithAuthorization',
+    args: [
+      from,
+      to,
+      BigInt(value),
+      BigInt(validAfter),
+      BigInt(validBefore),
+      nonce,
+      27 + yParity,
+      r,
+      s,
+    ],
+  })
+  const stranger = privateKeyToAccount(newNonce()).address
+  return sendAs(world, stranger, data)
+}
+
+/** Sends a call of the token's from any account, ahead of everybody else. */
+async function sendAs({ node, devnet }: World, from: Hex, data: Hex): Promise<Hex> {
+  await node('anvil_setBalance', from, toHex(ONE_ETHER))
+  await node('anvil_impersonateAccount', from)
+  const gas = { gas: toHex(200_000), maxFeePerGas: toHex(100n * GWEI) }
+  const tip = { maxPriorityFeePerGas: toHex(50n * GWEI) }
+  return node('eth_sendTransaction', { from, to: devnet.asset, data, ...gas, ...tip })
+}
+
+/** An account with a million units of the token and nothing else. */
+async function newPayer(): Promise<TestPayer> {
+  const privateKey = newNonce()
+  const { address } = privateKeyToAccount(privateKey)
+  await devnet.mint(address, 1_000_000n)
+  return { address, privateKey }
+}
+
+/** Does something while transactions wait to be mined. */
+async function withoutMining<T>({ node }: World, work: () => Promise<T>): Promise<T> {
+  await node('evm_setAutomine', false)
+  try {
+    return await work()
+  } finally {
+    await node('evm_setAutomine', true)
+  }
+}
+
+/** Resolves when the gateway has handed over so many transactions. */
+const sends = ({ proxy }: World, count: number): Promise<void> =>
+  until(() => proxy.methods.filter(isSend).length >= count)
+
+describe('a stranger who is faster with the same authorization', () => {
+  it.each(['/report', 'settle'])('pays the merchant once, and %s is granted once', async (path) => {
+    const world = await open({ options: { settleTimeoutMs: 10_000 } })
+    const gateway = await world.start()
+    const payment = await world.sign()
+    const answer = await withoutMining(world, async () => {
+      const answering = world.present(gateway, payment, path)
+      await sends(world, 1)
+      await frontRun(world, payment)
+      await devnet.mine()
+      return answering
+    })
+    expect(answer).toMatchObject({ granted: true })
+    expect(await world.present(gateway, payment, path)).toMatchObject({ granted: false })
+    const { transfers, records } = await world.evidence()
+    expect(transfers).toHaveLength(1)
+    expect(records).toMatchObject([{ state: 'settled', transaction: transfers[0]!.transaction }])
+  })
+
+  it('between verify and send is found out before anything is sent', async () => {
+    const world = await open()
+    const gateway = await world.start()
+    const payment = await world.sign()
+    const answering = world.present(gateway, payment, '/slow/500')
+    await until(() => world.proxy.methods.includes('eth_call'))
+    await until(async () => (await world.records()).length === 1)
+    await frontRun(world, payment)
+    expect(await answering).toMatchObject({ granted: true })
+    expect((await world.evidence()).transfers).toHaveLength(1)
+  })
+
+  it('than a process that was killed leaves a payment that the next one honours', async () => {
+    const world = await open()
+    const first = await world.start()
+    const payment = await world.sign()
+    world.proxy.fault = (method) => {
+      if (!isSend(method)) return undefined
+      void first.kill()
+      return { kind: 'drop_request' }
+    }
+    await world.present(first, payment)
+    await first.kill()
+    world.proxy.fault = undefined
+    await frontRun(world, payment)
+    const next = await world.start()
+    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
+    expect((await world.evidence()).transfers).toHaveLength(1)
+  })
+})
+
+describe('a payer who empties the account', () => {
+  const empty = async (world: World, payer: TestPayer): Promise<void> => {
+    const args = [devnet.payers[0]!.address, 1_000_000n] as const
+    const data = encodeFunctionData({ abi: token, functionName: 'transfer', args })
+    await sendAs(world, payer.address, data)
+  }
+
+  it('between verify and settle is refused; nothing is granted', async () => {
+    const world = await open()
+    const gateway = await world.start()
+    const payer = await newPayer()
+    const payment = await world.sign({}, payer)
+    const answering = world.present(gateway, payment, '/slow/500')
+    await until(async () => (await world.records()).length === 1)
+    await empty(world, payer)
+    expect(await answering).toMatchObject({ status: 402, reason: 'insufficient_funds' })
+    expect((await world.evidence()).transfers).toEqual([])
+    // With money again, the same payment is good.
+    await devnet.mint(payer.address, 10_000n)
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ granted: true })
+  })
+
+  it.each(['/report', 'settle'])(
+    'between send and block is told so by %s; nothing is granted',
+    async (path) => {
+      const world = await open({ options: { settleTimeoutMs: 10_000 } })
+      const gateway = await world.start()
+      const payer = await newPayer()
+      const payment = await world.sign({}, payer)
+      const answer = await withoutMining(world, async () => {
+        const answering = world.present(gateway, payment, path)
+        await sends(world, 1)
+        await empty(world, payer)
+        await devnet.mine()
+        return answering
+      })
+      expect(answer).toMatchObject({ granted: false, reason: 'invalid_transaction_state' })
+      expect((await world.evidence()).transfers).toEqual([])
+      expect(await world.records()).toMatchObject([{ state: 'failed' }])
+    },
+  )
+})
+
+describe('an authorization that lapses', () => {
+  const soon = (seconds: number): string => String(Math.floor(Date.now() / 1000) + seconds)
+
+  it('while its handler is slow is refused; nothing is sent', async () => {
+    const world = await open()
+    const gateway = await world.start()
+    const payment = await world.sign({ validBefore: soon(9) })
+    expect(await world.present(gateway, payment, '/slow/5000')).toMatchObject({
+      status: 402,
+      reason: 'invalid_exact_evm_payload_authorization_valid_before',
+    })
+    expect(world.proxy.methods.filter(isSend)).toEqual([])
+    expect((await world.evidence()).transfers).toEqual([])
+  })
+
+  it('while it waits to be mined never ends as paid', async () => {
+    const world = await open({ options: { settleTimeoutMs: 1000 } })
+    const gateway = await world.start()
+    // The chain's clock is not behind ours.
+    await devnet.mine()
+    const payment = await world.sign({ validBefore: soon(20) })
+    await withoutMining(world, async () => {
+      expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
+      const before = await world.node<Hex>('evm_snapshot')
+      await world.node('evm_increaseTime', 600)
+      await devnet.mine()
+      await until(async () => (await world.records())[0]?.state === 'failed')
+      const answer = await world.presentUntilDecided(gateway, payment)
+      expect(answer).toMatchObject({ granted: false, status: 402 })
+      // Later tests sign by the real clock.
+      await world.node('evm_revert', before)
+    })
+    expect((await world.evidence()).transfers).toEqual([])
+  })
+})
+
+describe('a transaction that is stuck', () => {
+  it('below a spike of the base fee is replaced by a dearer one, and paid once', async () => {
+    const world = await open({ options: { settleTimeoutMs: 20_000 } })
+    const gateway = await world.start({ network: { replaceAfterSeconds: 2 } })
+    const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
+    const refused: typeof payments = []
+    try {
+      await world.node('evm_setAutomine', false)
+      const answering = Promise.all(
+        payments.map((payment) => world.presentUntilDecided(gateway, payment)),
+      )
+      await sends(world, 3)
+      // Above what was offered: it waits while blocks go by.
+      const done = new AbortController()
+      const spike = (async () => {
+        while (!done.signal.aborted) {
+          await world.node('anvil_setNextBlockBaseFeePerGas', toHex(300n * GWEI))
+          await devnet.mine()
+          await new Promise((resolve) => setTimeout(resolve, 250))
+        }
+      })()
+      const answers = await answering.finally(() => done.abort())
+      await spike
+      // One that comes to the node just as the fee jumps is refused by it: nothing was sent.
+      refused.push(...payments.filter((_payment, index) => !answers[index]!.granted))
+      expect(refused.length).toBeLessThan(3)
+    } finally {
+      await world.node('anvil_setNextBlockBaseFeePerGas', toHex(GWEI))
+      await world.node('evm_setAutomine', true)
+      await devnet.mine()
+    }
+    for (const payment of refused)
+      expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ granted: true })
+    const { transfers, records } = await world.evidence()
+    expect(transfers).toHaveLength(3)
+    expect(records.map(({ state }) => state)).toEqual(['settled', 'settled', 'settled'])
+    // The record names the transaction that was mined, not the one that was replaced.
+    const recorded = records.map((record) => 'transaction' in record && record.transaction)
+    expect(new Set(recorded)).toEqual(new Set(transfers.map(({ transaction }) => transaction)))
+  })
+})
+
+describe('a reorganisation that drops the transaction', () => {
+  it('before its receipt was seen has it sent again, and paid once', async () => {
+    const world = await open({ options: { settleTimeoutMs: 500 } })
+    const gateway = await world.start()
+    const none = { kind: 'answer', result: null } as const
+    world.proxy.fault = (method) => (/Receipt/.test(method) ? none : undefined)
+    const payment = await world.sign()
+    expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
+    expect((await world.evidence()).transfers).toHaveLength(1)
+    await world.node('anvil_reorg', 1, [])
+    expect((await world.evidence()).transfers).toHaveLength(0)
+    world.proxy.fault = undefined
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ granted: true })
+    expect((await world.evidence()).transfers).toHaveLength(1)
+  })
+
+  it('after its answer has gone out has it sent again: the merchant is paid after all', async () => {
+    const world = await open()
+    const gateway = await world.start()
+    const payment = await world.sign()
+    expect(await world.present(gateway, payment)).toMatchObject({ granted: true })
+    await world.node('anvil_reorg', 1, [])
+    expect((await world.evidence()).transfers).toHaveLength(0)
+    await until(async () => (await world.evidence()).transfers.length === 1)
+    expect(await world.present(gateway, payment)).toMatchObject({ granted: false })
+  })
+})
+
+describe('a relayer out of gas', () => {
+  it('sends nothing; refilled, it settles the same payments', async () => {
+    const world = await open({ options: { settleTimeoutMs: 5000 } })
+    const [relayer] = world.relayers
+    await world.node('anvil_setBalance', relayer!.address, '0x0')
+    const gateway = await world.start()
+    const payments = await Promise.all(Array.from({ length: 5 }, () => world.sign()))
+    for (const path of ['/report', 'settle'])
+      for (const answer of await Promise.all(
+        payments.map((payment) => world.present(gateway, payment, path)),
+      ))
+        expect(answer).toMatchObject({ granted: false, status: 503 })
+    expect(world.proxy.methods.filter(isSend)).toEqual([])
+    await world.node('anvil_setBalance', relayer!.address, toHex(ONE_ETHER))
+    const answers = await Promise.all(
+      payments.map((payment) => world.presentUntilDecided(gateway, payment)),
+    )
+    expect(answers.filter(({ granted }) => granted)).toHaveLength(5)
+  })
+
+  it('midway loses no payment', async () => {
+    const world = await open({ options: { settleTimeoutMs: 5000 } })
+    const [relayer] = world.relayers
+    const gateway = await world.start()
+    expect(await world.present(gateway, await world.sign())).toMatchObject({ granted: true })
+    await world.node('anvil_setBalance', relayer!.address, '0x1')
+    const payments = await Promise.all(Array.from({ length: 5 }, () => world.sign()))
+    const first = await Promise.all(payments.map((payment) => world.present(gateway, payment)))
+    expect(first.filter(({ granted }) => granted)).toHaveLength(0)
+    await world.node('anvil_setBalance', relayer!.address, toHex(ONE_ETHER))
+    const answers = await Promise.all(
+      payments.map((payment) => world.presentUntilDecided(gateway, payment)),
+    )
+    expect(answers.filter(({ granted }) => granted)).toHaveLength(5)
+    expect((await world.evidence()).transfers).toHaveLength(6)
+  })
+})

@@ -1,0 +1,53 @@
+// A shop with a gateway, in a process of its own, so that tests can kill it. It is told how to be
+// by FAULT_GATEWAY (JSON) and prints `{"port":…}` once it answers. It ends with its parent: when its
+// standard input does.
+import { setTimeout as sleep } from 'node:timers/promises'
+import express from 'express'
+import { createGateway } from '../../dist/esm/index.js'
+import { openPostgresLedger } from '../../dist/esm/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../dist/esm/ledger/sql/sqlite-ledger.js'
+
+const { network, payTo, token, ledger, holdMs, options } = JSON.parse(process.env.FAULT_GATEWAY)
+const openLedger = ledger.startsWith('postgres') ? openPostgresLedger : openSqliteLedger
+
+const write = (level) => (message, fields) =>
+  process.stderr.write(
+    `${JSON.stringify({ level, message, ...fields }, (_name, value) =>
+      value instanceof Error ? { message: value.message, cause: value.cause } : value,
+    )}\n`,
+  )
+
+const gateway = createGateway({
+  networks: { 'base-sepolia': network },
+  projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
+  ledger: openLedger(ledger, { holdMs }),
+  rateLimit: false,
+  logger: {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: write('warn'),
+    error: write('error'),
+  },
+  ...options,
+})
+
+const app = express()
+app.get('/report', gateway.x402Protect('$0.01'), (_req, res) => void res.json({ sold: true }))
+app.get('/slow/:ms', gateway.x402Protect('$0.01'), (req, res, next) => {
+  sleep(Number(req.params.ms)).then(() => res.json({ sold: true }), next)
+})
+app.get('/stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), (_req, res) => {
+  res.json({ sold: true })
+})
+app.use(gateway.gatewayRouter())
+
+const server = app.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`${JSON.stringify({ port: server.address().port })}\n`)
+})
+process.stdin.on('end', () => process.exit()).resume()
+process.once('SIGTERM', () => {
+  server.close(() => {
+    void gateway.close().finally(() => process.exit())
+  })
+  server.closeIdleConnections()
+})

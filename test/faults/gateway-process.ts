@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { GatewayOptions, NetworkOptions } from '../../src/options.js'
+import type { Hex } from '../../src/protocol/payment.js'
+
+/** How a gateway of a test is to be. */
+export interface GatewayProcessOptions {
+  readonly network: NetworkOptions
+  readonly payTo: Hex
+  readonly token: string
+  /** A file, or a `postgres://` URL. */
+  readonly ledger: string
+  /** Milliseconds for which a dead process holds what it worked on. */
+  readonly holdMs: number
+  readonly options?: GatewayOptions
+}
+
+/** A gateway in a process of its own. */
+export interface GatewayProcess {
+  readonly url: string
+  readonly alive: boolean
+  /** What it has logged. */
+  log(): string
+  /** Kills it on the spot (SIGKILL); resolves when it is gone. */
+  kill(): Promise<void>
+  /** Asks it to end (SIGTERM); resolves with its exit code. */
+  terminate(): Promise<number | null>
+}
+
+const program = fileURLToPath(new URL('gateway-process.mjs', import.meta.url))
+
+/** Starts a gateway; resolves when it answers. It does not outlive this process. */
+export async function startGateway(options: GatewayProcessOptions): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [program], {
+    env: { ...process.env, FAULT_GATEWAY: JSON.stringify(options) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  child.stdin.on('error', () => undefined)
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (log += chunk))
+  const started = (async () => {
+    let output = ''
+    for await (const chunk of child.stdout.setEncoding('utf8')) {
+      output += chunk as string
+      const port = /"port":(\d+)/.exec(output)?.[1]
+      if (port !== undefined) return port
+    }
+    return undefined
+  })()
+  const port = await started
+  if (port === undefined) throw new Error(`The gateway did not start:\n${log}`)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get alive() {
+      return child.exitCode === null && child.signalCode === null
+    },
+    log: () => log,
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+    terminate() {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}

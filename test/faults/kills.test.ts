@@ -1,0 +1,159 @@
+import { describe, expect, it } from '@jest/globals'
+import type { PaymentPayload } from '../../src/protocol/payment.js'
+import { useDevnet } from '../support/devnet.js'
+import { until } from '../support/until.js'
+import type { GatewayProcess } from './gateway-process.js'
+import { useWorlds } from './use-worlds.js'
+import type { World } from './world.js'
+
+const devnet = useDevnet()
+const open = useWorlds(devnet)
+
+const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
+
+/** Longer than a dead process holds what it worked on. */
+const TAKE_OVER_MS = 90_000
+
+/** Kills a gateway at the first request that is given to the proxy so. */
+function killOnce(
+  { proxy }: World,
+  gateway: GatewayProcess,
+  when: (method: string) => 'before' | 'after' | undefined,
+): void {
+  let done = false
+  proxy.fault = (method) => {
+    const moment = done ? undefined : when(method)
+    if (moment === undefined) return undefined
+    if (moment === 'before') {
+      done = true
+      void gateway.kill()
+      return { kind: 'drop_request' }
+    }
+    return {
+      kind: 'inspect',
+      see(result) {
+        // A receipt that is not there yet is no receipt.
+        if (done || result === null || result === undefined) return 'pass'
+        done = true
+        void gateway.kill()
+        return 'drop'
+      },
+    }
+  }
+}
+
+/** After a restart the same payment ends in one grant. */
+async function redeem(world: World, payment: PaymentPayload, path?: string) {
+  const next = await world.start()
+  const answer = await world.presentUntilDecided(next, payment, path)
+  expect(answer).toMatchObject({ granted: true, reason: undefined })
+  const { transfers, records } = await world.evidence()
+  expect(transfers).toHaveLength(1)
+  expect(records).toMatchObject([{ state: 'settled', transaction: transfers[0]!.transaction }])
+  expect(await world.present(next, payment, path)).toMatchObject({ granted: false })
+}
+
+const paths = [['/report'], ['/stream'], ['settle']]
+
+describe.each(paths)('a process that is killed while it serves %s', (path) => {
+  it.each([
+    ['after the write-ahead, before the send', (method: string) => isSend(method) && 'before'],
+    ['after the send, before its answer', (method: string) => isSend(method) && 'after'],
+    [
+      'after the receipt, before its own answer',
+      (method: string) => method === 'eth_getTransactionReceipt' && 'after',
+    ],
+  ] as const)(
+    '%s, has its payment redeemed once by the next',
+    async (_moment, when) => {
+      const world = await open()
+      const first = await world.start()
+      killOnce(world, first, (method) => when(method) || undefined)
+      const payment = await world.sign()
+      expect(await world.present(first, payment, path)).toMatchObject({ status: 0 })
+      await first.kill()
+      await redeem(world, payment, path)
+    },
+    TAKE_OVER_MS,
+  )
+})
+
+describe('a process that is killed', () => {
+  it(
+    'before the write-ahead leaves a payment that the next one takes',
+    async () => {
+      const world = await open()
+      const first = await world.start()
+      killOnce(world, first, (method) => (method === 'eth_estimateGas' ? 'before' : undefined))
+      const payment = await world.sign()
+      expect(await world.present(first, payment)).toMatchObject({ status: 0 })
+      await redeem(world, payment)
+    },
+    TAKE_OVER_MS,
+  )
+
+  it(
+    'between settle and answer grants at most once, whenever exactly it dies',
+    async () => {
+      const world = await open()
+      const payments: PaymentPayload[] = []
+      const delaysMs = [0, 2, 5, 10]
+      for (const delayMs of delaysMs) {
+        const gateway = await world.start()
+        let done = false
+        world.proxy.fault = (method) =>
+          method === 'eth_getTransactionReceipt'
+            ? {
+                kind: 'inspect',
+                see(result) {
+                  if (result !== null && !done) {
+                    done = true
+                    setTimeout(() => void gateway.kill(), delayMs)
+                  }
+                  return 'pass'
+                },
+              }
+            : undefined
+        const payment = await world.sign()
+        payments.push(payment)
+        // At first the relayer is still leased by the one that was killed.
+        await until(async () => (await world.present(gateway, payment)).status !== 503)
+        await gateway.kill()
+      }
+      world.proxy.fault = undefined
+      const heir = await world.start()
+      // Each was either let out, or is still to be had; the oracle knows the difference.
+      await Promise.all(payments.map((payment) => world.presentUntilDecided(heir, payment)))
+      const { transfers, records } = await world.evidence()
+      expect(transfers).toHaveLength(delaysMs.length)
+      expect(records).toHaveLength(delaysMs.length)
+    },
+    TAKE_OVER_MS,
+  )
+
+  it(
+    'with many payments under way loses none of them',
+    async () => {
+      const world = await open()
+      const first = await world.start()
+      const payments = await Promise.all(Array.from({ length: 20 }, () => world.sign()))
+      let sends = 0
+      world.proxy.fault = (method) => {
+        if (isSend(method) && ++sends === 10) void first.kill()
+        return undefined
+      }
+      await Promise.all(payments.map((payment) => world.present(first, payment)))
+      world.proxy.fault = undefined
+      const next = await world.start()
+      const answers = await Promise.all(
+        payments.map(async (payment) => world.presentUntilDecided(next, payment)),
+      )
+      const seen = world.answers.filter(({ granted }) => granted)
+      const { transfers } = await world.evidence()
+      expect(transfers).toHaveLength(20)
+      expect(new Set(seen.map(({ authorization }) => authorization)).size).toBe(seen.length)
+      expect(answers).toHaveLength(20)
+    },
+    TAKE_OVER_MS,
+  )
+})

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** A TCP proxy in front of a database, which can be down. */
+export interface TcpProxy {
+  readonly port: number
+  /** While it is down, connections break and new ones are refused. */
+  isDown: boolean
+  close(): Promise<void>
+}
+
+/** Starts a proxy on a free port of 127.0.0.1. */
+export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  let isDown = false
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+  }
+  const server = createServer((client) => {
+    keep(client)
+    if (isDown) return void client.destroy()
+    const upstream = connect(target)
+    keep(upstream)
+    client.pipe(upstream).pipe(client)
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const destroyAll = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    get isDown() {
+      return isDown
+    },
+    set isDown(value) {
+      isDown = value
+      if (isDown) destroyAll()
+    },
+    async close() {
+      server.close()
+      destroyAll()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,263 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { privateKeyToAddress } from 'viem/accounts'
+import { sendBatch } from '../../src/devnet/send-batch.js'
+import type { Devnet } from '../../src/devnet/index.js'
+import type { Ledger, LedgerRecord } from '../../src/ledger/ledger.js'
+import type { GatewayOptions, NetworkOptions } from '../../src/options.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { postgresLedger, sqliteLedger } from '../../src/sql.js'
+import { decodeDocument, paymentHeader } from '../support/http.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import {
+  newNonce,
+  signPayment,
+  type SigningOverrides,
+  type TestPayer,
+} from '../support/sign-payment.js'
+import { startGateway, type GatewayProcess } from './gateway-process.js'
+import {
+  authorizationOf,
+  findViolations,
+  isOpen,
+  readTransfers,
+  type Answer,
+  type Evidence,
+} from './oracle.js'
+
+const TOKEN = 'x402_test-token-of-the-fault-suite'
+const ONE_ETHER = `0x${(10n ** 18n).toString(16)}`
+
+/** Milliseconds for which a dead process holds what it worked on: short, since tests wait for it. */
+const HOLD_MS = 2000
+
+/** Milliseconds between two tries of a client whose payment is open. */
+const RETRY_MS = 100
+
+/** Milliseconds a client waits for one answer. */
+const CLIENT_TIMEOUT_MS = 60_000
+
+/** How a world differs from others. */
+export interface WorldOptions {
+  /** @defaultValue 1 */
+  readonly relayers?: number
+  /** Of the gateways. */
+  readonly options?: GatewayOptions
+  /** A file or a `postgres://` URL, for the gateways. @defaultValue a new file */
+  readonly ledger?: string
+  /** The same ledger as the oracle reaches it. @defaultValue `ledger` */
+  readonly oracleLedger?: string
+}
+
+/** A gateway, wherever it runs. */
+export interface AtUrl {
+  readonly url: string
+}
+
+/** One merchant, his gateways, their node's proxy, and clients that remember what they were told. */
+export interface World {
+  readonly devnet: Devnet
+  readonly proxy: RpcProxy
+  readonly merchant: Hex
+  readonly relayers: readonly { readonly key: Hex; readonly address: Hex }[]
+  readonly ledger: string
+  /** The shop's identify token. */
+  readonly token: string
+  readonly offer: PaymentRequirements
+  readonly answers: readonly Answer[]
+  readonly gateways: readonly GatewayProcess[]
+  /** Starts a gateway on the world's ledger. */
+  start(options?: {
+    readonly options?: GatewayOptions
+    readonly network?: NetworkOptions
+  }): Promise<GatewayProcess>
+  /** Signs one cent. */
+  sign(overrides?: SigningOverrides, payer?: TestPayer): Promise<PaymentPayload>
+  /** Pays for a route, or has a payment settled (`settle`). */
+  present(gateway: AtUrl, payment: PaymentPayload, path?: string): Promise<Answer>
+  /** Presents the same payment until an answer is final. */
+  presentUntilDecided(
+    gateway: AtUrl | (() => AtUrl | Promise<AtUrl>),
+    payment: PaymentPayload,
+    path?: string,
+  ): Promise<Answer>
+  /** Asks the node itself. */
+  node<T = unknown>(method: string, ...params: unknown[]): Promise<T>
+  /** Everything there is to judge by, as it stands. */
+  evidence(): Promise<Evidence>
+  /** The oracle's word, once every gateway was killed. */
+  violations(): Promise<string[]>
+  records(): Promise<readonly LedgerRecord[]>
+  /** Kills what runs and removes what was made. */
+  close(): Promise<void>
+}
+
+/** Opens a world of its own on a devnet. */
+export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'x402-faults-'))
+  const proxy = await startRpcProxy(devnet.rpcUrl)
+  const { ledger = join(folder, 'ledger.db'), oracleLedger = ledger } = settings
+  const relayers = Array.from({ length: settings.relayers ?? 1 }, () => {
+    const key = newNonce()
+    return { key, address: privateKeyToAddress(key) }
+  })
+  const merchant: Hex = privateKeyToAddress(newNonce())
+  const node = async <T>(method: string, ...params: unknown[]): Promise<T> => {
+    const [result] = await sendBatch(devnet.rpcUrl, [[method, ...params]])
+    return result as T
+  }
+  for (const { address } of relayers) await node('anvil_setBalance', address, ONE_ETHER)
+
+  const answers: Answer[] = []
+  const gateways: GatewayProcess[] = []
+  let next = 0
+  const offer: PaymentRequirements = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    amount: '10000',
+    payTo: merchant,
+    maxTimeoutSeconds: 300,
+    asset: devnet.asset,
+    extra: { name: 'USDC', version: '2' },
+  }
+
+  const present: World['present'] = async (gateway, payment, path = '/report') => {
+    const authorization = authorizationOf(signedAuthorization(payment))
+    const told = await (
+      path === 'settle' ? settleOver(gateway, payment, offer) : payFor(gateway, payment, path)
+    ).catch(() => ({ status: 0, granted: false }))
+    const answer = { authorization, ...told }
+    answers.push(answer)
+    return answer
+  }
+
+  const openLedger = (): Ledger =>
+    oracleLedger.startsWith('postgres') ? postgresLedger(oracleLedger) : sqliteLedger(oracleLedger)
+  const records = async (): Promise<readonly LedgerRecord[]> => {
+    const opened = openLedger()
+    try {
+      return await opened.list({ project: 'shop', limit: 1_000_000 })
+    } finally {
+      await opened.close()
+    }
+  }
+  const evidence = async (): Promise<Evidence> => ({
+    answers,
+    transfers: await readTransfers(devnet.rpcUrl, { asset: devnet.asset, merchant }),
+    records: await records(),
+  })
+
+  return {
+    devnet,
+    proxy,
+    merchant,
+    relayers,
+    ledger,
+    token: TOKEN,
+    offer,
+    answers,
+    gateways,
+    async start({ options, network } = {}) {
+      const gateway = await startGateway({
+        network: { rpcUrl: proxy.url, relayerKeys: relayers.map(({ key }) => key), ...network },
+        payTo: merchant,
+        token: TOKEN,
+        ledger,
+        holdMs: HOLD_MS,
+        options: { settleTimeoutMs: 2000, ...settings.options, ...options },
+      })
+      gateways.push(gateway)
+      return gateway
+    },
+    sign: (overrides, payer = devnet.payers[next++ % devnet.payers.length]!) =>
+      signPayment(payer, offer, overrides),
+    present,
+    async presentUntilDecided(gateway, payment, path) {
+      for (;;) {
+        const at = typeof gateway === 'function' ? await gateway() : gateway
+        const answer = await present(at, payment, path)
+        if (!isOpen(answer)) return answer
+        await sleep(RETRY_MS)
+      }
+    },
+    node,
+    evidence,
+    async violations() {
+      await Promise.all(gateways.map((gateway) => gateway.kill()))
+      const seen = await evidence()
+      const granted = new Set(
+        seen.answers.filter((answer) => answer.granted).map(({ authorization }) => authorization),
+      )
+      // What the dead still seem to hold was granted, or not: time tells.
+      if (!seen.transfers.every(({ authorization }) => granted.has(authorization)))
+        await sleep(HOLD_MS * 1.5)
+      return findViolations(await evidence())
+    },
+    records,
+    async close() {
+      await Promise.all(gateways.map((gateway) => gateway.kill()))
+      await proxy.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The authorization that a payment carries. */
+export function signedAuthorization({ payload }: PaymentPayload): SignedAuthorization {
+  return (payload as { authorization: SignedAuthorization }).authorization
+}
+
+/** An ERC-3009 authorization on the wire. */
+export interface SignedAuthorization {
+  readonly from: Hex
+  readonly to: Hex
+  readonly value: string
+  readonly validAfter: string
+  readonly validBefore: string
+  readonly nonce: Hex
+}
+
+type Told = Omit<Answer, 'authorization'>
+
+async function payFor(gateway: AtUrl, payment: PaymentPayload, path: string): Promise<Told> {
+  const response = await fetch(gateway.url + path, {
+    headers: paymentHeader(payment),
+    signal: AbortSignal.timeout(CLIENT_TIMEOUT_MS),
+  })
+  const body = (await response.json()) as { error?: string; code?: string; detail?: string }
+  const { status } = response
+  const header = response.headers.get('payment-response')
+  const settlement = header === null ? {} : decodeDocument<{ transaction?: string }>(header)
+  return {
+    status,
+    granted: status === 200,
+    reason: body.error ?? body.code,
+    transaction: settlement.transaction,
+  }
+}
+
+async function settleOver(
+  gateway: AtUrl,
+  payment: PaymentPayload,
+  offer: PaymentRequirements,
+): Promise<Told> {
+  const response = await fetch(`${gateway.url}/api/v2/payment/settle`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-project-identify-token': TOKEN },
+    body: JSON.stringify({ paymentPayload: payment, paymentRequirements: offer }),
+    signal: AbortSignal.timeout(CLIENT_TIMEOUT_MS),
+  })
+  const body = (await response.json()) as {
+    success?: boolean
+    errorReason?: string
+    transaction?: string
+  }
+  return {
+    status: response.status,
+    granted: body.success === true,
+    reason: body.errorReason,
+    transaction: body.transaction,
+  }
+}

@@ -1,0 +1,128 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { ConfigError } from '../src/errors.js'
+import { createGateway, type Gateway } from '../src/gateway.js'
+import { memoryLedger } from '../src/ledger/memory-ledger.js'
+import type { GatewayOptions } from '../src/options.js'
+import { recordLog } from './router/api.js'
+import { balanceOf, shopOptions, useDevnet } from './support/devnet.js'
+import { signPayment } from './support/sign-payment.js'
+
+const devnet = useDevnet()
+const gateways: Gateway[] = []
+
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()))
+})
+
+function open(overrides: GatewayOptions = {}): Gateway {
+  const gateway = createGateway(shopOptions(devnet, overrides))
+  gateways.push(gateway)
+  return gateway
+}
+
+async function payment() {
+  const requirements = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    amount: '10000',
+    payTo: devnet.merchant.address,
+    maxTimeoutSeconds: 300,
+    asset: devnet.asset,
+    extra: { name: 'USDC', version: '2' },
+  }
+  return { requirements, payload: await signPayment(devnet.payers[0]!, requirements) }
+}
+
+describe('createGateway', () => {
+  it('refuses wrong options at once', () => {
+    expect(() => createGateway({ settleTimeoutMs: -1 })).toThrow(ConfigError)
+  })
+
+  it('verifies and settles without HTTP', async () => {
+    const { facilitator } = open()
+    const { payload, requirements } = await payment()
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    expect(await facilitator.verify(payload, requirements)).toStrictEqual({
+      isValid: true,
+      payer: devnet.payers[0]!.address,
+    })
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 10_000n)
+  })
+
+  it('tells listeners what happens, until they stop listening', async () => {
+    const { facilitator, on } = open()
+    const events: string[] = []
+    const stops = (['verified', 'submitted', 'settled', 'refused'] as const).map((name) =>
+      on(name, ({ payer }) => events.push(`${name} ${payer}`)),
+    )
+    const first = await payment()
+    await facilitator.settle(first.payload, first.requirements)
+    await facilitator.settle(first.payload, first.requirements)
+    const { address } = devnet.payers[0]!
+    expect(events).toStrictEqual(
+      ['verified', 'submitted', 'settled', 'refused'].map((name) => `${name} ${address}`),
+    )
+    for (const stop of stops) stop()
+    const second = await payment()
+    await facilitator.settle(second.payload, second.requirements)
+    expect(events).toHaveLength(4)
+  })
+
+  it('does not let a listener harm a payment', async () => {
+    const logger = recordLog()
+    const { facilitator, on } = open({ logger })
+    on('verified', () => {
+      throw new Error('a listener with a bug')
+    })
+    const { payload, requirements } = await payment()
+    expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    expect(logger.lines.join()).toContain('a listener with a bug')
+  })
+
+  it('reports a relayer that is low', async () => {
+    const { facilitator, on } = open({
+      networks: {
+        'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: [`0x${'5e'.repeat(32)}`] },
+      },
+    })
+    const low = new Promise((resolve) => on('relayerLow', resolve))
+    const { payload, requirements } = await payment()
+    await expect(facilitator.settle(payload, requirements)).rejects.toMatchObject({
+      code: 'relayer_without_funds',
+    })
+    expect(await low).toMatchObject({
+      network: 'eip155:84532',
+      relayer: expect.stringMatching(/^0x/),
+      balance: 0n,
+    })
+  })
+
+  it('asks a facilitator that is elsewhere, and needs no node', async () => {
+    const near = open()
+    const { facilitator } = open({
+      networks: { 'base-sepolia': {} },
+      facilitator: near.facilitator,
+    })
+    const { payload, requirements } = await payment()
+    expect(await facilitator.verify(payload, requirements)).toMatchObject({ isValid: true })
+    expect(await facilitator.supported()).toStrictEqual(await near.facilitator.supported())
+  })
+
+  it('closes the ledger it was given, with itself', async () => {
+    let closed = 0
+    const ledger = memoryLedger()
+    const gateway = open({
+      ledger: {
+        ...ledger,
+        close: async () => {
+          closed++
+          await ledger.close()
+        },
+      },
+    })
+    gateways.pop()
+    await gateway.close()
+    expect(closed).toBe(1)
+  })
+})

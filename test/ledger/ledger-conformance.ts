@@ -1,0 +1,470 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { recordId } from '../../src/ledger/ledger.js'
+import type {
+  Ledger,
+  LedgerEntry,
+  LedgerQuery,
+  LedgerRecord,
+  Submission,
+} from '../../src/ledger/ledger.js'
+import type { Hex } from '../../src/protocol/payment.js'
+import { newNonce } from '../support/sign-payment.js'
+
+/** What a store under test is made with. */
+export interface LedgerClock {
+  /** Milliseconds since the epoch; the suite moves it. */
+  readonly now: () => number
+}
+
+const START_MS = 1_800_000_000_000
+export const SUBMISSION: Submission = {
+  transaction: `0x${'aa'.repeat(32)}`,
+  relayer: `0x${'bb'.repeat(20)}`,
+  transactionCount: 7,
+  raw: '0x02cc',
+}
+const OTHER: Submission = {
+  ...SUBMISSION,
+  transaction: `0x${'dd'.repeat(32)}`,
+  transactionCount: 8,
+}
+const REPLACEMENT: Submission = {
+  ...SUBMISSION,
+  transaction: `0x${'ee'.repeat(32)}`,
+  raw: '0x02ee',
+  replaces: [SUBMISSION.transaction, `0x${'ff'.repeat(32)}`],
+}
+/** Of an error: what the caller wants needs a hold that he does not have. */
+export const NOT_HELD = { name: 'LedgerError', code: 'ledger_unavailable' }
+const FAILURE = {
+  transaction: SUBMISSION.transaction,
+  reason: 'invalid_transaction_state',
+} as const
+
+/**
+ * What every store of a ledger has to do.
+ *
+ * @param create - Makes an empty store that goes by the given clock.
+ */
+export function describeLedger(
+  name: string,
+  create: (clock: LedgerClock) => Ledger | Promise<Ledger>,
+): void {
+  describe(`${name}, as every ledger,`, () => {
+    const opened: Ledger[] = []
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
+    })
+
+    async function open() {
+      const clock = { ms: START_MS }
+      const ledger = await create({ now: () => clock.ms })
+      opened.push(ledger)
+      return { ledger, clock }
+    }
+
+    /** A ledger with one record in a state. */
+    async function openAt(state: keyof typeof steps, overrides: Partial<LedgerEntry> = {}) {
+      const { ledger, clock } = await open()
+      const entry = newEntry(overrides)
+      await steps[state](ledger, entry)
+      return { ledger, clock, entry, record: () => ledger.find(entry) }
+    }
+
+    describe('finding and reserving', () => {
+      it('knows nothing of what nobody reserved', async () => {
+        const { ledger } = await open()
+        expect(await ledger.find(newEntry())).toBeUndefined()
+      })
+
+      it('keeps all that a reservation says', async () => {
+        const { entry, record } = await openAt('reserved')
+        expect(await record()).toMatchObject({ ...lower(entry), state: 'reserved', held: true })
+      })
+
+      it('keeps amounts and times to the last digit', async () => {
+        const most = 2n ** 256n - 1n
+        const { record } = await openAt('reserved', { value: most, validBefore: most })
+        expect(await record()).toMatchObject({ value: most, validBefore: most })
+      })
+
+      it('keeps a reservation of no project', async () => {
+        const { record } = await openAt('reserved', { project: undefined })
+        expect((await record())?.project).toBeUndefined()
+      })
+
+      it.each(['reserved', 'submitted', 'settled', 'failed'] as const)(
+        'shows the record that is in the way: %s',
+        async (state) => {
+          const { ledger, entry, record } = await openAt(state)
+          expect(await ledger.reserve(entry)).toEqual(await record())
+        },
+      )
+
+      it('gives an authorization to one of a hundred who want it at once', async () => {
+        const { ledger } = await open()
+        const entry = newEntry()
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, () => ledger.reserve({ ...entry })),
+        )
+        expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+      })
+
+      it('gives a hundred authorizations to a hundred', async () => {
+        const { ledger } = await open()
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, () => ledger.reserve(newEntry())),
+        )
+        expect(answers).toEqual(Array(100).fill(undefined))
+      })
+
+      it('takes keys that differ in case for the same', async () => {
+        const { ledger, entry } = await openAt('reserved')
+        const shouted = { ...entry, from: upper(entry.from), nonce: upper(entry.nonce) }
+        expect(await ledger.reserve({ ...shouted, asset: upper(entry.asset) })).toMatchObject({
+          state: 'reserved',
+        })
+        await ledger.release(shouted)
+        expect(await ledger.find(entry)).toBeUndefined()
+      })
+
+      it.each<[string, Partial<LedgerEntry>]>([
+        ['chain', { chainId: 8453 }],
+        ['asset', { asset: `0x${'12'.repeat(20)}` }],
+        ['payer', { from: `0x${'12'.repeat(20)}` }],
+        ['nonce', { nonce: `0x${'12'.repeat(32)}` }],
+      ])('takes keys that differ in the %s for different ones', async (_name, other) => {
+        const { ledger, entry } = await openAt('reserved')
+        expect(await ledger.reserve({ ...entry, ...other })).toBeUndefined()
+      })
+    })
+
+    describe('moving forward', () => {
+      it('releases a reservation, which may be made again', async () => {
+        const { ledger, entry, record } = await openAt('reserved')
+        await ledger.release(entry)
+        expect(await record()).toBeUndefined()
+        expect(await ledger.reserve(entry)).toBeUndefined()
+      })
+
+      it.each(['submitted', 'settled', 'failed'] as const)(
+        'does not release what is %s',
+        async (state) => {
+          const { ledger, entry, record } = await openAt(state)
+          await ledger.release(entry)
+          expect(await record()).toMatchObject({ state })
+        },
+      )
+
+      it('keeps the transaction that is about to be sent', async () => {
+        const { record } = await openAt('submitted')
+        expect(await record()).toMatchObject({
+          state: 'submitted',
+          held: true,
+          submission: SUBMISSION,
+        })
+      })
+
+      it('replaces a transaction by the next', async () => {
+        const { ledger, entry, record } = await openAt('submitted')
+        await ledger.submit(entry, OTHER)
+        expect(await record()).toMatchObject({ state: 'submitted', submission: OTHER })
+      })
+
+      it('replaces a transaction that nobody holds by one of the same count, and by no other', async () => {
+        const { ledger, entry, record } = await openAt('submitted')
+        await ledger.yield(entry)
+        await ledger.submit(entry, REPLACEMENT)
+        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_HELD)
+        expect(await record()).toMatchObject({ submission: REPLACEMENT, held: false })
+      })
+
+      it('writes down no transaction of a reservation that nobody holds', async () => {
+        const { ledger, entry, record } = await openAt('reserved')
+        await ledger.yield(entry)
+        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+        expect(await record()).toMatchObject({ state: 'reserved', held: false })
+      })
+
+      it('withdraws a transaction, after which the payment may be reserved again', async () => {
+        const { ledger, entry, record } = await openAt('submitted')
+        await ledger.withdraw(entry, SUBMISSION.transaction)
+        expect(await record()).toBeUndefined()
+      })
+
+      it('does not withdraw another transaction than the one it holds', async () => {
+        const { ledger, entry, record } = await openAt('submitted')
+        await ledger.withdraw(entry, OTHER.transaction)
+        expect(await record()).toMatchObject({ submission: SUBMISSION })
+      })
+
+      it.each(['reserved', 'settled', 'failed'] as const)(
+        'withdraws nothing from what is %s',
+        async (state) => {
+          const { ledger, entry, record } = await openAt(state)
+          await ledger.withdraw(entry, SUBMISSION.transaction)
+          expect(await record()).toMatchObject({ state })
+        },
+      )
+
+      it.each(['reserved', 'submitted'] as const)('settles what is %s', async (state) => {
+        const { ledger, entry, record } = await openAt(state)
+        await ledger.settle(entry, OTHER.transaction)
+        const { transaction } = OTHER
+        expect(await record()).toMatchObject({ ...lower(entry), state: 'settled', transaction })
+      })
+
+      it.each(['reserved', 'submitted'] as const)('fails what is %s', async (state) => {
+        const { ledger, entry, record } = await openAt(state)
+        await ledger.fail(entry, FAILURE)
+        expect(await record()).toMatchObject({ state: 'failed', ...FAILURE })
+      })
+
+      it.each(['settled', 'failed'] as const)('never moves on from %s', async (state) => {
+        const { ledger, entry, record } = await openAt(state)
+        const final = await record()
+        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_HELD)
+        await ledger.settle(entry, OTHER.transaction)
+        await ledger.fail(entry, { ...FAILURE, transaction: OTHER.transaction })
+        expect(await record()).toEqual(final)
+      })
+
+      it('makes no record of what was never reserved', async () => {
+        const { ledger } = await open()
+        const entry = newEntry()
+        await ledger.release(entry)
+        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+        await ledger.withdraw(entry, SUBMISSION.transaction)
+        await ledger.settle(entry, SUBMISSION.transaction)
+        await ledger.fail(entry, FAILURE)
+        await ledger.yield(entry)
+        await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
+        expect(await ledger.claim(entry)).toBe(false)
+        expect(await ledger.find(entry)).toBeUndefined()
+      })
+    })
+
+    describe('holding', () => {
+      it.each(['submitted', 'settled'] as const)(
+        'gives what is %s and yielded to one of a hundred',
+        async (state) => {
+          const { ledger, entry, record } = await openAt(state)
+          expect(await ledger.claim(entry)).toBe(false)
+          await ledger.yield(entry)
+          expect(await record()).toMatchObject({ state, held: false })
+          const claims = await Promise.all(
+            Array.from({ length: 100 }, () => ledger.claim({ ...entry })),
+          )
+          expect(claims.filter(Boolean)).toHaveLength(1)
+          expect(await record()).toMatchObject({ state, held: true })
+        },
+      )
+
+      it.each([true, false])('stays as it is when the outcome arrives: held %s', async (held) => {
+        const { ledger, entry, record } = await openAt('submitted')
+        if (!held) await ledger.yield(entry)
+        await ledger.settle(entry, SUBMISSION.transaction)
+        expect(await record()).toMatchObject({ state: 'settled', held })
+      })
+
+      it('may be given up twice', async () => {
+        const { ledger, entry, record } = await openAt('settled')
+        await ledger.yield(entry)
+        await ledger.yield(entry)
+        expect(await record()).toMatchObject({ held: false })
+      })
+    })
+
+    describe('granting', () => {
+      it.each(['submitted', 'settled'] as const)(
+        'grants what is %s once and for good',
+        async (state) => {
+          const { ledger, entry, record } = await openAt(state)
+          await ledger.grant(entry)
+          await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
+          await ledger.yield(entry)
+          await ledger.release(entry)
+          expect(await ledger.claim(entry)).toBe(false)
+          expect(await record()).toMatchObject({ state, held: true })
+        },
+      )
+
+      it.each(['reserved', 'failed'] as const)('grants nothing for what is %s', async (state) => {
+        const { ledger, entry } = await openAt(state)
+        await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
+      })
+
+      it('grants nothing to whoever has let go, and to whoever has claimed it since', async () => {
+        const { ledger, entry } = await openAt('settled')
+        await ledger.yield(entry)
+        await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
+        expect(await ledger.claim(entry)).toBe(true)
+        await ledger.grant(entry)
+      })
+
+      it('may be claimed by another after a release that came too late', async () => {
+        const { ledger, entry } = await openAt('submitted')
+        await ledger.release(entry)
+        expect(await ledger.claim(entry)).toBe(true)
+      })
+    })
+
+    describe('listing', () => {
+      it('lists what is submitted, oldest first', async () => {
+        const { ledger, entry: first, clock } = await openAt('submitted')
+        const others = [newEntry(), newEntry(), newEntry()] as const
+        for (const [index, step] of (['settled', 'submitted', 'reserved'] as const).entries()) {
+          await pass(clock)
+          await steps[step](ledger, others[index]!)
+        }
+        const listed = await ledger.listSubmitted()
+        expect(listed.map(({ nonce }) => nonce)).toEqual([first.nonce, others[1].nonce])
+        expect(listed[0]).toEqual(await ledger.find(first))
+      })
+
+      it('lists a project, newest first, as it finds each', async () => {
+        const { ledger, entry: first, clock } = await openAt('reserved')
+        await pass(clock)
+        const second = newEntry()
+        await steps.failed(ledger, second)
+        await ledger.reserve(newEntry({ project: 'another' }))
+        await ledger.reserve(newEntry({ project: undefined }))
+        const gone = newEntry()
+        await ledger.reserve(gone)
+        await ledger.release(gone)
+        expect(await ledger.list({ project: 'shop', limit: 10 })).toEqual([
+          await ledger.find(second),
+          await ledger.find(first),
+        ])
+      })
+
+      it('tells when a record was made, and when it was changed', async () => {
+        const { ledger, entry, clock, record } = await openAt('reserved')
+        const made = await record()
+        expect(made!.updatedAt).toBe(made!.createdAt)
+        await pass(clock)
+        await ledger.submit(entry, SUBMISSION)
+        const changed = await record()
+        expect(changed!.createdAt).toBe(made!.createdAt)
+        expect(changed!.updatedAt).toBeGreaterThan(made!.createdAt)
+      })
+
+      it('lists by state, by id, and by time', async () => {
+        const { ledger, entry: first, clock, record } = await openAt('settled')
+        const { id, createdAt } = (await record())!
+        await pass(clock)
+        const second = newEntry()
+        await ledger.reserve(second)
+        const last = (await ledger.find(second))!
+        const idsOf = async (query: Partial<LedgerQuery>): Promise<string[]> => {
+          const records = await ledger.list({ project: 'shop', limit: 10, ...query })
+          return records.map((one) => one.id)
+        }
+        expect(id).toBe(recordId(first))
+        expect(await idsOf({ state: 'settled' })).toEqual([id])
+        expect(await idsOf({ state: 'failed' })).toEqual([])
+        expect(await idsOf({ id })).toEqual([id])
+        expect(await idsOf({ id, project: 'another' })).toEqual([])
+        expect(await idsOf({ from: last.createdAt })).toEqual([last.id])
+        expect(await idsOf({ until: last.createdAt })).toEqual([id])
+        expect(await idsOf({ from: createdAt, until: last.createdAt + 1 })).toEqual([last.id, id])
+        expect(await idsOf({ limit: 1 })).toEqual([last.id])
+      })
+
+      it('turns its pages without losing or repeating a record, made at once or not', async () => {
+        const { ledger, clock } = await open()
+        const entries = Array.from({ length: 23 }, () => newEntry())
+        await Promise.all(entries.slice(0, 12).map((entry) => ledger.reserve(entry)))
+        await pass(clock)
+        await Promise.all(entries.slice(12).map((entry) => ledger.reserve(entry)))
+        const seen: LedgerRecord[] = []
+        for (;;) {
+          const after = seen.at(-1)
+          const page = await ledger.list({ project: 'shop', limit: 5, ...(after && { after }) })
+          if (page.length === 0) break
+          seen.push(...page)
+          // What comes meanwhile is newer.
+          await pass(clock)
+          await ledger.reserve(newEntry())
+        }
+        const ids = seen.map(({ id }) => id)
+        expect(new Set(ids)).toEqual(new Set(entries.map(recordId)))
+        expect(ids).toHaveLength(entries.length)
+      })
+    })
+
+    describe('forgetting', () => {
+      it.each(['reserved', 'submitted', 'settled', 'failed'] as const)(
+        'keeps what is %s for as long as its authorization could be used',
+        async (state) => {
+          const { clock, record } = await openAt(state)
+          clock.ms += 300_000
+          expect(await record()).toMatchObject({ state })
+        },
+      )
+
+      it('keeps what is settled beyond its authorization', async () => {
+        const { clock, record } = await openAt('settled')
+        clock.ms += 600_000
+        expect(await record()).toMatchObject({ state: 'settled' })
+      })
+
+      it.each(['reserved', 'submitted'] as const)(
+        'keeps what is %s for days where its authorization never ends',
+        async (state) => {
+          const { clock, record } = await openAt(state, { validBefore: 2n ** 256n - 1n })
+          clock.ms += 30 * 86_400_000
+          expect(await record()).toMatchObject({ state })
+        },
+      )
+    })
+  })
+}
+
+/** Lets time pass, by the suite's clock and by every other. */
+async function pass(clock: { ms: number }): Promise<void> {
+  clock.ms += 1000
+  await sleep(3)
+}
+
+export const steps = {
+  reserved: async (ledger: Ledger, entry: LedgerEntry) => void (await ledger.reserve(entry)),
+  submitted: async (ledger: Ledger, entry: LedgerEntry) => {
+    await steps.reserved(ledger, entry)
+    await ledger.submit(entry, SUBMISSION)
+  },
+  settled: async (ledger: Ledger, entry: LedgerEntry) => {
+    await steps.submitted(ledger, entry)
+    await ledger.settle(entry, SUBMISSION.transaction)
+  },
+  failed: async (ledger: Ledger, entry: LedgerEntry) => {
+    await steps.submitted(ledger, entry)
+    await ledger.fail(entry, FAILURE)
+  },
+}
+
+/** An entry that nobody has, whose authorization lasts for five minutes. */
+export function newEntry(overrides: Partial<LedgerEntry> = {}): LedgerEntry {
+  return {
+    chainId: 84532,
+    asset: `0x${'ab'.repeat(20)}`,
+    from: `0x${newNonce().slice(2, 42)}`,
+    nonce: newNonce(),
+    payTo: `0x${'cd'.repeat(20)}`,
+    value: 10_000n,
+    validBefore: BigInt(START_MS / 1000 + 300),
+    project: 'shop',
+    ...overrides,
+  }
+}
+
+function lower(entry: LedgerEntry): Partial<LedgerEntry> {
+  const { asset, from, nonce, payTo } = entry
+  const [a, f, n, p] = [asset, from, nonce, payTo].map((hex) => hex.toLowerCase() as Hex)
+  return { ...entry, asset: a!, from: f!, nonce: n!, payTo: p! }
+}
+
+function upper(hex: Hex): Hex {
+  return `0x${hex.slice(2).toUpperCase()}`
+}

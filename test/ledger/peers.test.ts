@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError } from '../../src/errors.js'
+import { requirePeers } from '../../src/ledger/sql/open.js'
+
+/** A `require` that finds all but some packages. */
+const without =
+  (...missing: string[]) =>
+  (name: string): unknown => {
+    if (!missing.includes(name)) return `the package ${name}`
+    throw Object.assign(new Error(`Cannot find module '${name}'\nRequire stack: …`), {
+      code: 'MODULE_NOT_FOUND',
+    })
+  }
+
+describe('the packages of an SQL ledger', () => {
+  it('are loaded when it is made', () => {
+    expect(requirePeers(['kysely', 'pg'], without())).toEqual([
+      'the package kysely',
+      'the package pg',
+    ])
+    expect(requirePeers(['kysely'])).toEqual([
+      expect.objectContaining({ Kysely: expect.anything() }),
+    ])
+  })
+
+  it.each([
+    [['libsql'], "needs 'libsql', which is not installed: npm install libsql"],
+    [
+      ['kysely', 'libsql'],
+      "needs 'kysely' and 'libsql', which are not installed: npm install kysely libsql",
+    ],
+  ])('are named where they are missing: %s', (missing, message) => {
+    const loading = (): unknown => requirePeers(['kysely', 'libsql'], without(...missing))
+    expect(loading).toThrow(ConfigError)
+    expect(loading).toThrow(message)
+  })
+
+  it('are not called missing for what is missing inside of them, or is broken', () => {
+    const inside = (): unknown => without('libsql-linux')('libsql-linux')
+    expect(() => requirePeers(['libsql'], inside)).toThrow(/^Cannot find module 'libsql-linux'/)
+    const broken = (): unknown => {
+      throw new SyntaxError('broken')
+    }
+    expect(() => requirePeers(['libsql'], broken)).toThrow(SyntaxError)
+  })
+})

@@ -1,0 +1,202 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { ConfigError } from '../../src/errors.js'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { openPostgresLedger, postgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { describeLedger, newEntry, NOT_HELD, steps } from './ledger-conformance.js'
+import { describeSharedLedger } from './shared-ledger.js'
+
+const root = await findPostgres()
+const describePostgres = root === undefined ? describe.skip : describe
+
+const schemas: TestSchema[] = []
+const newSchema = async (): Promise<TestSchema> => {
+  const schema = await createSchema(root!)
+  schemas.push(schema)
+  return schema
+}
+const dropSchemas = async (): Promise<void> => {
+  await Promise.all(schemas.splice(0).map((schema) => schema.drop()))
+}
+
+describePostgres('on PostgreSQL', () => {
+  afterEach(dropSchemas)
+
+  describeLedger('the PostgreSQL ledger', async () => postgresLedger((await newSchema()).pool()))
+
+  describeSharedLedger('the PostgreSQL ledger', async () => {
+    const schema = await createSchema(root!)
+    return {
+      open: (options) => openPostgresLedger(schema.pool(), options),
+      execute: schema.execute,
+      drop: () => schema.drop(),
+    }
+  })
+
+  describe('the PostgreSQL ledger', () => {
+    const opened: Ledger[] = []
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
+    })
+    const open = (...args: Parameters<typeof openPostgresLedger>): Ledger => {
+      const ledger = openPostgresLedger(...args)
+      opened.push(ledger)
+      return ledger
+    }
+
+    it('connects by a URL, and ends its connections', async () => {
+      const { url, name } = await newSchema()
+      const ledger = open(url)
+      expect(await ledger.reserve(newEntry())).toBeUndefined()
+      await ledger.close()
+      const { execute } = schemas[0]!
+      const tables = await execute(`SELECT count(*) FROM pg_tables WHERE schemaname = '${name}'`)
+      expect(Number(tables[0]!['count'])).toBeGreaterThanOrEqual(2)
+    })
+
+    it('leaves a pool of the app’s own open', async () => {
+      const pool = (await newSchema()).pool()
+      const ledger = open(pool)
+      await ledger.listSubmitted()
+      await ledger.close()
+      expect((await pool.query<{ one: number }>('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    })
+
+    it('stands where transactions are serializable', async () => {
+      const schema = await newSchema()
+      const pool = schema.pool(8)
+      pool.on('connect', (client) => {
+        void client.query('SET default_transaction_isolation = serializable')
+      })
+      const ledger = open(pool)
+      const entry = newEntry()
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => ledger.reserve({ ...entry })),
+      )
+      expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+    })
+
+    it('needs no right to make tables once they are there', async () => {
+      const schema = await newSchema()
+      await open(schema.pool()).listSubmitted()
+      await schema.execute(`REVOKE CREATE ON SCHEMA ${schema.name} FROM PUBLIC`)
+      expect(await open(schema.pool()).reserve(newEntry())).toBeUndefined()
+    })
+
+    it('goes on when its connections are cut', async () => {
+      const schema = await newSchema()
+      const ledger = open(schema.url)
+      const entry = newEntry()
+      await steps.submitted(ledger, entry)
+      await schema.execute(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'express-x402-gateway' AND query LIKE '%x402_%' AND pid <> pg_backend_pid()`,
+      )
+      await ledger.grant(entry)
+      expect(await ledger.find(entry)).toMatchObject({ held: true })
+    })
+
+    it('fails while the database is away, and goes on when it is back', async () => {
+      const schema = await newSchema()
+      const proxy = await openProxy(schema.url)
+      const ledger = open(proxy.url)
+      const [kept, refused] = [newEntry(), newEntry()]
+      await steps.settled(ledger, kept)
+      proxy.cut()
+      for (const failing of [ledger.reserve(refused), ledger.grant(kept), ledger.find(kept)])
+        await expect(failing).rejects.toMatchObject(NOT_HELD)
+      proxy.mend()
+      await ledger.yield(kept)
+      expect(await ledger.find(refused)).toBeUndefined()
+      expect(await ledger.find(kept)).toMatchObject({ state: 'settled', held: false })
+      expect(await ledger.claim(kept)).toBe(true)
+      await ledger.grant(kept)
+      expect(await ledger.reserve(refused)).toBeUndefined()
+      await ledger.close()
+      await proxy.close()
+    }, 60_000)
+
+    it('opens when the database comes up after it', async () => {
+      const proxy = await openProxy((await newSchema()).url)
+      proxy.cut()
+      const ledger = open(proxy.url)
+      const reserved = ledger.reserve(newEntry())
+      setTimeout(proxy.mend, 300)
+      expect(await reserved).toBeUndefined()
+      await ledger.close()
+      await proxy.close()
+    })
+
+    it('has no secret in any error', async () => {
+      const url = new URL(root!)
+      url.username = 'nobody_here'
+      url.password = 'pa55word-of-the-database'
+      url.pathname = '/database-of-nobody'
+      const ledger = open(url.href)
+      const error: unknown = await ledger.reserve(newEntry()).catch((reason: unknown) => reason)
+      expect(error).toMatchObject(NOT_HELD)
+      for (const secret of ['pa55word', 'nobody', url.hostname])
+        expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(secret)
+    })
+  })
+})
+
+describe('postgresLedger', () => {
+  it.each([
+    'mysql://me:pa55word@host/db',
+    'host=db password=pa55word',
+    'postgres://pa55word:@@[',
+    '',
+  ])('refuses %j without showing it', (url) => {
+    let error: unknown
+    try {
+      postgresLedger(url)
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(error).toMatchObject({ option: 'DATABASE_URL' })
+    expect(inspect(error)).not.toContain('pa55word')
+  })
+})
+
+/** A way to the database that can be cut. */
+async function openProxy(url: string) {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((socket) => {
+    if (isCut) return void socket.resetAndDestroy()
+    const upstream = connect(Number(target.port || 5432), target.hostname)
+    for (const [one, other] of [
+      [socket, upstream],
+      [upstream, socket],
+    ] as const) {
+      sockets.add(one)
+      one.pipe(other)
+      one.on('error', () => other.destroy())
+      one.on('close', () => void sockets.delete(one))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const proxied = new URL(url)
+  proxied.hostname = '127.0.0.1'
+  proxied.port = String((server.address() as AddressInfo).port)
+  return {
+    url: proxied.href,
+    cut() {
+      isCut = true
+      for (const socket of sockets) socket.destroy()
+    },
+    mend() {
+      isCut = false
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

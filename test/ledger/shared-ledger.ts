@@ -1,0 +1,238 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { recordId, type Ledger } from '../../src/ledger/ledger.js'
+import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
+import { until } from '../support/until.js'
+import { newEntry, NOT_HELD, steps, SUBMISSION } from './ledger-conformance.js'
+
+/** A database of a test's own. */
+export interface TestDatabase {
+  /** Opens a ledger on it, as a process of its own does. */
+  open(options?: SqlLedgerOptions): Ledger
+  execute(statement: string): Promise<unknown>
+  drop(): Promise<void>
+}
+
+const OTHERS = { transaction: `0x${'dd'.repeat(32)}` as const }
+const HOLD_MS = 150
+
+/** What a ledger has to do whose database several processes share. */
+export function describeSharedLedger(name: string, create: () => Promise<TestDatabase>): void {
+  describe(`${name}, shared by several processes,`, () => {
+    const opened: Ledger[] = []
+    let database: TestDatabase
+    beforeEach(async () => {
+      database = await create()
+    })
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
+      await database.drop()
+    })
+
+    function open(options?: SqlLedgerOptions): Ledger {
+      const ledger = database.open(options)
+      opened.push(ledger)
+      return ledger
+    }
+    /** A process whose holds are renewed too late: it sleeps, or its way to the database is cut. */
+    const openSleepy = async (): Promise<Ledger> => {
+      const ledger = open({ holdMs: 1_000_000 })
+      await ledger.listSubmitted()
+      return ledger
+    }
+    const lapse = () => database.execute('UPDATE x402_authorizations SET held_until = 1')
+
+    it('is made by all of them at once', async () => {
+      const ledgers = Array.from({ length: 4 }, () => open())
+      const answers = await Promise.all(ledgers.map((ledger) => ledger.reserve(newEntry())))
+      expect(answers).toEqual([undefined, undefined, undefined, undefined])
+      expect(await open().list({ project: 'shop', limit: 10 })).toHaveLength(4)
+    })
+
+    it('is found again as it was left', async () => {
+      const entry = newEntry({ value: 2n ** 255n + 1n })
+      const first = open()
+      await steps.settled(first, entry)
+      await first.grant(entry)
+      const left = await first.find(entry)
+      await first.close()
+      expect(await open().find(entry)).toEqual(left)
+    })
+
+    it('gives an authorization to one of a hundred who want it at once', async () => {
+      const ledgers = [open(), open()]
+      const entry = newEntry()
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.reserve({ ...entry })),
+      )
+      expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+      expect(answers.filter((answer) => answer?.state === 'reserved')).toHaveLength(99)
+    })
+
+    it('gives what was yielded to one of a hundred who claim it at once', async () => {
+      const ledgers = [open(), open()]
+      const entry = newEntry()
+      await steps.settled(ledgers[0]!, entry)
+      await ledgers[0]!.yield(entry)
+      const claims = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.claim({ ...entry })),
+      )
+      expect(claims.filter(Boolean)).toHaveLength(1)
+      const winner = ledgers[claims.indexOf(true) % 2]!
+      const loser = ledgers.find((ledger) => ledger !== winner)!
+      await expect(loser.grant(entry)).rejects.toMatchObject(NOT_HELD)
+      await winner.grant(entry)
+    })
+
+    it('keeps what a living process holds, for as long as it lives', async () => {
+      const [living, other] = [open({ holdMs: HOLD_MS }), open()]
+      const [reserved, submitted] = [newEntry(), newEntry()]
+      await steps.reserved(living, reserved)
+      await steps.submitted(living, submitted)
+      await sleep(HOLD_MS * 3)
+      expect(await other.find(reserved)).toMatchObject({ held: true })
+      expect(await other.reserve(reserved)).toMatchObject({ state: 'reserved' })
+      expect(await other.claim(submitted)).toBe(false)
+      await living.grant(submitted)
+    })
+
+    it('is free again once its process was closed', async () => {
+      const [gone, other] = [open(), open()]
+      const [reserved, submitted] = [newEntry(), newEntry()]
+      await steps.reserved(gone, reserved)
+      await steps.submitted(gone, submitted)
+      await gone.close()
+      expect(await other.reserve(reserved)).toBeUndefined()
+      expect(await other.claim(submitted)).toBe(true)
+      // Whoever is still at work there is not told anything that is not so.
+      await gone.yield(submitted)
+      await gone.release(reserved)
+      await expect(gone.grant(submitted)).rejects.toMatchObject(NOT_HELD)
+      await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+      await gone.close()
+    })
+
+    it('takes over the reservation of a dead process, with what the new one says', async () => {
+      const [dead, other] = [await openSleepy(), open()]
+      const entry = newEntry()
+      await dead.reserve(entry)
+      await lapse()
+      expect(await other.find(entry)).toBeUndefined()
+      expect(await other.list({ project: 'shop', limit: 10 })).toEqual([])
+      const anew = { ...entry, value: 77n, project: 'another' }
+      const claims = await Promise.all([other.reserve(anew), other.reserve(anew)])
+      expect(claims.filter((answer) => answer === undefined)).toHaveLength(1)
+      expect(await other.find(entry)).toMatchObject({ value: 77n, project: 'another', held: true })
+    })
+
+    it.each(['submitted', 'settled'] as const)(
+      'lets what a dead process left %s be claimed once, and keeps it',
+      async (state) => {
+        const [dead, other, third] = [await openSleepy(), open(), open()]
+        const entry = newEntry()
+        await steps[state](dead, entry)
+        await lapse()
+        expect(await other.find(entry)).toMatchObject({ state, held: false })
+        expect(await other.reserve(entry)).toMatchObject({ state })
+        const claims = await Promise.all([other.claim(entry), third.claim(entry)])
+        expect(claims.filter(Boolean)).toHaveLength(1)
+      },
+    )
+
+    it('never lets what a dead process had granted be claimed', async () => {
+      const [dead, other] = [await openSleepy(), open()]
+      const entry = newEntry()
+      await steps.settled(dead, entry)
+      await dead.grant(entry)
+      await lapse()
+      expect(await other.claim(entry)).toBe(false)
+      expect(await other.find(entry)).toMatchObject({ held: true })
+    })
+
+    it('lets a process that was taken for dead change nothing', async () => {
+      const [slow, other] = [await openSleepy(), open()]
+      const [reserved, submitted] = [newEntry(), newEntry()]
+      await steps.reserved(slow, reserved)
+      await steps.submitted(slow, submitted)
+      await lapse()
+      expect(await other.reserve(reserved)).toBeUndefined()
+      expect(await other.claim(submitted)).toBe(true)
+
+      await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+      const elsewhere = { ...SUBMISSION, ...OTHERS, transactionCount: 9 }
+      await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(NOT_HELD)
+      const withdrawn = slow.withdraw(submitted, SUBMISSION.transaction)
+      await expect(withdrawn).rejects.toMatchObject(NOT_HELD)
+      await slow.release(reserved)
+      await slow.yield(submitted)
+      await expect(slow.grant(submitted)).rejects.toMatchObject(NOT_HELD)
+      expect(await other.find(reserved)).toMatchObject({ state: 'reserved', held: true })
+      expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, held: true })
+      // What the chain has decided is so, whoever tells it.
+      await slow.settle(submitted, SUBMISSION.transaction)
+      await other.grant(submitted)
+    })
+
+    it('lets a process that was taken for dead go on where nobody took its place', async () => {
+      const [slow, other] = [await openSleepy(), open()]
+      const entry = newEntry()
+      await slow.reserve(entry)
+      await lapse()
+      // Not even in the same process, where two would go by one hold.
+      expect(await slow.reserve(entry)).toMatchObject({ held: true })
+      expect(await slow.claim(entry)).toBe(false)
+      await slow.submit(entry, SUBMISSION)
+      await slow.grant(entry)
+      expect(await other.claim(entry)).toBe(false)
+    })
+
+    it('does not let a process reserve what it works on still, though another gave it back', async () => {
+      const [slow, other] = [await openSleepy(), open()]
+      const entry = newEntry()
+      await slow.reserve(entry)
+      await lapse()
+      await other.reserve(entry)
+      await other.release(entry)
+      await expect(slow.reserve(entry)).rejects.toMatchObject(NOT_HELD)
+      await slow.release(entry)
+      expect(await slow.reserve(entry)).toBeUndefined()
+    })
+
+    it('withdraws what it holds, after which another may reserve it', async () => {
+      const [first, other] = [open(), open()]
+      const entry = newEntry()
+      await steps.submitted(first, entry)
+      await first.withdraw(entry, SUBMISSION.transaction)
+      expect(await other.reserve(entry)).toBeUndefined()
+    })
+
+    it('orders records that were made in the same millisecond', async () => {
+      const ledger = open()
+      const entries = Array.from({ length: 9 }, () => newEntry())
+      for (const entry of entries) await ledger.reserve(entry)
+      await database.execute('UPDATE x402_authorizations SET created_at = 1000')
+      const seen: string[] = []
+      for (let after; ;) {
+        const page = await ledger.list({ project: 'shop', limit: 2, ...(after && { after }) })
+        after = page.at(-1)
+        if (after === undefined) break
+        seen.push(...page.map(({ id }) => id))
+      }
+      expect(seen).toEqual(entries.map(recordId).sort().toReversed())
+    })
+
+    it('gives back a grant of which it was never told, before anybody else may have one', async () => {
+      const ledger = open({ holdMs: HOLD_MS })
+      const entry = newEntry()
+      await steps.settled(ledger, entry)
+      await database.execute('ALTER TABLE x402_authorizations RENAME TO x402_hidden')
+      await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
+      await expect(ledger.yield(entry)).rejects.toMatchObject(NOT_HELD)
+      await database.execute('ALTER TABLE x402_hidden RENAME TO x402_authorizations')
+      await database.execute('UPDATE x402_authorizations SET granted = 1')
+      await until(async () => (await ledger.find(entry))?.held === false)
+      expect(await ledger.claim(entry)).toBe(true)
+      await ledger.grant(entry)
+    })
+  })
+}

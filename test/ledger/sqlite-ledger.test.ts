@@ -1,0 +1,156 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import Database from 'libsql'
+import { ConfigError } from '../../src/errors.js'
+import { openSqliteLedger, sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { describeLedger, newEntry, NOT_HELD } from './ledger-conformance.js'
+import { describeSharedLedger } from './shared-ledger.js'
+
+const isRoot = process.getuid?.() === 0
+if (isRoot) process.stderr.write('Unwritable files are SKIPPED: root writes to every file.\n')
+
+let folder: string
+let files = 0
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-ledger-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+const newFile = (): string => join(folder, `${++files}`, 'ledger.db')
+
+describeLedger('the SQLite ledger', () => sqliteLedger(newFile()))
+
+describeSharedLedger('the SQLite ledger', async () => {
+  const file = newFile()
+  return {
+    open: (options) => openSqliteLedger(file, options),
+    async execute(statement) {
+      const database = new Database(file)
+      database.exec(statement)
+      database.close()
+    },
+    drop: async () => undefined,
+  }
+})
+
+describe('the SQLite ledger', () => {
+  it('writes through to the disk, beside readers', async () => {
+    const file = newFile()
+    const ledger = sqliteLedger(file)
+    await ledger.reserve(newEntry())
+    const database = new Database(file)
+    expect(database.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
+    database.close()
+    await ledger.close()
+  })
+
+  it('waits for whoever has the file locked, and lets others go on meanwhile', async () => {
+    const file = newFile()
+    const ledger = sqliteLedger(file)
+    await ledger.listSubmitted()
+    const other = new Database(file)
+    other.exec('BEGIN IMMEDIATE')
+    let ticks = 0
+    const ticking = setInterval(() => ticks++, 20)
+    const reserved = ledger.reserve(newEntry())
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    other.exec('COMMIT')
+    other.close()
+    expect(await reserved).toBeUndefined()
+    expect(ticks).toBeGreaterThan(3)
+    clearInterval(ticking)
+    await ledger.close()
+  })
+
+  it('fails when the file stays locked', async () => {
+    const file = newFile()
+    const ledger = sqliteLedger(file)
+    await ledger.listSubmitted()
+    const other = new Database(file)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(ledger.reserve(newEntry())).rejects.toMatchObject({
+      ...NOT_HELD,
+      cause: { message: 'SQLITE_BUSY' },
+    })
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await ledger.reserve(newEntry())).toBeUndefined()
+    await ledger.close()
+  })
+
+  it('commits what it writes after it has found the file locked', async () => {
+    const file = newFile()
+    const [ledger, other] = [sqliteLedger(file), sqliteLedger(file)]
+    await ledger.listSubmitted()
+    const locking = new Database(file)
+    locking.exec('BEGIN IMMEDIATE')
+    const entry = newEntry()
+    const waiting = [ledger.reserve(entry), ledger.claim(newEntry()), ledger.listSubmitted()]
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    locking.exec('COMMIT')
+    locking.close()
+    await Promise.all(waiting)
+    expect(await other.find(entry)).toMatchObject({ state: 'reserved', held: true })
+    expect(await other.reserve(newEntry())).toBeUndefined()
+    await Promise.all([ledger.close(), other.close()])
+  })
+
+  it('opens with tables of a newer version', async () => {
+    const file = newFile()
+    await sqliteLedger(file).listSubmitted()
+    const database = new Database(file)
+    database.exec("INSERT INTO x402_migrations VALUES ('9999_later')")
+    database.close()
+    const ledger = sqliteLedger(file)
+    expect(await ledger.reserve(newEntry())).toBeUndefined()
+    await ledger.close()
+  })
+
+  it('refuses what is no database, naming the file', async () => {
+    const file = join(folder, 'text.db')
+    await writeFile(file, 'This is no database. '.repeat(500))
+    for (const path of [file, folder, join(file, 'ledger.db')]) {
+      const opening = (): unknown => sqliteLedger(path)
+      expect(opening).toThrow(ConfigError)
+      expect(opening).toThrow(path)
+    }
+  })
+
+  it('is of no use where a foreign table has its name, and does not touch it', async () => {
+    const file = newFile()
+    await sqliteLedger(file).close()
+    const database = new Database(file)
+    database.exec('CREATE TABLE x402_authorizations (mine TEXT)')
+    const ledger = sqliteLedger(file)
+    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(NOT_HELD)
+    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(NOT_HELD)
+    await ledger.close()
+    const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+    expect(names).toEqual([{ name: 'x402_authorizations' }])
+    database.close()
+  })
+
+  it('is of no use where its file cannot be written', async () => {
+    if (isRoot) return
+    const file = newFile()
+    const first = sqliteLedger(file)
+    await first.listSubmitted()
+    await first.close()
+    await chmod(file, 0o400)
+    const error = await useOf(file)
+    expect(error).toMatchObject({ name: expect.stringMatching(/^(Ledger|Config)Error$/) })
+    expect(inspect(error)).toMatch(/READONLY|CANTOPEN|cannot be opened/)
+  })
+})
+
+async function useOf(file: string): Promise<unknown> {
+  try {
+    const ledger = sqliteLedger(file)
+    await ledger.listSubmitted()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}

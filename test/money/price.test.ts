@@ -1,0 +1,302 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { ConfigError } from '../../src/errors.js'
+import { currencyDigits } from '../../src/money/currency.js'
+import { compare, formatDecimal, parseDecimal } from '../../src/money/decimal.js'
+import {
+  parseFiatAmount,
+  parsePrice,
+  requestedAmountToDecimal,
+  type ParsePriceOptions,
+} from '../../src/money/price.js'
+
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+
+function read(price: unknown, options?: Partial<ParsePriceOptions>): string {
+  const parsed = parsePrice(price, { defaultCurrency: 'USD', ...options })
+  if (parsed.kind === 'asset') return `${parsed.amount} of ${parsed.asset} on ${parsed.network}`
+  return `${formatDecimal(parsed.amount)} ${parsed.currency}`
+}
+
+function errorOf(price: unknown, options?: Partial<ParsePriceOptions>): ConfigError {
+  try {
+    read(price, options)
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+  }
+  throw new Error('no ConfigError')
+}
+
+describe('parsePrice', () => {
+  it.each([
+    ['$0.01', '0.01 USD'],
+    ['€0.01', '0.01 EUR'],
+    ['£2', '2 GBP'],
+    ['0.01 EUR', '0.01 EUR'],
+    ['EUR 0.01', '0.01 EUR'],
+    ['100 JPY', '100 JPY'],
+    ['$0.001', '0.001 USD'],
+    ['$0.0000001', '0.0000001 USD'],
+    ['1.000', '1.000 USD'],
+    [{ amount: '0.01', currency: 'EUR' }, '0.01 EUR'],
+    [{ amount: 0.01, currency: 'EUR' }, '0.01 EUR'],
+    [1e-7, '0.0000001 USD'],
+  ])('reads %j', (price, meaning) => {
+    expect(read(price)).toBe(meaning)
+  })
+
+  it('takes the default currency where a price names none', () => {
+    expect(read('0.01', { defaultCurrency: 'CHF' })).toBe('0.01 CHF')
+    expect(read(0.01, { defaultCurrency: 'CHF' })).toBe('0.01 CHF')
+    expect(read('$0.01', { defaultCurrency: 'CHF' })).toBe('0.01 USD')
+  })
+
+  it.each([
+    ['', 'no amount'],
+    ['$', 'no amount'],
+    ['EUR', 'no amount'],
+    ['1,000', 'comma'],
+    ['1.000,00', 'comma'],
+    ['$1,5', 'comma'],
+    ['1.000.000', 'two points'],
+    ['$.5', "'$.5' is not a price: write the zero before the point, e.g. '0.5'"],
+    ['5.', 'point at the end'],
+    ['$1e3', 'exponent'],
+    ['-1', 'negative'],
+    ['-$1', 'negative'],
+    ['$-1', 'negative'],
+    ['+1', 'plus'],
+    ['007', 'leading zeros'],
+    ['9'.repeat(101), 'too long'],
+    ['$5 CAD', "write '$0.01'"],
+    ['1 000', "write '$0.01'"],
+    [' $1', "write '$0.01'"],
+    ['$ 1', "write '$0.01'"],
+    ['1 EUR ', "write '$0.01'"],
+    ['1EUR', "write '$0.01'"],
+    ['free', 'no amount'],
+    ['¥100', "'100 JPY'"],
+    ['￥100', "'100 CNY'"],
+    ['1 eur', "'EUR'"],
+    ['usd 1', "'USD'"],
+    ['1 XYZ', 'ISO 4217'],
+    ['1 XXX', 'pay in'],
+    ['1 XAU', 'pay in'],
+    [NaN, 'finite'],
+    [Infinity, 'finite'],
+    [-0.01, 'negative'],
+    [undefined, 'undefined is not a price'],
+    [null, 'null is not a price'],
+    [true, 'not a price'],
+    [5n, '5n is not a price'],
+    [['$1'], 'an array is not a price'],
+    [{}, 'not a price'],
+    [{ amount: '1' }, 'not a price'],
+    [{ amount: '1', currency: 'eur' }, "'EUR'"],
+    [{ amount: '1', currency: 978 }, 'string'],
+    [{ amount: '$1', currency: 'USD' }, "'$1' is not a price"],
+    [{ amount: -1, currency: 'USD' }, 'negative'],
+    [{ amount: 1n, currency: 'USD' }, 'no amount'],
+    [{ currency: 'USD' }, 'no amount'],
+  ])('refuses %p and says what to write', (price, hint) => {
+    expect(errorOf(price).message).toContain(hint)
+  })
+
+  it('names the option that holds the price', () => {
+    expect(errorOf('1,000').option).toBe('price')
+    expect(errorOf('1,000', { option: 'routes[0].price' }).option).toBe('routes[0].price')
+  })
+
+  it.each([
+    ['$0'],
+    ['$0.00'],
+    [0],
+    [-0],
+    [{ amount: '0', currency: 'USD' }],
+    [{ asset: 'USDC', network: 'base', amount: 0n }],
+  ])('takes %p for a mistake, unless free is meant', (price) => {
+    expect(errorOf(price).message).toContain('allowFree')
+    expect(errorOf(price, { allowFree: false }).message).toContain('allowFree')
+    expect(read(price, { allowFree: true })).toMatch(/^0/)
+  })
+
+  it.each([
+    [{ asset: 'USDC', network: 'base', amount: '10000' }, '10000 of USDC on eip155:8453'],
+    [{ asset: USDC, network: 'eip155:8453', amount: 10000n }, `10000 of ${USDC} on eip155:8453`],
+    [
+      { asset: 'FOO', network: 'eip155:31337', amount: 2n ** 256n - 1n },
+      `${2n ** 256n - 1n} of FOO on eip155:31337`,
+    ],
+  ])('reads the atomic units of %p', (price, meaning) => {
+    expect(read(price)).toBe(meaning)
+  })
+
+  it.each([
+    [{ asset: 'USDC', network: 'base' }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: 10000 }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: '0.01' }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: '010000' }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: '0x2710' }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: ' 10000' }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: -1n }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base', amount: 2n ** 256n }, 'atomic units'],
+    [{ asset: 'USDC', network: 'nowhere', amount: '1' }, "'nowhere' is no network"],
+    [{ asset: 'USDC', amount: '1' }, 'undefined is no network'],
+    [{ asset: '', network: 'base', amount: '1' }, 'no asset'],
+    [{ asset: '0x1234', network: 'base', amount: '1' }, 'no asset'],
+    [{ asset: 7, network: 'base', amount: '1' }, 'no asset'],
+    [{ asset: 'USDC', network: 'base', amount: '1', currency: 'USD' }, 'leave out one'],
+  ])('refuses the atomic units of %p', (price, hint) => {
+    expect(errorOf(price).message).toContain(hint)
+  })
+
+  it('shows no more of a price than a message can hold', () => {
+    expect(errorOf('x'.repeat(10_000)).message.length).toBeLessThan(250)
+    expect(errorOf(10n ** 1000n).message.length).toBeLessThan(250)
+  })
+
+  it('gives one meaning to all ways of writing a price', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 1n, max: 10n ** 20n }),
+        fc.integer({ min: 0, max: 18 }),
+        (units, scale) => {
+          const amount = formatDecimal({ units, scale })
+          const expected = `${amount} EUR`
+          expect(read(`€${amount}`)).toBe(expected)
+          expect(read(`${amount} EUR`)).toBe(expected)
+          expect(read(`EUR ${amount}`)).toBe(expected)
+          expect(read({ amount, currency: 'EUR' })).toBe(expected)
+          expect(read(amount, { defaultCurrency: 'EUR' })).toBe(expected)
+        },
+      ),
+    )
+  })
+
+  it('either understands a text or throws a ConfigError', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'$€¥0.,1eE+- EURx') }), (text) => {
+        try {
+          expect(read(text, { allowFree: true })).toMatch(/^\d+(\.\d+)? (USD|EUR)$/)
+        } catch (error) {
+          expect(error).toBeInstanceOf(ConfigError)
+        }
+      }),
+    )
+  })
+})
+
+describe('parseFiatAmount', () => {
+  it.each([
+    ['15.00', 'USD', '15.00'],
+    ['15', 'USD', '15.00'],
+    ['15.0', 'USD', '15.00'],
+    ['0.01', 'USD', '0.01'],
+    ['15.000000000000000000', 'USD', '15.00'],
+    ['34.000000000000000000', 'JPY', '34'],
+    ['1500', 'JPY', '1500'],
+    ['0.125', 'KWD', '0.125'],
+    ['99.50', 'HUF', '99.50'],
+    ['1.2345', 'CLF', '1.2345'],
+  ])('reads %s %s', (amount, currency, expected) => {
+    const parsed = parseFiatAmount(amount, currency)
+    expect(parsed.ok && `${formatDecimal(parsed.amount)} ${parsed.currency}`).toBe(
+      `${expected} ${currency}`,
+    )
+  })
+
+  it.each([
+    ['15,00', 'USD', 'comma'],
+    ['1,500.00', 'USD', 'comma'],
+    ['1e3', 'USD', 'exponent'],
+    ['-1', 'USD', 'negative'],
+    ['0', 'USD', 'greater than zero'],
+    ['0.00', 'USD', 'greater than zero'],
+    ['15.001', 'USD', 'more than the 2 decimals of USD'],
+    ['15.5', 'JPY', "major units, not in cents, e.g. '15'"],
+    ['0.1255', 'KWD', "e.g. '15.000'"],
+    ['.5', 'USD', 'zero before the point'],
+    ['15 USD', 'USD', 'digits and at most one point'],
+    ['$15', 'USD', 'digits and at most one point'],
+    ['', 'USD', 'no amount'],
+    [15, 'USD', "15 is no string; amounts are strings in major units, not in cents, e.g. '15.00'"],
+    [undefined, 'USD', 'undefined is no string'],
+    [null, 'USD', 'null is no string'],
+  ])('refuses the amount %j %s', (amount, currency, hint) => {
+    expect(parseFiatAmount(amount, currency)).toMatchObject({
+      ok: false,
+      path: 'amount',
+      message: expect.stringContaining(hint),
+    })
+  })
+
+  it.each([
+    ['usd', "'USD'"],
+    ['XXX', 'pay in'],
+    ['XTS', 'pay in'],
+    ['XAU', 'pay in'],
+    ['USDC', 'ISO 4217'],
+    ['', 'ISO 4217'],
+    [840, 'string'],
+    [undefined, 'string'],
+  ])('refuses the currency %j', (currency, hint) => {
+    expect(parseFiatAmount('15.00', currency)).toMatchObject({
+      ok: false,
+      path: 'currency',
+      message: expect.stringContaining(hint),
+    })
+  })
+
+  it('gives back the very amount, with the digits of its currency', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 1n, max: 10n ** 20n }),
+        fc.constantFrom('USD', 'JPY', 'KWD', 'CLF'),
+        fc.integer({ min: 0, max: 18 }),
+        (units, currency, zeros) => {
+          const scale = currencyDigits(currency) ?? NaN
+          const text = formatDecimal({
+            units: units * 10n ** BigInt(zeros),
+            scale: scale + zeros,
+          })
+          expect(parseFiatAmount(text, currency)).toEqual({
+            ok: true,
+            amount: { units, scale },
+            currency,
+          })
+        },
+      ),
+    )
+  })
+})
+
+describe('requestedAmountToDecimal', () => {
+  it.each([
+    [0.25, '0.25'],
+    [1e-7, '0.0000001'],
+    [12, '12'],
+  ])('reads %d', (amount, text) => {
+    const parsed = requestedAmountToDecimal(amount)
+    expect(parsed.ok && formatDecimal(parsed.amount)).toBe(text)
+  })
+
+  it.each([[0], [-0], [-1], [NaN], [Infinity], ['0.25'], [null], [undefined], [{}], [1n]])(
+    'refuses %p and says why',
+    (amount) => {
+      expect(requestedAmountToDecimal(amount)).toMatchObject({
+        ok: false,
+        message: expect.stringMatching(/greater than zero|no number/),
+      })
+    },
+  )
+
+  it('reads a number as its shortest decimal form', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 ** 9 }), (cents) => {
+        const parsed = requestedAmountToDecimal(cents / 100)
+        const exact = parseDecimal(formatDecimal({ units: BigInt(cents), scale: 2 }))
+        expect(parsed.ok && exact && compare(parsed.amount, exact)).toBe(0)
+      }),
+    )
+  })
+})

@@ -1,0 +1,48 @@
+import { request } from 'node:http'
+import { expect, it } from '@jest/globals'
+import { createTestClient, http } from 'viem'
+import { balanceOf, useDevnet } from '../support/devnet.js'
+import { paymentHeader } from '../support/http.js'
+import { paymentRequiredOf, useShop } from '../support/shop.js'
+import { until } from '../support/until.js'
+
+const devnet = useDevnet()
+let runs = 0
+let gone = 0
+const shop = useShop(devnet, (app, { x402Protect }) => {
+  app.use((_req, res, next) => {
+    res.on('close', () => gone++)
+    next()
+  })
+  app.get('/', x402Protect('$0.01'), (_req, res) => void res.send(String(++runs)))
+  app.get(
+    '/upfront',
+    x402Protect('$0.01', { paymentFlow: 'upfront' }),
+    (_req, res) => void res.send(String(++runs)),
+  )
+})
+
+it.each(['/', '/upfront'])(
+  'a client that goes while its payment is mined gets its answer later, once: %s',
+  async (path) => {
+    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    const payment = await shop.sign(path, devnet.payers[0]!)
+    await chain.setAutomine(false)
+    const client = request(shop.url + path, { headers: paymentHeader(payment) }).end()
+    client.on('error', () => undefined)
+    await until(async () => (await chain.getTxpoolStatus()).pending > 0)
+    const goneBefore = gone
+    client.destroy()
+    await until(() => gone > goneBefore)
+    await chain.setAutomine(true)
+    await chain.mine({ blocks: 1 })
+
+    // The chain has it a moment before the ledger has taken note that nobody was answered.
+    await until(async () => (await shop.pay(path, payment)).status === 200)
+    expect(paymentRequiredOf(await shop.pay(path, payment)).error).toBe(
+      'invalid_exact_evm_nonce_already_used',
+    )
+    expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 10_000n)
+  },
+)

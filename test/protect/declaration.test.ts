@@ -1,0 +1,234 @@
+import { describe, expect, it } from '@jest/globals'
+import express from 'express'
+import { ConfigError } from '../../src/errors.js'
+import { createGateway } from '../../src/gateway.js'
+import type { GatewayOptions, ProjectOptions } from '../../src/options.js'
+import type { Price } from '../../src/money/price.js'
+import type { PriceFunction, ProtectOptions } from '../../src/protect/route.js'
+import { listen } from '../support/http.js'
+import { paymentRequiredOf } from '../support/shop.js'
+
+const PAY_TO = `0x${'11'.repeat(20)}` as const
+const shop: ProjectOptions = { id: 'shop', merchant: { payTo: PAY_TO } }
+const networks: GatewayOptions['networks'] = {
+  'base-sepolia': {
+    rpcUrl: 'http://127.0.0.1:1',
+    relayerKeys: [`0x${'22'.repeat(32)}`],
+    assets: ['USDC', 'EURC'],
+  },
+}
+const open = (options: GatewayOptions = {}) =>
+  createGateway({ networks, projects: [shop], ...options })
+
+/** The option that declaring a route was refused for. */
+function refusedOption(
+  price: unknown,
+  options?: ProtectOptions,
+  gateway: GatewayOptions = {},
+): string {
+  try {
+    open(gateway).x402Protect(price as Price, options)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.option
+    throw error
+  }
+  return 'none'
+}
+
+/** Serves one route, and asks it without paying. */
+async function ask(
+  price: Price | PriceFunction,
+  options?: ProtectOptions,
+  gateway: GatewayOptions = {},
+  { path = '/', headers = {}, trustProxy = false } = {},
+): Promise<Response & { problem?: unknown }> {
+  const app = express()
+  app.set('trust proxy', trustProxy)
+  const problems: unknown[] = []
+  app.use(open(gateway).x402Protect(price, options), (_req, res) => void res.send('free'))
+  app.use(((error, _req, res, _next) => {
+    problems.push(error)
+    res.status(500).end()
+  }) satisfies express.ErrorRequestHandler)
+  const server = await listen(app)
+  const response = await fetch(server.url + path, { headers })
+  await server.close()
+  return Object.assign(response, { problem: problems[0] })
+}
+
+describe('declaring a route', () => {
+  it.each<[unknown]>([
+    ['$0.01'],
+    ['0.01 EUR'],
+    ['€0.01'],
+    [0.01],
+    [{ amount: '0.01', currency: 'EUR' }],
+    [{ asset: 'USDC', network: 'base-sepolia', amount: '10000' }],
+    [() => '$0.01'],
+  ])('takes a price of %j', (price) => {
+    expect(refusedOption(price)).toBe('none')
+  })
+
+  it.each<[unknown]>([
+    ['1,000'],
+    ['$.5'],
+    ['free'],
+    [''],
+    [-1],
+    [Number.NaN],
+    [Number.POSITIVE_INFINITY],
+    [0],
+    ['$0'],
+    ['$0.0000001'],
+    ['100 JPY'],
+    [undefined],
+    [null],
+    [{ amount: '1' }],
+    [{ asset: 'DAI', network: 'base-sepolia', amount: '1' }],
+    [{ asset: 'USDC', network: 'base', amount: '1' }],
+  ])('refuses a price of %j', (price) => {
+    expect(refusedOption(price)).toBe('price')
+  })
+
+  it('takes zero where it is meant', () => {
+    expect(refusedOption(0, { allowFree: true })).toBe('none')
+  })
+
+  it.each<[string, unknown]>([
+    ['descripton', 'Weather'],
+    ['paymentFlow', 'later'],
+    ['maxTimeoutSeconds', 0],
+    ['maxHeldBytes', -1],
+    ['skip', true],
+    ['resourceUrl', 'https://shop.example'],
+    ['merchant', 'nobody'],
+  ])('refuses the option %s: %j', (option, value) => {
+    expect(refusedOption('$0.01', { [option]: value })).toBe(option)
+  })
+
+  it('asks who is paid, where several could be', () => {
+    const projects = [shop, { ...shop, id: 'other' }]
+    expect(refusedOption('$0.01', {}, { projects })).toBe('merchant')
+    expect(refusedOption('$0.01', { merchant: 'other' }, { projects })).toBe('none')
+  })
+
+  it('is refused where nobody could be paid', () => {
+    expect(refusedOption('$0.01', {}, { projects: [{ id: 'shop' }] })).toBe('projects')
+  })
+})
+
+describe('what a route asks', () => {
+  it('is its price in every token of that currency, rounded up', async () => {
+    const document = paymentRequiredOf(await ask('$0.0000011'))
+    expect(document.accepts).toMatchObject([{ amount: '2', extra: { name: 'USDC' } }])
+    expect(paymentRequiredOf(await ask('€0.01')).accepts).toMatchObject([
+      { amount: '10000', extra: { name: 'EURC' } },
+    ])
+  })
+
+  it('is priced in the merchant’s currency where the price names none', async () => {
+    const merchant = { payTo: PAY_TO, currency: 'EUR' }
+    const response = await ask('0.01', {}, { projects: [{ id: 'shop', merchant }] })
+    expect(paymentRequiredOf(response).accepts).toMatchObject([{ extra: { name: 'EURC' } }])
+  })
+
+  it('is paid within maxTimeoutSeconds, the route’s before the merchant’s', async () => {
+    const merchant = { payTo: PAY_TO, maxTimeoutSeconds: 120 }
+    const gateway = { projects: [{ id: 'shop', merchant }] }
+    const of = async (options: ProtectOptions) =>
+      paymentRequiredOf(await ask('$0.01', options, gateway)).accepts[0]?.maxTimeoutSeconds
+    expect(await of({})).toBe(120)
+    expect(await of({ maxTimeoutSeconds: 30 })).toBe(30)
+  })
+
+  it('names the network as configured', async () => {
+    const response = await ask('$0.01', {}, { networkNames: 'short' })
+    expect(paymentRequiredOf(response).accepts[0]?.network).toBe('base-sepolia')
+  })
+
+  it('names the URL as its client sees it', async () => {
+    const forwarded = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'shop.example' }
+    const url = async (
+      gateway: GatewayOptions,
+      request: { path?: string; headers?: Record<string, string>; trustProxy?: boolean },
+    ) => paymentRequiredOf(await ask('$0.01', {}, gateway, request)).resource.url
+
+    expect(await url({}, { path: '/a?b=c' })).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\?b=c$/)
+    expect(await url({}, { headers: forwarded, trustProxy: true })).toBe('https://shop.example/')
+    expect(await url({}, { headers: forwarded })).toMatch(/^http:\/\/127\.0\.0\.1/)
+    const publicUrl = 'https://pay.example/'
+    expect(await url({ publicUrl }, { path: '/a' })).toBe('https://pay.example/a')
+  })
+
+  it('adds to the headers that the app exposes already', async () => {
+    const app = express()
+    app.use((_req, res, next) => {
+      res.set('Access-Control-Expose-Headers', 'ETag, payment-response')
+      next()
+    })
+    app.use(open().x402Protect('$0.01'))
+    const server = await listen(app)
+    const response = await fetch(server.url)
+    await server.close()
+    expect(response.headers.get('access-control-expose-headers')).toBe(
+      'ETag, payment-response, PAYMENT-REQUIRED, X-PAYMENT-RESPONSE',
+    )
+  })
+})
+
+describe('a price function', () => {
+  it('may answer later, and may let a request through', async () => {
+    const free = await ask(async () => 0, { allowFree: true })
+    expect(await free.text()).toBe('free')
+    const priced = await ask(async (req) => (req.path === '/' ? '$0.02' : '$0.01'))
+    expect(paymentRequiredOf(priced).accepts[0]?.amount).toBe('20000')
+  })
+
+  it.each<[string, PriceFunction, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no price')
+      },
+      'no price',
+    ],
+    ['rejects', () => Promise.reject(new Error('no price yet')), 'no price yet'],
+  ])('that %s is the app’s to answer for', async (_name, price, message) => {
+    const response = await ask(price)
+    expect(response.status).toBe(500)
+    expect(response.problem).toMatchObject({ message })
+  })
+
+  it('that gives no price is the app’s to answer for, too', async () => {
+    expect((await ask(() => '$-1')).problem).toMatchObject({ option: 'price' })
+  })
+
+  it('in a currency that no token takes is answered 503', async () => {
+    const response = await ask(() => '100 JPY')
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ code: 'unsupported_currency' })
+  })
+})
+
+describe('a route that official clients will not pay by themselves', () => {
+  const warnings = async (price: Price | PriceFunction, times = 1): Promise<number> => {
+    let count = 0
+    const logger = { debug() {}, info() {}, error() {}, warn: () => void count++ }
+    const app = express()
+    app.use(open({ logger }).x402Protect(price))
+    const server = await listen(app)
+    for (let request = 0; request < times; request++) await fetch(server.url)
+    await server.close()
+    return count
+  }
+
+  it('is told of once: more than a dollar, or another token', async () => {
+    expect(await warnings('$1.01', 2)).toBe(1)
+    expect(await warnings('€0.01', 2)).toBe(1)
+    expect(await warnings(() => '$2', 2)).toBe(1)
+  })
+
+  it('is not told of up to a dollar of a well-known token', async () => {
+    expect(await warnings('$1.00', 2)).toBe(0)
+  })
+})

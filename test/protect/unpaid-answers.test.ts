@@ -1,0 +1,226 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { ErrorRequestHandler } from 'express'
+import { balanceOf, useDevnet } from '../support/devnet.js'
+import { paymentHeader } from '../support/http.js'
+import { settlementOf, useShop } from '../support/shop.js'
+import { until } from '../support/until.js'
+
+const devnet = useDevnet()
+const errors: unknown[] = []
+const seen: Record<string, unknown> = {}
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-'))
+  await writeFile(join(folder, 'report.txt'), 'r'.repeat(300_000))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const shop = useShop(devnet, (app, { x402Protect }) => {
+  const charge = x402Protect('$0.01')
+  app.use((_req, res, next) => {
+    res.set('X-Before', 'kept')
+    next()
+  })
+  // Never charged for.
+  app.get('/status', charge, (_req, res) => void res.status(404).json({ error: 'gone' }))
+  app.get('/status-code', charge, (_req, res) => {
+    res.statusCode = 500
+    res.end('broken')
+  })
+  app.get('/write-head', charge, (_req, res) => void res.writeHead(500).end('broken'))
+  app.get('/send-status', charge, (_req, res) => void res.sendStatus(503))
+  app.get('/not-modified', charge, (_req, res) => void res.sendStatus(304))
+  app.get('/fresh', charge, (_req, res) => void res.set('ETag', '"1"').send('fresh'))
+  app.get('/throws', charge, () => {
+    throw new Error('thrown')
+  })
+  app.get('/rejects', charge, async () => {
+    await Promise.reject(new Error('rejected'))
+  })
+  app.get('/next-error', charge, (_req, _res, next) => next(new Error('passed on')))
+  app.get('/write-then-throw', charge, (_req, res) => {
+    res.write('half')
+    throw new Error('half way')
+  })
+  app.get('/destroys', charge, (_req, res) => void res.destroy())
+  app.get(
+    '/too-large',
+    x402Protect('$0.01', { maxHeldBytes: 1000 }),
+    (_req, res) => void res.send('x'.repeat(1001)),
+  )
+  app.get('/never', charge, (req, res) => {
+    seen['never'] = req
+    res.on('close', () => (seen['closed'] = true))
+  })
+  // Charged for, whichever way they are written.
+  app.get(
+    '/exactly',
+    x402Protect('$0.01', { maxHeldBytes: 1000 }),
+    (_req, res) => void res.send('x'.repeat(1000)),
+  )
+  app.get('/json', charge, (_req, res) => void res.json({ a: 1 }))
+  app.get('/redirect', charge, (_req, res) => res.redirect('/json'))
+  app.get('/empty', charge, (_req, res) => void res.status(204).end())
+  app.get('/awaited-writes', charge, async (_req, res) => {
+    for (const part of ['one ', 'two ', 'three'])
+      await new Promise<void>((resolve, reject) => {
+        res.write(part, (error) => (error ? reject(error) : resolve()))
+      })
+    seen['headersSent'] = res.headersSent
+    seen['endedBefore'] = res.writableEnded
+    res.end(() => (seen['endCallback'] = true))
+    seen['endedAfter'] = res.writableEnded
+    res.end('ignored')
+  })
+  app.get('/written-head', charge, (_req, res) => {
+    res.writeHead(201, 'Made', { 'X-Made': 'yes', 'Content-Type': 'text/plain' })
+    res.flushHeaders()
+    res.write(Buffer.from('bo'))
+    res.end('dy', 'utf8')
+  })
+  app.get('/encodings', charge, (_req, res) => {
+    res.write('6869', 'hex')
+    res.end(new Uint8Array([33]))
+  })
+  app.get('/piped', charge, (_req, res) => {
+    Readable.from(Array.from({ length: 300 }, () => Buffer.alloc(1000, 'p'))).pipe(res)
+  })
+  app.get('/pipeline', charge, async (_req, res) => {
+    await pipeline(Readable.from(['a', 'b', 'c']), res)
+    seen['pipelined'] = true
+  })
+  app.get('/file', charge, (_req, res) => res.sendFile(join(folder, 'report.txt')))
+  app.get('/cached', charge, (_req, res) => void res.set('Cache-Control', 'max-age=60').send('c'))
+  const fail: ErrorRequestHandler = (error, _req, res, next) => {
+    errors.push(error)
+    if (res.headersSent) return next(error)
+    res.status(500).send('failed')
+  }
+  app.use(fail)
+})
+const payer = () => devnet.payers[0]!
+const earned = () => balanceOf(devnet, devnet.merchant.address)
+
+describe('an answer that is worth nothing', () => {
+  it.each([
+    ['/status', 404, '{"error":"gone"}'],
+    ['/status-code', 500, 'broken'],
+    ['/write-head', 500, 'broken'],
+    ['/send-status', 503, 'Service Unavailable'],
+    ['/not-modified', 304, ''],
+    ['/throws', 500, 'failed'],
+    ['/rejects', 500, 'failed'],
+    ['/next-error', 500, 'failed'],
+    ['/too-large', 500, 'failed'],
+  ])('goes out as it is and is not charged: %s', async (path, status, body) => {
+    const before = await earned()
+    const payment = await shop.sign(path, payer())
+    const response = await shop.pay(path, payment)
+    expect(response.status).toBe(status)
+    expect(await response.text()).toBe(body)
+    expect(response.headers.get('payment-response')).toBeNull()
+    expect(response.headers.get('x-before')).toBe('kept')
+    expect(await earned()).toBe(before)
+    // The payment is unused: it is good for another try.
+    expect((await shop.pay(path, payment)).status).toBe(status)
+  })
+
+  it('names the option that bounds it', () => {
+    expect(errors).toContainEqual(expect.objectContaining({ option: 'maxHeldBytes' }))
+  })
+
+  it('may turn out to be what the client has already', async () => {
+    const before = await earned()
+    const payment = await shop.sign('/fresh', payer())
+    // Not by fetch, which asks past every cache as soon as it is given an If-None-Match.
+    const headers = { ...paymentHeader(payment), 'If-None-Match': '"1"' }
+    const [cached] = await once(request(`${shop.url}/fresh`, { headers }).end(), 'response')
+    expect(cached.resume().statusCode).toBe(304)
+    expect(await earned()).toBe(before)
+    expect((await shop.pay('/fresh', payment)).status).toBe(200)
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it.each(['/write-then-throw', '/destroys'])('breaks off, uncharged: %s', async (path) => {
+    const before = await earned()
+    const payment = await shop.sign(path, payer())
+    await expect(shop.pay(path, payment)).rejects.toThrow(/fetch failed|terminated/)
+    expect(await earned()).toBe(before)
+  })
+
+  it('is what nobody waits for: a client that is gone is not charged', async () => {
+    const before = await earned()
+    const payment = await shop.sign('/never', payer())
+    const client = request(`${shop.url}/never`, { headers: paymentHeader(payment) }).end()
+    client.on('error', () => undefined)
+    await until(() => seen['never'] !== undefined)
+    client.destroy()
+    await until(() => seen['closed'] !== undefined)
+    expect(await earned()).toBe(before)
+    // It was given back: the same payment reaches the handler again.
+    seen['never'] = undefined
+    const again = request(`${shop.url}/never`, { headers: paymentHeader(payment) }).end()
+    again.on('error', () => undefined)
+    await until(() => seen['never'] !== undefined)
+    again.destroy()
+  })
+})
+
+describe('an answer that is held until it is paid', () => {
+  it.each([
+    ['/exactly', 200, 'x'.repeat(1000)],
+    ['/json', 200, '{"a":1}'],
+    ['/empty', 204, ''],
+    ['/awaited-writes', 200, 'one two three'],
+    ['/written-head', 201, 'body'],
+    ['/encodings', 200, 'hi!'],
+    ['/piped', 200, 'p'.repeat(300_000)],
+    ['/pipeline', 200, 'abc'],
+    ['/file', 200, 'r'.repeat(300_000)],
+  ])('arrives whole and is charged once: %s', async (path, status, body) => {
+    const before = await earned()
+    const response = await shop.buy(path, payer())
+    expect(response.status).toBe(status)
+    expect(await response.text()).toBe(body)
+    expect(settlementOf(response).success).toBe(true)
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('looks to its handler like any other', () => {
+    expect(seen).toMatchObject({
+      headersSent: true,
+      endedBefore: false,
+      endedAfter: true,
+      endCallback: true,
+      pipelined: true,
+    })
+  })
+
+  it('keeps the head that was written', async () => {
+    const response = await shop.buy('/written-head', payer())
+    expect(response.statusText).toBe('Made')
+    expect(response.headers.get('x-made')).toBe('yes')
+    expect(response.headers.get('content-type')).toBe('text/plain')
+    expect(response.headers.get('x-before')).toBe('kept')
+  })
+
+  it('may be a redirection, which is charged for', async () => {
+    const before = await earned()
+    const payment = await shop.sign('/redirect', payer())
+    const response = await shop.pay('/redirect', payment, { redirect: 'manual' })
+    expect(response.status).toBe(302)
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('keeps the Cache-Control of its handler', async () => {
+    const response = await shop.buy('/cached', payer())
+    expect(response.headers.get('cache-control')).toBe('max-age=60')
+  })
+})

@@ -1,0 +1,20 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { reasons } from '../../src/protocol/reasons.js'
+
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('reasons.ts'))
+  .map((file) => readFileSync(join('src', file), 'utf8'))
+  .join('\n')
+
+describe('the reasons', () => {
+  it('are each there once, spelled as x402 spells them', () => {
+    expect(new Set(reasons).size).toBe(reasons.length)
+    for (const reason of reasons) expect(reason).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
+  })
+
+  it.each(reasons.map((reason) => [reason]))('hold nothing that is never said: %s', (reason) => {
+    expect(sources).toContain(`'${reason}'`)
+  })
+})

@@ -1,0 +1,360 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { generatePaymentId } from '@x402/extensions'
+import { createTestClient, http } from 'viem'
+import { LedgerError } from '../../src/errors.js'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { GatewayOptions } from '../../src/options.js'
+import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
+import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
+import { problemOf, serveGateway, type GatewayApi } from './api.js'
+
+const VERIFY = '/api/v2/payment/verify'
+const SETTLE = '/api/v2/payment/settle'
+const OTHER = { 'X-Project-Identify-Token': 'x402_token-of-another-shop' }
+
+const devnet = useDevnet()
+let api: GatewayApi
+const earned = () => balanceOf(devnet, devnet.merchant.address)
+const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+
+/** Two projects that pay the same account: what sets them apart is their tokens alone. */
+const options = (more: GatewayOptions = {}): GatewayOptions => ({
+  ...shopOptions(devnet),
+  projects: [
+    ...(shopOptions(devnet).projects ?? []),
+    {
+      id: 'other',
+      tokens: ['x402_token-of-another-shop'],
+      merchant: { payTo: devnet.merchant.address },
+    },
+  ],
+  ...more,
+})
+beforeAll(async () => {
+  api = await serveGateway(options())
+})
+afterAll(() => api.close())
+
+let keys = 0
+const newKey = (): Record<string, string> => ({ 'Idempotency-Key': `key-${++keys}` })
+
+async function submission(overrides: SigningOverrides = {}, payer = 0) {
+  const { body } = await api.post('/api/v2/payment/requirements', {
+    resourceUrl: 'https://shop.example/item',
+    requestedAmount: 0.01,
+  })
+  const paymentRequirements = body.accepts[0] as PaymentRequirements
+  const paymentPayload = await signPayment(devnet.payers[payer]!, paymentRequirements, overrides)
+  return { paymentPayload, paymentRequirements }
+}
+
+describe('a settlement with an Idempotency-Key', () => {
+  it('is answered alike again, byte for byte, also with success', async () => {
+    const [before, body, key] = [await earned(), await submission(), newKey()]
+    const first = await api.post(SETTLE, body, key)
+    expect(first.body).toMatchObject({ success: true })
+    const again = await api.post(SETTLE, body, key)
+    expect([again.status, again.text]).toEqual([200, first.text])
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it.each<[string, Record<string, string> | undefined]>([
+    ['without its key', undefined],
+    ['with another key', { 'Idempotency-Key': 'never-used-before' }],
+    ['where another project has the key', { ...OTHER, 'Idempotency-Key': 'shared' }],
+  ])('is refused as used %s', async (_name, headers) => {
+    const body = await submission()
+    const first = await api.post(SETTLE, body, { 'Idempotency-Key': 'shared' })
+    expect(first.status).toBe(200)
+    const replay = await api.post(SETTLE, body, headers)
+    expect(replay.body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+    })
+    // The next case begins anew.
+    await api.close()
+    api = await serveGateway(options())
+  })
+
+  it('is known in other writing', async () => {
+    const [body, key] = [await submission(), newKey()]
+    const first = await api.post(SETTLE, body, key)
+    const { paymentPayload, paymentRequirements } = body
+    const rewritten = JSON.stringify(
+      {
+        x402Version: 2,
+        paymentRequirements: {
+          ...paymentRequirements,
+          network: 'base-sepolia',
+          asset: paymentRequirements.asset.toLowerCase(),
+        },
+        paymentPayload: { ...paymentPayload, extensions: null },
+      },
+      null,
+      4,
+    )
+    expect((await api.post(SETTLE, rewritten, key)).text).toBe(first.text)
+  })
+
+  it('is answered 409 for another body, and nothing is sent for that', async () => {
+    const [one, other, key] = [await submission(), await submission(), newKey()]
+    expect((await api.post(SETTLE, one, key)).status).toBe(200)
+    const before = await earned()
+    const conflict = await api.post(SETTLE, other, key)
+    expect(conflict.status).toBe(409)
+    expect(conflict.body).toEqual(problemOf(409, 'idempotency_conflict', 'Conflict'))
+    expect(await earned()).toBe(before)
+    expect((await api.post(SETTLE, other, newKey())).body).toMatchObject({ success: true })
+  })
+
+  it('is sent once of twenty at once, and all are answered alike', async () => {
+    const [before, body, key] = [await earned(), await submission(), newKey()]
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.post(SETTLE, body, key)))
+    expect(answers[0]!.body).toMatchObject({ success: true })
+    for (const { status, text } of answers) expect([status, text]).toEqual([200, answers[0]!.text])
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('is answered alike again where it was refused', async () => {
+    const [body, key] = [await submission({ value: '9999' }), newKey()]
+    const first = await api.post(SETTLE, body, key)
+    expect(first.body).toMatchObject({ success: false, transaction: '' })
+    expect((await api.post(SETTLE, body, key)).text).toBe(first.text)
+  })
+
+  it.each([
+    ['empty', ''],
+    ['of 256 characters', 'x'.repeat(256)],
+    ['with a space', 'two words'],
+    ['beyond ASCII', 'schlüssel'],
+  ])('is answered 400 where the key is %s', async (_name, key) => {
+    const [before, body] = [await earned(), await submission()]
+    const answer = await api.post(SETTLE, body, { 'Idempotency-Key': key })
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ path: 'Idempotency-Key', message: expect.stringContaining('1 to 255') }],
+    })
+    expect(await earned()).toBe(before)
+  })
+
+  it.each(['!', '~'.repeat(255)])('is settled with a key at the bounds', async (key) => {
+    const answer = await api.post(SETTLE, await submission(), { 'Idempotency-Key': key })
+    expect(answer.body).toMatchObject({ success: true })
+  })
+})
+
+describe('a verification with an Idempotency-Key', () => {
+  it('is answered alike again, and apart from the settlement of the same key', async () => {
+    const [body, key] = [await submission(), newKey()]
+    const first = await api.post(VERIFY, body, key)
+    expect(first.body).toMatchObject({ isValid: true })
+    expect((await api.post(SETTLE, body, key)).body).toMatchObject({ success: true })
+    expect((await api.post(VERIFY, body, key)).text).toBe(first.text)
+    expect((await api.post(VERIFY, body)).body).toMatchObject({ isValid: false })
+  })
+
+  it('is answered 409 for another body', async () => {
+    const key = newKey()
+    expect((await api.post(VERIFY, await submission(), key)).status).toBe(200)
+    expect((await api.post(VERIFY, await submission(), key)).status).toBe(409)
+  })
+})
+
+describe('a settlement with an Idempotency-Key that was not tried, or is not over', () => {
+  const withGateway = async (
+    more: GatewayOptions,
+    work: (gateway: GatewayApi) => Promise<void>,
+  ): Promise<void> => {
+    const gateway = await serveGateway(options(more))
+    try {
+      await work(gateway)
+    } finally {
+      await gateway.close()
+    }
+  }
+
+  it('is tried again where the chain was away', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const { relayerKeys } = shopOptions(devnet).networks!['base-sepolia']!
+    const networks = { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: relayerKeys! } }
+    await withGateway({ networks }, async (gateway) => {
+      const [body, key] = [await submission(), newKey()]
+      proxy.fault = () => ({ kind: 'drop_request' })
+      expect((await gateway.post(SETTLE, body, key)).status).toBe(502)
+      expect((await gateway.post(VERIFY, body, key)).status).toBe(502)
+      proxy.fault = undefined
+      expect((await gateway.post(VERIFY, body, key)).body).toMatchObject({ isValid: true })
+      const answer = await gateway.post(SETTLE, body, key)
+      expect(answer.body).toMatchObject({ success: true })
+      expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)
+    })
+    await proxy.close()
+  })
+
+  it('is asked again where it was pending, and then has its last word', () =>
+    withGateway({ settleTimeoutMs: 400 }, async (gateway) => {
+      const [before, body, key] = [await earned(), await submission(), newKey()]
+      await chain().setAutomine(false)
+      const pending = await gateway.post(SETTLE, body, key)
+      expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+      expect((await gateway.post(SETTLE, await submission(), key)).status).toBe(409)
+      await chain().setAutomine(true)
+      await chain().mine({ blocks: 1 })
+      const { transaction } = pending.body
+      const answer = await gateway.post(SETTLE, body, key)
+      expect(answer.body).toMatchObject({ success: true, transaction })
+      expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)
+      expect(await earned()).toBe(before + 10_000n)
+    }))
+
+  it('is answered 503 where the first request takes longer than a settlement', () => {
+    const ledger = memoryLedger()
+    const grant: Ledger['grant'] = async (key) => {
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      await ledger.grant(key)
+    }
+    return withGateway({ ledger: { ...ledger, grant }, settleTimeoutMs: 400 }, async (gateway) => {
+      const [body, key] = [await submission(), newKey()]
+      const [one, other] = await Promise.all([
+        gateway.post(SETTLE, body, key),
+        gateway.post(SETTLE, body, key),
+      ])
+      const [busy, done] = one.status === 503 ? [one, other] : [other, one]
+      expect(busy.body).toEqual(problemOf(503, 'idempotency_in_progress', 'Service Unavailable'))
+      expect(busy.headers.get('retry-after')).toBe('5')
+      expect(done.body).toMatchObject({ success: true })
+      expect((await gateway.post(SETTLE, body, key)).text).toBe(done.text)
+    })
+  })
+
+  it('is answered though its answer cannot be stored', () => {
+    const ledger = memoryLedger()
+    const fail = async (): Promise<never> => {
+      throw new LedgerError('ledger_unavailable', 'away')
+    }
+    const begin: Ledger['idempotency']['begin'] = async (request) => {
+      const begun = await ledger.idempotency.begin(request)
+      if (begun.state !== 'fresh') return begun
+      return { ...begun, claim: { ...begun.claim, keep: fail, finish: fail } }
+    }
+    return withGateway({ ledger: { ...ledger, idempotency: { begin } } }, async (gateway) => {
+      const answer = await gateway.post(SETTLE, await submission(), newKey())
+      expect(answer.body).toMatchObject({ success: true })
+      expect(gateway.log.lines.join()).toContain('An answer could not be stored.')
+    })
+  })
+
+  it('is asked again where the grant could not be written down', () => {
+    const ledger = memoryLedger()
+    let isAway = true
+    const grant: Ledger['grant'] = async (key) => {
+      if (!isAway) return ledger.grant(key)
+      throw new LedgerError('ledger_unavailable', 'away')
+    }
+    const held: Parameters<Ledger['grant']>[0][] = []
+    const reserve: Ledger['reserve'] = async (entry) => {
+      held.push(entry)
+      return ledger.reserve(entry)
+    }
+    return withGateway({ ledger: { ...ledger, grant, reserve } }, async (gateway) => {
+      const [before, body, key] = [await earned(), await submission(), newKey()]
+      expect((await gateway.post(SETTLE, body, key)).status).toBe(503)
+      // Still held: refused, and not for good.
+      expect((await gateway.post(SETTLE, body, key)).body).toMatchObject({ success: false })
+      isAway = false
+      await ledger.yield(held[0]!)
+      const answer = await gateway.post(SETTLE, body, key)
+      expect(answer.body).toMatchObject({ success: true })
+      expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)
+      expect(await earned()).toBe(before + 10_000n)
+    })
+  })
+
+  it('is answered by what a process kept that died after its grant', () => {
+    const ledger = memoryLedger()
+    const begin: Ledger['idempotency']['begin'] = async (request) => {
+      const begun = await ledger.idempotency.begin(request)
+      if (begun.state !== 'fresh') return begun
+      // It never comes to finish.
+      return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
+    }
+    return withGateway({ ledger: { ...ledger, idempotency: { begin } } }, async (gateway) => {
+      const [before, body, key] = [await earned(), await submission(), newKey()]
+      const first = await gateway.post(SETTLE, body, key)
+      expect(first.body).toMatchObject({ success: true })
+      expect((await gateway.post(SETTLE, body, key)).text).toBe(first.text)
+      expect((await gateway.post(SETTLE, body)).body).toMatchObject({ success: false })
+      expect(await earned()).toBe(before + 10_000n)
+    })
+  })
+})
+
+describe('a settlement of a payment with an id', () => {
+  const withId = async (id: unknown, overrides?: SigningOverrides) => {
+    const body = await submission(overrides)
+    const extensions = { 'payment-identifier': { info: { required: false, id } } }
+    return { ...body, paymentPayload: { ...body.paymentPayload, extensions } }
+  }
+
+  it('is answered 409 where another payment has the id, and can be settled with another', async () => {
+    const id = generatePaymentId()
+    expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
+    const [before, second] = [await earned(), await withId(id)]
+    const conflict = await api.post(SETTLE, second)
+    expect(conflict.status).toBe(409)
+    expect(conflict.body).toMatchObject({
+      code: 'idempotency_conflict',
+      success: false,
+      errorReason: 'payment_identifier_conflict',
+      transaction: '',
+    })
+    expect(await earned()).toBe(before)
+    const { extensions: _extensions, ...paymentPayload } = second.paymentPayload
+    expect((await api.post(SETTLE, { ...second, paymentPayload })).body).toMatchObject({
+      success: true,
+    })
+  })
+
+  it('leaves the id to other projects, and to the next payment where it is refused', async () => {
+    const id = generatePaymentId()
+    const refused = await api.post(SETTLE, await withId(id, { value: '9999' }))
+    expect(refused.body).toMatchObject({ success: false })
+    expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
+    expect((await api.post(SETTLE, await withId(id), OTHER)).body).toMatchObject({ success: true })
+  })
+
+  it('does not say success twice: the id is the payer’s word, and not our caller’s', async () => {
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    const copies = await Promise.all(Array.from({ length: 10 }, () => api.post(SETTLE, body)))
+    expect(copies.filter((copy) => copy.body.success === true)).toHaveLength(1)
+    expect((await api.post(SETTLE, body)).body).toMatchObject({ success: false })
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('is answered 400 where the id is none', async () => {
+    const answer = await api.post(SETTLE, await withId('short'))
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors[0].path).toBe('paymentPayload.extensions.payment-identifier.info.id')
+  })
+
+  it('sends nothing where the id cannot be written down', async () => {
+    const ledger = memoryLedger()
+    const begin = async (): Promise<never> => {
+      throw new LedgerError('ledger_unavailable', 'away')
+    }
+    const gateway = await serveGateway(options({ ledger: { ...ledger, idempotency: { begin } } }))
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    expect((await gateway.post(SETTLE, body)).status).toBe(503)
+    expect(await earned()).toBe(before)
+    const { extensions: _extensions, ...paymentPayload } = body.paymentPayload
+    expect((await gateway.post(SETTLE, { ...body, paymentPayload })).body).toMatchObject({
+      success: true,
+    })
+    await gateway.close()
+  })
+})

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { recordId } from '../../src/ledger/ledger.js'
+import type { PaymentPayload } from '../../src/protocol/payment.js'
+import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
+import { shopOptions, useDevnet } from '../support/devnet.js'
+import { newNonce, signPayment } from '../support/sign-payment.js'
+import { problemOf, serveGateway, type GatewayApi } from './api.js'
+
+const PATH = '/api/v2/merchant/settlements'
+const OTHER_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-another' }
+const EMPTY_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-nobody' }
+
+const devnet = useDevnet()
+const clock = { ms: Date.now() }
+const ledger = memoryLedger({ now: () => clock.ms })
+let api: GatewayApi
+let shortNames: GatewayApi
+
+beforeAll(async () => {
+  const { projects } = shopOptions(devnet)
+  const options = shopOptions(devnet, {
+    ledger,
+    projects: [
+      ...projects!,
+      {
+        id: 'other',
+        tokens: [OTHER_TOKEN['X-Project-Identify-Token']],
+        merchant: { payTo: `0x${'0b'.repeat(20)}` },
+      },
+      { id: 'empty', tokens: [EMPTY_TOKEN['X-Project-Identify-Token']] },
+    ],
+  })
+  api = await serveGateway(options)
+  shortNames = await serveGateway({ ...options, networkNames: 'short' })
+})
+afterAll(async () => {
+  await api.close()
+  await shortNames.close()
+})
+
+async function sell(): Promise<{ payment: PaymentPayload; transaction: string }> {
+  const offer = await api.post('/api/v2/payment/requirements', {
+    resourceUrl: 'https://shop.example/report',
+    requestedAmount: 0.25,
+  })
+  const { protocolVersion: _, ...paymentRequirements } = offer.body.accepts[0]
+  const payment = await signPayment(devnet.payers[0]!, paymentRequirements)
+  const { body } = await api.post('/api/v2/payment/settle', {
+    paymentPayload: payment,
+    paymentRequirements,
+  })
+  expect(body).toMatchObject({ success: true })
+  return { payment, transaction: body.transaction }
+}
+
+describe('the settlements of a merchant', () => {
+  it('are all that is needed to book and to reconcile', async () => {
+    const { payment, transaction } = await sell()
+    const { status, body, headers } = await api.get(`${PATH}?limit=1`)
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    const { authorization } = payment.payload as { authorization: { nonce: string } }
+    expect(body.settlements).toStrictEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        status: 'settled',
+        network: 'eip155:84532',
+        asset: devnet.asset,
+        symbol: 'USDC',
+        amount: '250000',
+        payer: devnet.payers[0]!.address,
+        payTo: devnet.merchant.address,
+        nonce: authorization.nonce,
+        transaction,
+        createdAt: new Date(clock.ms).toISOString(),
+        updatedAt: new Date(clock.ms).toISOString(),
+      },
+    ])
+    const [settlement] = body.settlements
+    expect((await api.get(`${PATH}/${settlement.id}`)).body).toStrictEqual(settlement)
+    const short = await shortNames.get(`${PATH}/${settlement.id}/`)
+    expect(short.body).toStrictEqual({ ...settlement, network: 'base-sepolia' })
+  })
+
+  it('tell where each stands, and are found by it', async () => {
+    clock.ms += 1000
+    const [reserved, pending, failed] = [newEntry(), newEntry(), newEntry()]
+    await ledger.reserve(reserved)
+    await ledger.reserve(pending)
+    await ledger.submit(pending, SUBMISSION)
+    await ledger.reserve(failed)
+    const failure = { ...SUBMISSION, reason: 'invalid_transaction_state' } as const
+    await ledger.fail(failed, { transaction: failure.transaction, reason: failure.reason })
+
+    const listed = async (status: string) => (await api.get(`${PATH}?status=${status}`)).body
+    expect(await listed('reserved')).toStrictEqual({
+      settlements: [expect.objectContaining({ id: recordId(reserved), status: 'reserved' })],
+    })
+    expect((await listed('reserved')).settlements[0]).not.toHaveProperty('transaction')
+    expect(await listed('pending')).toMatchObject({
+      settlements: [{ id: recordId(pending), transaction: SUBMISSION.transaction }],
+    })
+    expect(await listed('failed')).toMatchObject({
+      settlements: [
+        {
+          id: recordId(failed),
+          status: 'failed',
+          transaction: failure.transaction,
+          errorReason: failure.reason,
+        },
+      ],
+    })
+    // A token that nobody here knows has no symbol.
+    expect((await listed('failed')).settlements[0]).not.toHaveProperty('symbol')
+  })
+
+  it('are turned page by page, newest first, whatever comes meanwhile', async () => {
+    const start = (clock.ms += 60_000)
+    const entries = Array.from({ length: 7 }, () => newEntry())
+    for (const [index, entry] of entries.entries()) {
+      if (index % 3 === 0) clock.ms += 1000
+      await ledger.reserve(entry)
+    }
+    const from = new Date(start).toISOString()
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await api.get(`${PATH}?limit=2&from=${from}${cursor}`)
+      seen.push(...body.settlements.map(({ id }: { id: string }) => id))
+      cursor = body.nextCursor && `&cursor=${body.nextCursor}`
+      await ledger.reserve(newEntry({ nonce: newNonce() }))
+      clock.ms += 1000
+    } while (cursor)
+    expect(seen).toHaveLength(7)
+    expect(new Set(seen)).toStrictEqual(new Set(entries.map(recordId)))
+  })
+
+  it('are found by the time they were made: from, and before to', async () => {
+    clock.ms = Date.parse('2030-01-02T00:00:00.000Z')
+    const entry = newEntry({ validBefore: 2_000_000_000n })
+    await ledger.reserve(entry)
+    const count = async (query: string) =>
+      (await api.get(`${PATH}?${query}`)).body.settlements.length
+    expect(await count('from=2030-01-02')).toBe(1)
+    expect(await count('from=2030-01-02T00:00:00.001Z')).toBe(0)
+    expect(await count('from=2030-01-01&to=2030-01-02T00:00:00Z')).toBe(0)
+    expect(await count('from=2030-01-02T01:00:00%2B01:00&to=2030-01-02T00:00:00.001Z')).toBe(1)
+  })
+
+  it('are twenty to a page', async () => {
+    for (let made = 0; made < 21; made++) await ledger.reserve(newEntry())
+    const { body } = await api.get(PATH)
+    expect(body.settlements).toHaveLength(20)
+    expect(body.nextCursor).toEqual(expect.any(String))
+    expect((await api.get(`${PATH}?limit=100`)).body.settlements.length).toBeGreaterThan(20)
+  })
+
+  it('are nobody else’s', async () => {
+    const { id } = (await api.get(PATH)).body.settlements[0]
+    expect((await api.get(PATH, OTHER_TOKEN)).body).toStrictEqual({ settlements: [] })
+    for (const path of [`${PATH}/${id}`, `${PATH}/nothing`]) {
+      const answer = await api.get(path, OTHER_TOKEN)
+      expect([answer.status, answer.body]).toStrictEqual([
+        404,
+        problemOf(404, 'not_found', 'Not Found'),
+      ])
+    }
+    const none = { 'X-Project-Identify-Token': undefined }
+    for (const path of [PATH, `${PATH}/${id}`]) {
+      expect((await api.get(path, none)).status).toBe(401)
+      expect((await api.get(path, EMPTY_TOKEN)).body).toMatchObject({
+        status: 404,
+        code: 'merchant_not_configured',
+      })
+    }
+  })
+
+  it.each([
+    ['limit', '0'],
+    ['limit', '101'],
+    ['limit', '1.5'],
+    ['limit', ''],
+    ['limit', '1&limit=2'],
+    ['status', 'submitted'],
+    ['status', 'settled&status=failed'],
+    ['from', 'yesterday'],
+    ['from', '2026-13-01'],
+    ['to', '1767225600'],
+    ['to', '2026-01-01T00:00:00'],
+    ['cursor', 'abc'],
+    ['cursor', Buffer.from('1.2').toString('base64url')],
+  ])('refuse %s=%s', async (name, value) => {
+    const { status, body, headers } = await api.get(`${PATH}?${name}=${value}`)
+    expect(status).toBe(400)
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(body).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ path: name, message: expect.any(String) }],
+    })
+  })
+
+  it('name everything that is wrong', async () => {
+    const { body } = await api.get(`${PATH}?limit=x&to=x&status=x`)
+    expect(body.errors.map(({ path }: { path: string }) => path).sort()).toStrictEqual([
+      'limit',
+      'status',
+      'to',
+    ])
+  })
+
+  it('are only read', async () => {
+    for (const path of [PATH, `${PATH}/some`]) {
+      const { status, headers } = await api.post(path, {})
+      expect([status, headers.get('allow')]).toStrictEqual([405, 'GET, HEAD, OPTIONS'])
+    }
+    expect((await api.send('GET', `${PATH}/some/more`)).status).toBe(404)
+  })
+})

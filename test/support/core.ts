@@ -1,0 +1,174 @@
+import { viemChain } from '../../src/chain/viem-chain.js'
+import type { Chain } from '../../src/chain/chain.js'
+import type { Devnet } from '../../src/devnet/index.js'
+import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
+import { createEventBus, type GatewayEvents } from '../../src/facilitator/events.js'
+import { settlementAssets } from '../../src/facilitator/exact-evm/network-core.js'
+import type { MerchantTerms, ReservingFacilitator } from '../../src/facilitator/facilitator.js'
+import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
+import { createRelayerPool, type RelayerPool } from '../../src/facilitator/relayer/relayer-pool.js'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { type Asset, findKnownAsset } from '../../src/money/assets.js'
+import { findNetwork, type Network } from '../../src/protocol/networks.js'
+import type { PaymentRequirements } from '../../src/protocol/payment.js'
+
+/** The devnet's network. */
+const baseSepolia: Network = findNetwork('base-sepolia')!
+/** The devnet's token. */
+export const usdc: Asset = findKnownAsset(baseSepolia, 'USDC')!
+
+/** How a core of a test differs from a gateway's. */
+export interface CoreOptions {
+  /** A proxy's. @defaultValue the devnet's */
+  readonly rpcUrl?: string
+  readonly relayerKey?: Hex
+  readonly ledger?: Ledger
+  readonly now?: () => number
+  readonly settleTimeoutMs?: number
+  /** Milliseconds after which a transaction is replaced. */
+  readonly stuckMs?: number
+  /** Milliseconds between two looks at what is open. */
+  readonly reconcileIntervalMs?: number
+  /** Milliseconds a node is given to answer. */
+  readonly rpcTimeoutMs?: number
+  /** Beside the devnet's token. */
+  readonly assets?: readonly Asset[]
+}
+
+/** A facilitator on a devnet, with all that it is made of. */
+export interface Core {
+  readonly facilitator: ReservingFacilitator
+  readonly chain: Chain
+  readonly relayers: RelayerPool
+  /** The first relayer. */
+  readonly relayer: { readonly address: Hex }
+  readonly ledger: Ledger
+  /** What happened, in order. */
+  readonly events: { readonly name: keyof GatewayEvents; readonly event: object }[]
+  /** What was logged as an error. */
+  readonly errors: { readonly message: string; readonly fields: object | undefined }[]
+  /** Names of the events, in order. */
+  happened(): (keyof GatewayEvents)[]
+  /** Resolves when an event happens, or has happened. */
+  until<Name extends keyof GatewayEvents>(name: Name): Promise<GatewayEvents[Name]>
+  close(): void
+}
+
+/** Makes a core as a gateway does. */
+export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
+  const { rpcUrl = devnet.rpcUrl, relayerKey = devnet.relayerKeys[0]!, rpcTimeoutMs } = options
+  const { ledger = memoryLedger(), now = Date.now, settleTimeoutMs = 20_000 } = options
+  const events: Core['events'] = []
+  const errors: Core['errors'] = []
+  const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
+  for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
+  const closing = new AbortController()
+  const chain = viemChain({
+    network: baseSepolia,
+    rpcUrl,
+    ...(rpcTimeoutMs !== undefined && { timeoutMs: rpcTimeoutMs }),
+  })
+  const logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (message: string, fields?: object) => void errors.push({ message, fields }),
+  }
+  const relayers = createRelayerPool({
+    chain,
+    privateKeys: [relayerKey],
+    ledger,
+    logger,
+    stuckMs: options.stuckMs,
+    onLow: (low) => bus.emit('relayerLow', { network: baseSepolia.caip2, ...low }),
+    closed: closing.signal,
+  })
+  const assets = settlementAssets([usdc, ...(options.assets ?? [])])
+  const facilitator = createLocalFacilitator({
+    networks: new Map([[baseSepolia.caip2, { chain, relayers, assets }]]),
+    ledger,
+    events: bus,
+    logger,
+    now,
+    settleTimeoutMs,
+    reconcileIntervalMs: options.reconcileIntervalMs,
+    closed: closing.signal,
+  })
+  return {
+    facilitator,
+    chain,
+    relayers,
+    relayer: { address: relayers.addresses[0] },
+    ledger,
+    events,
+    errors,
+    happened: () => events.map(({ name }) => name),
+    until: (name) =>
+      new Promise((resolve) => {
+        const past = events.find((one) => one.name === name)
+        if (past === undefined) bus.on(name, resolve)
+        else resolve(past.event as never)
+      }),
+    close: () => closing.abort(),
+  }
+}
+
+const eventNames = [
+  'verified',
+  'refused',
+  'submitted',
+  'settled',
+  'failed',
+  'pending',
+  'relayerLow',
+] as const
+
+/** An entry of `accepts` for one cent, or as told. */
+export function offerOf(
+  devnet: Devnet,
+  overrides: Partial<PaymentRequirements> = {},
+): PaymentRequirements {
+  return {
+    scheme: 'exact',
+    network: baseSepolia.caip2,
+    amount: '10000',
+    payTo: devnet.merchant.address,
+    maxTimeoutSeconds: 300,
+    asset: devnet.asset,
+    extra: { name: 'USDC', version: '2' },
+    ...overrides,
+  }
+}
+
+/** What the devnet's merchant takes. */
+export function termsOf(devnet: Devnet): MerchantTerms {
+  return { payTo: devnet.merchant.address, accepts: [usdc], project: 'shop' }
+}
+
+/** Asks the node itself. */
+export async function askNode<T = unknown>(
+  devnet: Devnet,
+  method: string,
+  ...params: unknown[]
+): Promise<T> {
+  const [answer] = await sendBatch(devnet.rpcUrl, [[method, ...params]])
+  return answer as T
+}
+
+/** Mines a block and tells its time, in Unix seconds. */
+export async function chainTime(devnet: Devnet): Promise<number> {
+  await devnet.mine()
+  const { timestamp } = await askNode<{ timestamp: Hex }>(
+    devnet,
+    'eth_getBlockByNumber',
+    'latest',
+    false,
+  )
+  return Number(timestamp)
+}
+
+/** How many transactions an account has had mined. */
+export async function minedCount(devnet: Devnet, account: Hex): Promise<number> {
+  return Number(await askNode(devnet, 'eth_getTransactionCount', account, 'latest'))
+}

@@ -1,0 +1,109 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+
+/** What the proxy does to one request. */
+export type Fault =
+  /** Passes it on, but the connection breaks before the answer. */
+  | { readonly kind: 'drop_answer' }
+  /** Breaks the connection; the node never sees it. */
+  | { readonly kind: 'drop_request' }
+  /** Passes it on after so many milliseconds. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** Answers with something that is not JSON-RPC. */
+  | { readonly kind: 'garble' }
+  /** Answers with an HTTP status. */
+  | { readonly kind: 'http'; readonly status: number }
+  /** Answers with a JSON-RPC error. */
+  | { readonly kind: 'refuse'; readonly code: number; readonly message: string }
+  /** Answers with this result. */
+  | { readonly kind: 'answer'; readonly result: unknown }
+  /** Passes it on twice at once, and answers with what came first. */
+  | { readonly kind: 'duplicate' }
+  /** Passes it on, and shows the result first; where that says `drop`, the answer is lost. */
+  | { readonly kind: 'inspect'; readonly see: (result: unknown) => 'pass' | 'drop' }
+
+type MaybeFault = Fault | undefined
+
+/** A JSON-RPC proxy between a gateway and its node, in which faults happen. */
+export interface RpcProxy {
+  readonly url: string
+  /** Requests seen, by method, in order. */
+  readonly methods: string[]
+  /** Decides about each request; `undefined` lets it pass. */
+  fault:
+    ((method: string, params: readonly unknown[]) => MaybeFault | Promise<MaybeFault>) | undefined
+  close(): Promise<void>
+}
+
+/** Starts a proxy in front of a node. Its URL holds a key, as providers' do. */
+export async function startRpcProxy(target: string): Promise<RpcProxy> {
+  const methods: string[] = []
+  const server = createServer((req, res) => {
+    void relay(req, res).catch(() => res.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  const proxy: RpcProxy = {
+    url: `http://127.0.0.1:${port}/v2/secret-provider-key`,
+    methods,
+    fault: undefined,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close').catch(() => undefined)
+    },
+  }
+  return proxy
+
+  async function relay(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of req) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks).toString('utf8')
+    const { id, method, params } = JSON.parse(body) as {
+      id: unknown
+      method: string
+      params?: unknown[]
+    }
+    methods.push(method)
+    const fault = await proxy.fault?.(method, params ?? [])
+    const reply = (answer: object): void => {
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+    }
+    switch (fault?.kind) {
+      case 'drop_request':
+        return void res.destroy()
+      case 'garble':
+        return void res.end('<html>upstream error</html>')
+      case 'http':
+        return void res.writeHead(fault.status).end('{}')
+      case 'refuse':
+        return reply({ error: { code: fault.code, message: fault.message } })
+      case 'answer':
+        return reply({ result: fault.result })
+      case 'delay':
+        await new Promise((resolve) => setTimeout(resolve, fault.ms))
+        break
+      case 'duplicate':
+      case 'drop_answer':
+      case 'inspect':
+      case undefined:
+        break
+    }
+    const passOn = async (): Promise<string> => {
+      const headers = { 'content-type': 'application/json' }
+      const upstream = await fetch(target, { method: 'POST', headers, body })
+      return upstream.text()
+    }
+    const text = await (fault?.kind === 'duplicate' ? Promise.any([passOn(), passOn()]) : passOn())
+    if (fault?.kind === 'drop_answer') return void res.destroy()
+    if (fault?.kind === 'inspect') {
+      const { result } = JSON.parse(text) as { result?: unknown }
+      if (fault.see(result) === 'drop') return void res.destroy()
+    }
+    res.setHeader('content-type', 'application/json')
+    res.end(text)
+  }
+}
