@@ -63,7 +63,8 @@ export type Broadcast =
   | { readonly outcome: 'rejected'; readonly because: RejectionCause }
 
 /** Why a node did not take a transaction. */
-export type RejectionCause = 'insufficient_gas_funds' | 'stale_transaction_count' | 'other'
+export type RejectionCause =
+  'insufficient_gas_funds' | 'stale_transaction_count' | 'fee_too_low' | 'other'
 
 /** One network. */
 export interface Chain {
@@ -86,8 +87,8 @@ export interface Chain {
   hasTransaction(transaction: Hex): Promise<boolean>
   /** Gas a call takes as a transaction, or the revert data of one that would fail. */
   estimateGas(call: Call): Promise<bigint | { readonly revert: Hex }>
-  /** What a transaction should offer now. */
-  getFees(): Promise<Fees>
+  /** What a transaction should offer now. Known from the last look, unless `fresh` asks for another. */
+  getFees(look?: 'fresh'): Promise<Fees>
   /** The transactions of the last blocks that emitted an event. */
   findTransactions(event: EventFilter): Promise<readonly Hex[]>
   /** Hands a signed transaction to the node. Never throws for an answer that was lost. */

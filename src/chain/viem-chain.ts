@@ -39,6 +39,9 @@ const BROADCAST_RETRIES = 1
 const CONTRACT_FAILURE =
   /revert|vm execution|out ?of ?gas|gas required exceeds|invalid ?(fe)?opcode|opcode ?not ?found|invalid ?jump|stack ?(under|over)flow|stack limit|write protection/i
 
+/** How nodes word that a transaction offers less than the next block takes. */
+const FEE_TOO_LOW = /underpriced|below (current )?base ?fee|less than (block )?base ?fee|fee ?too ?low/i
+
 /** How nodes word that they may have taken a transaction all the same. */
 const OUTCOME_IN_DOUBT = /timeout|timed out|deadline|internal error|unavailable|try again/i
 
@@ -128,8 +131,9 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
       const { data: revert } = revertFrom(answer.error)
       return { revert }
     },
-    getFees() {
-      if (fees !== undefined && performance.now() - fees.at < FEES_MAX_AGE_MS) return fees.value
+    getFees(look) {
+      const isRecent = fees !== undefined && performance.now() - fees.at < FEES_MAX_AGE_MS
+      if (fees !== undefined && isRecent && look !== 'fresh') return fees.value
       const value = readFees(rpc)
       const reading = { value, at: performance.now() }
       fees = reading
@@ -232,6 +236,7 @@ function rejectionCause(message: string): RejectionCause {
   if (/nonce too low|replacement transaction underpriced/i.test(message))
     return 'stale_transaction_count'
   if (/insufficient funds/i.test(message)) return 'insufficient_gas_funds'
+  if (FEE_TOO_LOW.test(message)) return 'fee_too_low'
   return 'other'
 }
 

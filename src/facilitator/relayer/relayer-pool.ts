@@ -16,6 +16,9 @@ const DEFAULT_STUCK_MS = 30_000
 /** Milliseconds a request waits for a lease, and between two looks for one. */
 const LEASE_WAIT_MS = { patience: 1000, step: 250 }
 
+/** Times a transaction is priced anew because the base fee had risen since the last look. */
+const MOST_REPRICINGS = 3
+
 /** Times a settlement looks for another relayer because the lease of one has just ended. */
 const MOST_LEASES_LOST = 5
 
@@ -146,6 +149,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     const tried = new Set<Relayer>()
     let isCountAskedAnew = false
     let leasesLost = 0
+    let repricings = 0
     let last: Dispatched | Unsent | undefined
     for (;;) {
       const attempt = await trySend(dispatch, tried)
@@ -170,6 +174,10 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
           // Somebody else sent from this account: the count is asked anew, once.
           if (isCountAskedAnew) return sent
           isCountAskedAnew = true
+          break
+        case 'fee_too_low':
+          if (++repricings > MOST_REPRICINGS) return sent
+          await chain.getFees('fresh')
           break
         case 'other':
           return sent

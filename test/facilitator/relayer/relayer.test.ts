@@ -166,6 +166,31 @@ describe('a relayer', () => {
     expect(takenBack).toEqual(written)
   })
 
+  it('prices anew what the node finds too cheap, for the base fee has jumped', async () => {
+    const { relayers, address } = await newRelayer()
+    await relayers.send(aCall().dispatch)
+    await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x45d964b800')
+    await devnet.mine()
+    const { dispatch, written, takenBack } = aCall()
+    const sent = await relayers.send(dispatch)
+    expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 1 } })
+    expect(written).toHaveLength(2)
+    expect(takenBack).toEqual([])
+    expect(await minedCount(devnet, address)).toBe(2)
+    await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x3b9aca00')
+    await devnet.mine()
+  })
+
+  it('gives up what the node finds too cheap again and again, and takes it back', async () => {
+    const { relayers } = await newRelayer()
+    const refusal = refuse('max fee per gas less than block base fee: address 0x…')
+    onBroadcast(refusal, refusal, refusal, refusal)
+    const { dispatch, written, takenBack } = aCall()
+    expect(await relayers.send(dispatch)).toMatchObject({ because: 'fee_too_low' })
+    expect(written).toHaveLength(4)
+    expect(takenBack).toEqual([written[3]])
+  })
+
   it('offers twice the base fee, and the tip that the node names', async () => {
     const { relayers, chain } = await newRelayer()
     const { submission } = await relayers.send(aCall().dispatch)
