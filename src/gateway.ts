@@ -5,7 +5,11 @@ import {
   type GatewayEvents,
   type GatewayListener,
 } from './facilitator/events.js'
-import { settlementAssets, type NetworkCore } from './facilitator/exact-evm/network-core.js'
+import {
+  createNetworkCore,
+  settlementAssets,
+  type NetworkCore,
+} from './facilitator/exact-evm/network-core.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRelayerPool } from './facilitator/relayer/relayer-pool.js'
@@ -72,13 +76,13 @@ function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFa
   if (resolved.facilitator !== undefined)
     return reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator })
   const cores = resolved.networks.flatMap((network) =>
-    createNetworkCore(network, { ...parts, logger: resolved.logger }),
+    openNetwork(network, { ...parts, logger: resolved.logger }),
   )
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   return createLocalFacilitator({ ...resolved, ...parts, networks })
 }
 
-function createNetworkCore(
+function openNetwork(
   { network, assets, core }: ResolvedNetwork,
   { ledger, events, logger, closed }: Parts & { readonly logger: Logger },
 ): readonly NetworkCore[] {
@@ -91,5 +95,5 @@ function createNetworkCore(
     privateKeys: [firstKey, ...otherKeys],
     onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
   })
-  return [{ chain, relayers, assets: settlementAssets(assets) }]
+  return [createNetworkCore({ chain, relayers, assets: settlementAssets(assets) })]
 }

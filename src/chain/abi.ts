@@ -1,5 +1,5 @@
 /** The contract functions and events we speak to, as calldata and topics. */
-import { parseAbi } from 'viem'
+import { encodeFunctionData, parseAbi } from 'viem'
 import type { Hex } from '../protocol/payment.js'
 
 /** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and what a look costs. */
@@ -21,6 +21,12 @@ export const multicall3Abi = parseAbi([
 
 /** Canonical address of Multicall3. */
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/** Calldata that has Multicall3 make several calls, of which any may fail without the others. */
+export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex }[]): Hex {
+  const args = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
+  return encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [args] })
+}
 
 /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (ERC-3009). */
 export const AUTHORIZATION_USED: Hex =

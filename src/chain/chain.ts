@@ -55,6 +55,9 @@ export interface Receipt {
   readonly succeeded: boolean
   readonly blockNumber: bigint
   readonly logs: readonly Log[]
+  /** Gas it took, and what each unit of it cost in wei. */
+  readonly gasUsed: bigint
+  readonly gasPrice: bigint
 }
 
 /** What a node said to a transaction. `unknown` when its answer was lost: it may have it. */
@@ -73,6 +76,12 @@ export interface Chain {
   call(call: Call): Promise<CallResult>
   /** Runs several calls against the same block, in one request. */
   callMany(calls: readonly Call[]): Promise<readonly CallResult[]>
+  /**
+   * Runs a call against the latest block, together with others that come while one is under way.
+   *
+   * Its caller then is Multicall3: for calls in which the caller does not matter.
+   */
+  callTogether(call: Call): Promise<CallResult>
   /** Tells whether there is code at an address: a contract or a delegated account. */
   hasCode(address: Address): Promise<boolean>
   /** Native currency of an account, in wei. */
@@ -93,6 +102,14 @@ export interface Chain {
   findTransactions(event: EventFilter): Promise<readonly Hex[]>
   /** Hands a signed transaction to the node. Never throws for an answer that was lost. */
   broadcast(raw: Hex): Promise<Broadcast>
+  /**
+   * The same, where a receipt may come as the answer once the transaction is mined, so that nobody
+   * has to ask for it.
+   *
+   * @param isAwaited - Whether others wait for this to end: it then ends as soon as the node is
+   * known to have the transaction.
+   */
+  broadcastSync(raw: Hex, isAwaited: () => boolean): Promise<Broadcast>
   /** The receipt of a transaction, once it is mined. */
   getReceipt(transaction: Hex): Promise<Receipt | undefined>
   /**

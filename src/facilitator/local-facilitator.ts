@@ -5,7 +5,12 @@ import { EXACT, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { checkLedger } from './exact-evm/checks.js'
 import { describePayment } from './exact-evm/answers.js'
-import { examinePayment, transactionOf, type PresentedPayment } from './exact-evm/examine.js'
+import {
+  examinePayment,
+  rememberRecent,
+  transactionOf,
+  type PresentedPayment,
+} from './exact-evm/examine.js'
 import type { NetworkCore } from './exact-evm/network-core.js'
 import { createReconciler } from './exact-evm/reconcile.js'
 import { freshReservation, redeemReservation, type SettleContext } from './exact-evm/settle.js'
@@ -45,7 +50,7 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
   const now = (): bigint => BigInt(Math.floor(options.now() / 1000))
   const { reconcileIntervalMs = RECONCILE_INTERVAL_MS } = options
   const reconciler = createReconciler({ ...options, now, reconcileIntervalMs })
-  const context: SettleContext = { ...options, now, reconciler }
+  const context: SettleContext = { ...options, now, reconciler, recent: rememberRecent() }
 
   const examine = async (payment: PresentedPayment) => {
     const examined = await examinePayment(context, payment)
@@ -55,7 +60,7 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
   }
 
   const reserve = async (payment: PresentedPayment): Promise<Reservation | Refusal> => {
-    const examined = await examine(payment)
+    const examined = await examine({ ...payment, trustRecent: true })
     if (isRefusal(examined)) return examined
     if (!examined.isOut) await examined.core.relayers.requireReady()
     const { to: payTo, value, validBefore } = examined.transfer.authorization

@@ -418,7 +418,6 @@ describe('settle, in time', () => {
 
   it('sends nothing for a payment that still waits for its turn when time is over', async () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 300 })
-    await settle(core, await sign())
     const payment = await sign()
     proxy.fault = (method) =>
       method === 'eth_estimateGas' ? { kind: 'delay', ms: 3000 } : undefined

@@ -3,7 +3,10 @@ import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/facilitator/events.js'
-import { settlementAssets } from '../../src/facilitator/exact-evm/network-core.js'
+import {
+  createNetworkCore,
+  settlementAssets,
+} from '../../src/facilitator/exact-evm/network-core.js'
 import type { MerchantTerms, ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
 import { createRelayerPool, type RelayerPool } from '../../src/facilitator/relayer/relayer-pool.js'
@@ -86,7 +89,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   })
   const assets = settlementAssets([usdc, ...(options.assets ?? [])])
   const facilitator = createLocalFacilitator({
-    networks: new Map([[baseSepolia.caip2, { chain, relayers, assets }]]),
+    networks: new Map([[baseSepolia.caip2, createNetworkCore({ chain, relayers, assets })]]),
     ledger,
     events: bus,
     logger,

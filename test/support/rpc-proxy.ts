@@ -36,8 +36,17 @@ export interface RpcProxy {
   close(): Promise<void>
 }
 
+/** How the node behind a proxy seems to be. */
+export interface RpcProxyOptions {
+  /** Whether it has `eth_sendRawTransactionSync`: not all have. @defaultValue false */
+  readonly hasSync?: boolean
+}
+
 /** Starts a proxy in front of a node. Its URL holds a key, as providers' do. */
-export async function startRpcProxy(target: string): Promise<RpcProxy> {
+export async function startRpcProxy(
+  target: string,
+  { hasSync = false }: RpcProxyOptions = {},
+): Promise<RpcProxy> {
   const methods: string[] = []
   const server = createServer((req, res) => {
     void relay(req, res).catch(() => res.destroy())
@@ -66,12 +75,14 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       method: string
       params?: unknown[]
     }
-    methods.push(method)
-    const fault = await proxy.fault?.(method, params ?? [])
     const reply = (answer: object): void => {
       res.setHeader('content-type', 'application/json')
       res.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
     }
+    if (method === 'eth_sendRawTransactionSync' && !hasSync)
+      return reply({ error: { code: -32601, message: 'Method not found' } })
+    methods.push(method)
+    const fault = await proxy.fault?.(method, params ?? [])
     switch (fault?.kind) {
       case 'drop_request':
         return void res.destroy()

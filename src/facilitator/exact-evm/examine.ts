@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { AuthorizationKey, Ledger, LedgerRecord } from '../../ledger/ledger.js'
 import { findNetwork } from '../../protocol/networks.js'
 import { parseExactEvmPayload } from '../../protocol/payment.js'
@@ -20,6 +21,26 @@ export interface ExamineContext {
   readonly ledger: Ledger
   /** Unix time in seconds. */
   readonly now: () => bigint
+  /** Payments that were just found good. */
+  readonly recent: RecentlyExamined
+}
+
+/** Remembers for a moment what was found good, by its digest and signature. */
+export type RecentlyExamined = LRUCache<string, Found>
+
+/** What was found of a payment that is good. */
+interface Found {
+  readonly signature: TransferSignature
+  /** When its transfer was last run without sending it, by `performance.now()`. */
+  readonly simulatedAt: number
+}
+
+/** Milliseconds for which a payment that was verified is settled without verifying it again. */
+const RECENT_MS = 5000
+
+/** Remembers what was verified lately. */
+export function rememberRecent(): RecentlyExamined {
+  return new LRUCache({ max: 10_000, ttl: RECENT_MS })
 }
 
 /** A payment as it is presented. */
@@ -27,6 +48,8 @@ export interface PresentedPayment {
   readonly payload: PaymentPayload
   readonly requirements: PaymentRequirements
   readonly terms?: MerchantTerms | undefined
+  /** Whether it may be taken for good because it was found so a moment ago. */
+  readonly trustRecent?: boolean | undefined
 }
 
 /** A payment that could be settled now. */
@@ -41,6 +64,8 @@ export interface ExaminedPayment {
   readonly terms: MerchantTerms | undefined
   /** Whether its transaction is out already: nothing will be sent for it. */
   readonly isOut: boolean
+  /** When its transfer was last run without sending it, by `performance.now()`. */
+  readonly simulatedAt: number
 }
 
 /**
@@ -53,7 +78,7 @@ export interface ExaminedPayment {
  */
 export async function examinePayment(
   context: ExamineContext,
-  { payload, requirements, terms }: PresentedPayment,
+  { payload, requirements, terms, trustRecent }: PresentedPayment,
 ): Promise<ExaminedPayment | Refusal> {
   const offer = checkOffer(payload, requirements)
   if (offer !== undefined) return { refused: offer }
@@ -86,18 +111,23 @@ export async function examinePayment(
   const known = checkLedger(record)
   if (known !== undefined) return refuse(known, record)
 
-  const signature = await checkSignature(core, asset, {
-    authorization,
-    signature: lowerHex(wire.value.signature),
-  })
+  const digest = authorizationDigest(authorization, asset.separator)
+  const signed = lowerHex(wire.value.signature)
+  const remembered = trustRecent ? context.recent.get(digest + signed) : undefined
+  const signature =
+    remembered?.signature ?? (await checkSignature(core, { authorization, digest, signed }))
   if (signature === undefined) return refuse('invalid_exact_evm_payload_signature')
   if (signature === 'eip6492_factory_not_allowed') return refuse(signature)
 
   const transfer = { authorization, signature }
-  const failure = record === undefined ? await simulateTransfer(core, asset, transfer) : undefined
-  if (failure !== undefined) return refuse(failure)
   const isOut = record !== undefined
-  return { core, asset, payer, transfer, key, requirements, terms, isOut }
+  const simulatedAt = remembered?.simulatedAt ?? performance.now()
+  if (!isOut && remembered === undefined) {
+    const failure = await simulateTransfer(core, asset, transfer)
+    if (failure !== undefined) return refuse(failure)
+    context.recent.set(digest + signed, { signature, simulatedAt })
+  }
+  return { core, asset, payer, transfer, key, requirements, terms, isOut, simulatedAt }
 }
 
 /** The transaction that a record knows of. */
@@ -121,15 +151,17 @@ export function transactionOf(record: LedgerRecord): Hex | undefined {
  */
 async function checkSignature(
   { chain }: NetworkCore,
-  { separator }: SettlementAsset,
-  { authorization, signature }: { authorization: Authorization; signature: Hex },
+  {
+    authorization,
+    digest,
+    signed,
+  }: { readonly authorization: Authorization; readonly digest: Hex; readonly signed: Hex },
 ): Promise<TransferSignature | 'eip6492_factory_not_allowed' | undefined> {
-  if (isErc6492(signature)) return 'eip6492_factory_not_allowed'
-  const ecdsa = parseEcdsaSignature(signature)
-  const signer =
-    ecdsa && (await recoverSigner(authorizationDigest(authorization, separator), ecdsa))
+  if (isErc6492(signed)) return 'eip6492_factory_not_allowed'
+  const ecdsa = parseEcdsaSignature(signed)
+  const signer = ecdsa && (await recoverSigner(digest, ecdsa))
   if (ecdsa !== undefined && signer === authorization.from) return ecdsa
-  return (await chain.hasCode(authorization.from)) ? signature : undefined
+  return (await chain.hasCode(authorization.from)) ? signed : undefined
 }
 
 /** Runs the very transfer, as the relayer would send it, without sending it. */
@@ -138,7 +170,8 @@ async function simulateTransfer(
   asset: SettlementAsset,
   transfer: SignedTransfer,
 ): Promise<Reason | undefined> {
-  const result = await chain.call(transferCall(transfer, { asset, from: relayers.addresses[0] }))
+  const call = transferCall(transfer, { asset, from: relayers.addresses[0] })
+  const result = await chain.callTogether(call)
   if (!result.ok) return diagnoseTransfer(chain, asset, transfer)
   // A call of an address without code succeeds, and does nothing.
   const deployed = await chain.hasCode(asset.address)

@@ -4,6 +4,8 @@ import type { Address, Hex } from '../../protocol/payment.js'
 import type { RelayerPool } from '../relayer/relayer-pool.js'
 import { lowerHex } from './authorization.js'
 import { domainSeparator } from './digest.js'
+import { createGasBook, type GasBook } from './gas.js'
+import { createSpenders, type Spenders } from './spenders.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
 export interface SettlementAsset {
@@ -17,6 +19,13 @@ export interface NetworkCore {
   readonly relayers: RelayerPool
   /** By lower-case address. */
   readonly assets: ReadonlyMap<Address, SettlementAsset>
+  readonly gas: GasBook
+  readonly spenders: Spenders
+}
+
+/** Puts together what settling on one network takes. */
+export function createNetworkCore(parts: Omit<NetworkCore, 'gas' | 'spenders'>): NetworkCore {
+  return { ...parts, gas: createGasBook(parts), spenders: createSpenders() }
 }
 
 /** Prepares the tokens of a network. */

@@ -114,16 +114,37 @@ export async function findUse(
  */
 function receiptRefusal(receipt: Receipt, payment: LedgerEntry): Reason | undefined {
   if (!receipt.succeeded) return 'invalid_transaction_state'
-  const { asset, from, payTo, value } = payment
-  const moved = receipt.logs.filter(
-    (log) =>
-      lowerHex(log.address) === lowerHex(asset) &&
-      hasTopics(log, [TRANSFER, padHex(from), padHex(payTo)]) &&
-      lowerHex(log.data) === numberToHex(value, { size: 32 }),
-  )
-  return usesOf(receipt, payment).length === 1 && moved.length === 1
+  const uses = usesOf(receipt, payment)
+  const [use] = uses
+  // Among others in one transaction, it alone may have been reverted.
+  const isShared = receipt.logs.some((log) => hasTopics(log, [AUTHORIZATION_USED]))
+  if (use === undefined && isShared) return 'invalid_transaction_state'
+  return use !== undefined && uses.length === 1 && movedOnce(receipt, payment, use)
     ? undefined
     : 'invalid_exact_evm_transfer_event_mismatch'
+}
+
+/**
+ * Tells whether the one use of an authorization moved its money.
+ *
+ * A payer may have paid several times in one transaction, the same amount to the same merchant. Where
+ * not every use moved money once, the transfer must follow its use, before any other use: so says
+ * ERC-3009's reference implementation.
+ */
+function movedOnce(receipt: Receipt, payment: LedgerEntry, use: Log): boolean {
+  const { asset, from, payTo, value } = payment
+  const ofToken = receipt.logs.filter((log) => lowerHex(log.address) === lowerHex(asset))
+  const isMove = (log: Log): boolean =>
+    hasTopics(log, [TRANSFER, padHex(from), padHex(payTo)]) &&
+    lowerHex(log.data) === numberToHex(value, { size: 32 })
+  const moves = ofToken.filter(isMove)
+  const usesByPayer = ofToken.filter((log) => hasTopics(log, [AUTHORIZATION_USED, padHex(from)]))
+  if (usesByPayer.length === 1) return moves.length === 1
+  const movesByPayer = ofToken.filter((log) => hasTopics(log, [TRANSFER, padHex(from)]))
+  if (movesByPayer.length === usesByPayer.length) return moves.length > 0
+  const after = ofToken.slice(ofToken.indexOf(use) + 1)
+  const next = after.findIndex((log) => hasTopics(log, [AUTHORIZATION_USED]))
+  return after.slice(0, next === -1 ? undefined : next).filter(isMove).length === 1
 }
 
 function usesOf(receipt: Receipt, { asset, from, nonce }: AuthorizationKey): readonly Log[] {

@@ -4,14 +4,8 @@ import type { Reason } from '../../protocol/reasons.js'
 import type { ExaminedPayment } from './examine.js'
 import { diagnoseTransfer, transferCall } from './transfer-call.js'
 
-/** Room above the estimated gas, in percent: balances of other accounts may move meanwhile. */
-const GAS_HEADROOM_PERCENT = 20n
-
-/**
- * Most gas a settlement may take. A contract account's own code runs in it, at our expense; those
- * that check passkeys in plain EVM code take about half of this.
- */
-const MAX_GAS = 1_000_000n
+/** Milliseconds after which a transfer that was found good is run once more before it is sent. */
+const SIMULATION_MAX_AGE_MS = 2000
 
 /** What came of sending a payment's transaction. */
 export type Sent =
@@ -61,16 +55,19 @@ export function startSending(ledger: Ledger, payment: ExaminedPayment): Sending 
   const send = async (): Promise<Sent> => {
     await relayers.requireReady()
     const call = transferCall(transfer, { asset, from: relayers.addresses[0] })
-    const estimate = await chain.estimateGas(call)
-    if (typeof estimate !== 'bigint')
-      return { refused: await diagnoseTransfer(chain, asset, transfer) }
-    if (estimate > MAX_GAS) return { refused: 'invalid_exact_evm_transaction_simulation_failed' }
+    const isStale =
+      performance.now() - payment.simulatedAt > SIMULATION_MAX_AGE_MS ||
+      core.spenders.hasSpentSince(key.from, payment.simulatedAt)
+    const isGood = !isStale || (await chain.callTogether(call)).ok
+    const limit = isGood ? await core.gas.limitOf(transfer, call) : 'reverts'
+    if (limit === 'too_dear') return { refused: 'invalid_exact_evm_transaction_simulation_failed' }
+    if (limit === 'reverts') return { refused: await diagnoseTransfer(chain, asset, transfer) }
     if (isLetGo) throw tooLate()
+    core.spenders.note(key.from)
 
-    const gas = estimate + (estimate * GAS_HEADROOM_PERCENT) / 100n
     const sent = await relayers.send({
       call,
-      gas,
+      ...limit,
       writeAhead,
       takeBack: async ({ transaction }) => {
         if (!isLetGo) await ledger.withdraw(key, transaction)

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MULTICALL3 } from '../../chain/abi.js'
 import type { Chain, Receipt } from '../../chain/chain.js'
 import { RELAYER_LEASE_MS, type Ledger, type Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
+import { createGroupCommit } from './group-commit.js'
 import { earlierInDoubt, gasPriceTooHigh, withoutFunds, withoutLease } from './relayer-errors.js'
 import { offerFees } from './relayer-fees.js'
 import { watchFunds, type RelayerFunds } from './relayer-funds.js'
@@ -34,7 +36,8 @@ export interface RelayerPool {
    */
   requireReady(): Promise<void>
   /**
-   * Sends a call from the least busy relayer that can.
+   * Sends a call from the least busy relayer that can; in one transaction with others that come at
+   * the same time.
    *
    * What is rejected was taken back.
    *
@@ -81,6 +84,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       privateKey,
       stuckMs: options.stuckMs ?? DEFAULT_STUCK_MS,
       mayUse: () => lease.has(relayer.address),
+      isAwaited: () => group.waiting > 0,
     })
     const { address } = relayer
     const low = (balance: bigint): void => onLow?.({ relayer: address, balance })
@@ -185,7 +189,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     }
   }
 
-  const send = async (dispatch: Dispatch): Promise<Dispatched> => {
+  const sendOne = async (dispatch: Dispatch): Promise<Dispatched> => {
     let rejected: Submission | undefined
     const takeBack = async (): Promise<void> => {
       if (rejected !== undefined) await dispatch.takeBack(rejected)
@@ -200,6 +204,12 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     return sent
   }
 
+  const group = createGroupCommit({
+    send: sendOne,
+    lanes: () => Math.max(1, members.filter(({ relayer }) => lease.has(relayer.address)).length),
+    canShare: () => chain.hasCode(MULTICALL3).catch(() => false),
+  })
+
   const find = (address: Address): Relayer | undefined =>
     members.find(({ relayer }) => relayer.address.toLowerCase() === address.toLowerCase())?.relayer
 
@@ -208,7 +218,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     async requireReady() {
       await withUsable(new Set(), () => undefined)
     },
-    send,
+    send: group.send,
     transactionsOf(submission) {
       const { relayer, transaction, replaces = [] } = submission
       return find(relayer)?.transactionsOf(submission) ?? [transaction, ...replaces]

@@ -21,6 +21,8 @@ const DOUBT_PAUSE_MS = 1000
 export interface Dispatch {
   readonly call: Call
   readonly gas: bigint
+  /** Whether it must not share a transaction with others. @defaultValue false */
+  readonly isAlone?: boolean | undefined
   /**
    * Writes the transaction down; when it throws, nothing is sent. Asked again, later, with each
    * transaction that is to replace the first.
@@ -78,6 +80,8 @@ export interface RelayerOptions {
   readonly stuckMs: number
   /** Whether this process may send from the account now. */
   readonly mayUse: () => boolean
+  /** Whether others wait for a transaction to be with the node. */
+  readonly isAwaited: () => boolean
   readonly logger: Logger
   readonly closed: AbortSignal
 }
@@ -98,7 +102,7 @@ export type Sign = (
  * came is found again, or handed over again, before the next is sent: no gap is ever left.
  */
 export function createRelayer(options: RelayerOptions): Relayer {
-  const { chain, privateKey, maxFeePerGas: cap, mayUse } = options
+  const { chain, privateKey, maxFeePerGas: cap, mayUse, isAwaited } = options
   const account = privateKeyToAccount(privateKey)
   const { address } = account
   const flights = createFlights()
@@ -135,6 +139,8 @@ export function createRelayer(options: RelayerOptions): Relayer {
     if (broadcast.outcome !== 'rejected')
       return broadcast.outcome === 'accepted' ? 'there' : 'unknown'
     if (broadcast.because === 'insufficient_gas_funds') return 'unknown'
+    // It got too cheap: as one that is stuck it is replaced.
+    if (broadcast.because === 'fee_too_low') return 'there'
     // Its count may have been used: by itself, or by another, and then it will never be mined.
     return (await chain.hasTransaction(transaction)) ? 'there' : 'gone'
   }
@@ -185,7 +191,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
     // A count that was given out is never given out again before the chain was asked.
     nextCount = undefined
-    const broadcast = await chain.broadcast(submission.raw)
+    const broadcast = await chain.broadcastSync(submission.raw, () => queued > 1 || isAwaited())
     if (broadcast.outcome === 'rejected') return { ...broadcast, submission }
     nextCount = transactionCount + 1
     const inDoubt = broadcast.outcome === 'unknown'

@@ -27,13 +27,14 @@ export interface Written {
 /** How a call of a test differs. */
 export type CallOverrides = Partial<Dispatch>
 
-/** A call of the token that costs little; what is written of it is kept. */
+/** A call of the token that costs little and goes alone; what is written of it is kept. */
 export function callOf(devnet: Devnet, overrides: CallOverrides = {}): Written {
   const written: Submission[] = []
   const takenBack: Submission[] = []
   const dispatch = {
     call: { to: devnet.asset as Hex, data: '0x06fdde03' as const },
     gas: 60_000n,
+    isAlone: true,
     writeAhead: async (submission: Submission) => void written.push(submission),
     takeBack: async (submission: Submission) => void takenBack.push(submission),
     ...overrides,

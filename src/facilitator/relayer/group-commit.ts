@@ -1,0 +1,173 @@
+import { aggregate, MULTICALL3 } from '../../chain/abi.js'
+import { RelayerError } from '../../errors.js'
+import type { Submission } from '../../ledger/ledger.js'
+import type { Dispatch, Dispatched } from './relayer.js'
+
+/** Settlements that share a transaction at most. */
+const MOST_TOGETHER = 20
+
+/** Gas that Multicall3 itself takes, for a transaction and for each call in it. */
+const MULTICALL_GAS = { base: 30_000n, each: 5000n }
+
+/** Options of {@link createGroupCommit}. */
+export interface GroupCommitOptions {
+  /** Sends one transaction. */
+  readonly send: (dispatch: Dispatch) => Promise<Dispatched>
+  /** Transactions that may be on their way to the node side by side. */
+  readonly lanes: () => number
+  /** Whether calls can share a transaction: whether the network has Multicall3. */
+  readonly canShare: () => Promise<boolean>
+}
+
+/** Sends settlements, several in one transaction where they come at once. */
+export interface GroupCommit {
+  send(dispatch: Dispatch): Promise<Dispatched>
+  /** Settlements that wait for a transaction. */
+  readonly waiting: number
+}
+
+/**
+ * Lets settlements that come at once share a transaction, as databases commit in groups.
+ *
+ * One that comes alone goes alone, at once. What comes while a transaction is being sent gathers, and
+ * goes out together as soon as that has ended: no timer, and nothing waits when idle. Calls in one
+ * transaction may fail each by itself; its logs tell which did.
+ */
+export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions): GroupCommit {
+  let waiting: Waiting[] = []
+  let sending = 0
+  let isPumping = false
+
+  const take = (most: number): Waiting[] => {
+    const [first] = waiting
+    const together = first?.dispatch.isAlone
+      ? [first]
+      : waiting.filter(({ dispatch }) => !dispatch.isAlone).slice(0, most)
+    waiting = waiting.filter((one) => !together.includes(one))
+    return together
+  }
+
+  const pump = async (): Promise<void> => {
+    const most = (await canShare()) ? MOST_TOGETHER : 1
+    isPumping = false
+    while (waiting.length > 0 && sending < lanes()) {
+      sending++
+      void sendTogether(take(most)).finally(() => {
+        sending--
+        pumpSoon()
+      })
+    }
+  }
+
+  const pumpSoon = (): void => {
+    if (isPumping || waiting.length === 0) return
+    isPumping = true
+    // At the end of this turn of the event loop: what came in it goes together.
+    setImmediate(() => void pump())
+  }
+
+  /** Never rejects: each of them is told by itself. */
+  const sendTogether = async (all: readonly Waiting[], stale?: Submission): Promise<void> => {
+    const shared = share(all, stale)
+    const each = async (): Promise<void> => {
+      for (const one of all) await sendTogether([one], shared.written())
+    }
+    try {
+      const sent = await send(shared.dispatch)
+      if (sent.outcome === 'rejected') {
+        if (sent.because === 'other' && all.length > 1) return await each()
+        await shared.takeBack()
+      }
+      for (const { resolve } of all) resolve(sent)
+    } catch (error) {
+      const { lost } = shared
+      const left = all.filter((one) => !lost.has(one))
+      for (const [one, reason] of lost) one.reject(reason)
+      // Only those could not be written down: the rest goes without them.
+      if (lost.size > 0 && left.length > 0) return sendTogether(left, shared.written())
+      if (isTooDearTogether(error) && all.length > 1) return each()
+      await shared.takeBack().catch(() => undefined)
+      for (const one of left) one.reject(error)
+    }
+  }
+
+  return {
+    send: (dispatch) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ dispatch, resolve, reject })
+        pumpSoon()
+      }),
+    get waiting() {
+      return waiting.length
+    },
+  }
+}
+
+interface Waiting {
+  readonly dispatch: Dispatch
+  readonly resolve: (sent: Dispatched) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Several settlements as one transaction. */
+interface Shared {
+  readonly dispatch: Dispatch
+  /** Those that could not be written down, and why; nothing was sent then. */
+  readonly lost: ReadonlyMap<Waiting, unknown>
+  /** What is written down of them, where none of it was or will be sent. */
+  written(): Submission | undefined
+  /** Forgets it. */
+  takeBack(): Promise<void>
+}
+
+/** @param stale - What an earlier attempt wrote down, and did not send. */
+function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
+  const lost = new Map<Waiting, unknown>()
+  let written = stale
+
+  const writeAhead = async (submission: Submission): Promise<void> => {
+    const results = await Promise.allSettled(
+      all.map(({ dispatch }) => dispatch.writeAhead(submission)),
+    )
+    for (const [index, result] of results.entries()) {
+      const one = all[index]
+      if (result.status === 'rejected' && one !== undefined) lost.set(one, result.reason)
+    }
+    if (lost.size < all.length) written = submission
+    const [reason] = lost.values()
+    if (lost.size > 0) throw reason
+  }
+
+  const [only] = all
+  return {
+    dispatch: {
+      ...(only !== undefined && all.length === 1 ? only.dispatch : together(all)),
+      writeAhead,
+      // Put off: it may yet be sent otherwise.
+      takeBack: async (submission) => {
+        written = submission
+      },
+    },
+    lost,
+    written: () => written,
+    async takeBack() {
+      const submission = written
+      if (submission === undefined) return
+      const kept = all.filter((one) => !lost.has(one))
+      await Promise.all(kept.map(({ dispatch }) => dispatch.takeBack(submission)))
+    },
+  }
+}
+
+function together(all: readonly Waiting[]): Pick<Dispatch, 'call' | 'gas'> {
+  const gas = all.reduce((sum, { dispatch }) => sum + dispatch.gas + MULTICALL_GAS.each, 0n)
+  return {
+    call: { to: MULTICALL3, data: aggregate(all.map(({ dispatch }) => dispatch.call)) },
+    gas: gas + MULTICALL_GAS.base,
+  }
+}
+
+/** No relayer can pay for all of them at once; perhaps for one. */
+function isTooDearTogether(error: unknown): boolean {
+  return error instanceof RelayerError && error.code === 'relayer_without_funds'
+}
