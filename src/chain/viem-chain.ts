@@ -80,6 +80,13 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     },
   })
 
+  const askingCode = new Map<Address, Promise<boolean>>()
+  const askCode = async (address: Address): Promise<boolean> => {
+    const found = hexFrom(unwrap(await rpc.read('eth_getCode', [address, 'latest']))) !== '0x'
+    code.set(address, found, { ttl: found ? 0 : NO_CODE_MAX_AGE_MS })
+    return found
+  }
+
   const getBlockNumber = async (): Promise<bigint> =>
     quantityFrom(unwrap(await rpc.read('eth_blockNumber', [])))
 
@@ -94,9 +101,9 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     async hasCode(address) {
       const known = code.get(address)
       if (known !== undefined) return known
-      const found = hexFrom(unwrap(await rpc.read('eth_getCode', [address, 'latest']))) !== '0x'
-      code.set(address, found, { ttl: found ? 0 : NO_CODE_MAX_AGE_MS })
-      return found
+      const asked = askingCode.get(address) ?? askCode(address)
+      askingCode.set(address, asked)
+      return asked.finally(() => askingCode.delete(address))
     },
     async getBalance(address) {
       return quantityFrom(unwrap(await rpc.read('eth_getBalance', [address, 'latest'])))

@@ -76,17 +76,18 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
       const sent = await send(shared.dispatch)
       if (sent.outcome === 'rejected') {
         if (sent.because === 'other' && all.length > 1) return await each()
-        await shared.takeBack()
+        await shared.takeBack(all)
       }
       for (const { resolve } of all) resolve(sent)
     } catch (error) {
       const { lost } = shared
       const left = all.filter((one) => !lost.has(one))
+      await shared.takeBack([...lost.keys()]).catch(() => undefined)
       for (const [one, reason] of lost) one.reject(reason)
       // Only those could not be written down: the rest goes without them.
       if (lost.size > 0 && left.length > 0) return sendTogether(left, shared.written())
       if (isTooDearTogether(error) && all.length > 1) return each()
-      await shared.takeBack().catch(() => undefined)
+      await shared.takeBack(left).catch(() => undefined)
       for (const one of left) one.reject(error)
     }
   }
@@ -116,8 +117,8 @@ interface Shared {
   readonly lost: ReadonlyMap<Waiting, unknown>
   /** What is written down of them, where none of it was or will be sent. */
   written(): Submission | undefined
-  /** Forgets it. */
-  takeBack(): Promise<void>
+  /** Forgets what is written down of some of them. */
+  takeBack(some: readonly Waiting[]): Promise<void>
 }
 
 /** @param stale - What an earlier attempt wrote down, and did not send. */
@@ -150,11 +151,13 @@ function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
     },
     lost,
     written: () => written,
-    async takeBack() {
-      const submission = written
-      if (submission === undefined) return
-      const kept = all.filter((one) => !lost.has(one))
-      await Promise.all(kept.map(({ dispatch }) => dispatch.takeBack(submission)))
+    async takeBack(some) {
+      await Promise.all(
+        some.map(async (one) => {
+          const submission = lost.has(one) ? stale : written
+          if (submission !== undefined) await one.dispatch.takeBack(submission)
+        }),
+      )
     },
   }
 }

@@ -1,0 +1,117 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { PaymentPayload } from '../../src/protocol/payment.js'
+import { offerOf, openCore, termsOf, type Core, type CoreOptions } from '../support/core.js'
+import { balanceOf, useDevnet } from '../support/devnet.js'
+import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const SYNC = 'eth_sendRawTransactionSync'
+const PRICE = 10_000n
+
+const devnet = useDevnet()
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+})
+
+async function open(
+  options: CoreOptions = {},
+  at = devnet,
+): Promise<{ proxy: RpcProxy; core: Core }> {
+  const proxy = await startRpcProxy(at.rpcUrl, { hasSync: true })
+  const core = openCore(at, { ...options, rpcUrl: proxy.url })
+  opened.push(core, proxy)
+  return { proxy, core }
+}
+
+const sign = (payer = 0, at = devnet): Promise<PaymentPayload> =>
+  signPayment(at.payers[payer]!, offerOf(at))
+const settle = (core: Core, payment: PaymentPayload, at = devnet) =>
+  core.facilitator.settle(payment, offerOf(at), termsOf(at))
+const sends = ({ methods }: RpcProxy): readonly string[] =>
+  methods.filter((method) => method.startsWith('eth_sendRawTransaction'))
+const fail = (proxy: RpcProxy, fault: Fault): void => {
+  proxy.fault = (method) => {
+    if (method !== SYNC) return undefined
+    proxy.fault = undefined
+    return fault
+  }
+}
+
+describe('a node that answers with receipts', () => {
+  it.each<{ name: string; fault: Fault }>([
+    { name: 'is lost', fault: { kind: 'drop_answer' } },
+    { name: 'is lost with its request', fault: { kind: 'drop_request' } },
+    { name: 'is garbled', fault: { kind: 'garble' } },
+    { name: 'is an error of its server', fault: { kind: 'http', status: 503 } },
+    { name: 'says nothing', fault: { kind: 'answer', result: null } },
+    { name: 'has no logs', fault: { kind: 'answer', result: { transactionHash: '0x' } } },
+    {
+      name: 'is that time is over (EIP-7966)',
+      fault: { kind: 'refuse', code: 4, message: 'not mined within 2s' },
+    },
+    {
+      name: 'is an internal error',
+      fault: { kind: 'refuse', code: -32603, message: 'Transaction confirmation timeout' },
+    },
+  ])('is believed the chain where its answer $name', async ({ fault }) => {
+    const { proxy, core } = await open()
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    fail(proxy, fault)
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(2n * PRICE)
+  })
+
+  it('is not asked for them again once it has said that it cannot', async () => {
+    const { proxy, core } = await open()
+    proxy.fault = (method) =>
+      method === SYNC
+        ? { kind: 'refuse', code: -32000, message: `the method ${SYNC} does not exist` }
+        : undefined
+    for (let n = 0; n < 3; n++)
+      expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect(sends(proxy).filter((method) => method === SYNC)).toHaveLength(1)
+  })
+
+  it('refuses a transaction as it would otherwise', async () => {
+    const { proxy, core } = await open()
+    fail(proxy, { kind: 'refuse', code: -32000, message: 'exceeds block gas limit' })
+    const payment = await sign()
+    expect(await settle(core, payment)).toMatchObject({ errorReason: 'invalid_transaction_state' })
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it('settles many at once in few transactions, and asks for no receipt', async () => {
+    const { proxy, core } = await open()
+    const payers = Array.from({ length: 10 }, (_, n) => n)
+    await Promise.all(payers.map(async (payer) => settle(core, await sign(payer))))
+    const payments = await Promise.all(Array.from({ length: 40 }, (_, n) => sign(n % 10)))
+    proxy.methods.length = 0
+    const answers = await Promise.all(payments.map((payment) => settle(core, payment)))
+    expect(answers.filter(({ success }) => success)).toHaveLength(40)
+    expect(proxy.methods).not.toContain('eth_getTransactionReceipt')
+    // A fifth of a request each would be eight; what a slow machine tears apart takes a few more.
+    expect(proxy.methods.length).toBeLessThan(20)
+  })
+})
+
+describe('a node that answers with receipts, where blocks take two seconds', () => {
+  const slow = useDevnet({ blockTime: 2 })
+
+  it('keeps nobody waiting for the block of another', async () => {
+    const { core } = await open({}, slow)
+    await settle(core, await sign(0, slow), slow)
+    const settling: ReturnType<typeof settle>[] = []
+    // One after the other, right after a block: all have time to be in the next one, or the one
+    // after where the machine is slow; one behind the other they would take five.
+    const startedAt = performance.now()
+    for (let n = 0; n < 5; n++) {
+      settling.push(settle(core, await sign(n, slow), slow))
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+    for (const answer of await Promise.all(settling))
+      expect(answer).toMatchObject({ success: true })
+    expect(performance.now() - startedAt).toBeLessThan(7500)
+  })
+})
