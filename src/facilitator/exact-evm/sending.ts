@@ -5,7 +5,7 @@ import type { ExaminedPayment } from './examine.js'
 import { diagnoseTransfer, transferCall } from './transfer-call.js'
 
 /** Milliseconds after which a transfer that was found good is run once more before it is sent. */
-const SIMULATION_MAX_AGE_MS = 2000
+const SIMULATION_MAX_AGE_MS = 500
 
 /** What came of sending a payment's transaction. */
 export type Sent =
