@@ -2,8 +2,8 @@
 import { Agent, request, type OutgoingHttpHeaders } from 'node:http'
 import autocannon from 'autocannon'
 
-/** Milliseconds a client waits for an answer. */
-const PATIENCE_MS = 60_000
+/** Milliseconds a client waits for an answer; who has waited in vain does not come again. */
+const PATIENCE_MS = 20_000
 
 /** One request of a client's. */
 export interface Call {
@@ -47,6 +47,7 @@ export async function runClients(
       if (typeof answer !== 'string' && isGood(answer)) continue
       failed += 1
       failure ??= typeof answer === 'string' ? answer : `${answer.status} ${describe(answer)}`
+      if (typeof answer === 'string') return
     }
   }
   const startedAt = performance.now()

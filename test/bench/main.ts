@@ -8,7 +8,12 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.js'
 import { createBuyers } from './buyers.js'
+import { measureSettle, measureVerify } from './figures/facilitator.js'
+import { measureGas } from './figures/gas.js'
+import { measureHeap } from './figures/heap.js'
+import { measureRpc } from './figures/rpc.js'
 import { measurePaid, measurePaidInBlocks } from './figures/paid.js'
+import { measureFree, measureUnpaid } from './figures/unpaid.js'
 import { describeMachine } from './machine.js'
 import { Table } from './table.js'
 
@@ -16,6 +21,13 @@ import { Table } from './table.js'
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   paid: measurePaid,
   blocks: measurePaidInBlocks,
+  verify: measureVerify,
+  settle: measureSettle,
+  402: measureUnpaid,
+  free: measureFree,
+  rpc: measureRpc,
+  gas: measureGas,
+  heap: measureHeap,
 }
 
 const BUYERS = 128

@@ -15,10 +15,31 @@ export const OURS: Contestant = { column: 'ours', stack: 'ours', relayers: 1 }
 export const OURS_WITH_THREE: Contestant = { column: 'oursWithThree', stack: 'ours', relayers: 3 }
 export const OFFICIAL: Contestant = { column: 'official', stack: 'official', relayers: 1 }
 
+/**
+ * Milliseconds between blocks that are mined for nobody in particular. With instant mining, anvil
+ * leaves a transaction lying that has overtaken the one before it, until there is another block.
+ */
+const HEARTBEAT_MS = 250
+
 /** A chain of its own, on which every buyer has money. */
 export async function openDevnet(bench: Bench, blockTime?: number): Promise<Devnet> {
   const devnet = await startDevnet(blockTime === undefined ? {} : { blockTime })
   await fund(devnet, bench.buyers)
+  if (blockTime !== undefined) return devnet
+  const heartbeat = setInterval(() => void devnet.mine().catch(() => undefined), HEARTBEAT_MS)
+  return {
+    ...devnet,
+    close() {
+      clearInterval(heartbeat)
+      return devnet.close()
+    },
+  }
+}
+
+/** What is the same on every devnet, for signing before there is one. */
+export async function settingsOf(): Promise<Devnet> {
+  const devnet = await startDevnet()
+  await devnet.close()
   return devnet
 }
 

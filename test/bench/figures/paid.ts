@@ -4,8 +4,14 @@ import { buy, callsFor, isSold } from '../calls.js'
 import { type LoadResult, runClients } from '../load.js'
 import type { Usage } from '../servers/host.js'
 import { percentile } from '../statistics.js'
-import { startDevnet } from '../../../src/devnet/index.js'
-import { type Contestant, OFFICIAL, OURS, OURS_WITH_THREE, withWorld } from '../world.js'
+import {
+  type Contestant,
+  OFFICIAL,
+  OURS,
+  OURS_WITH_THREE,
+  settingsOf,
+  withWorld,
+} from '../world.js'
 
 /** A crowd, and how often each of it buys: of a slow stack less, so that all take a while. */
 interface Crowd {
@@ -116,9 +122,7 @@ async function signForAll(
   bench: Bench,
   crowds: readonly Crowd[],
 ): Promise<readonly SignedPayments[]> {
-  const devnet = await startDevnet()
-  const requirements = requirementsOf(devnet)
-  await devnet.close()
+  const requirements = requirementsOf(await settingsOf())
   const signed: SignedPayments[] = []
   for (const { buyers, each } of [
     { buyers: WARM_UP.buyers, each: { ours: WARM_UP.each, official: WARM_UP.each } },

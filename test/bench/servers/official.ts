@@ -12,7 +12,7 @@ import { API, FREE, GOODS, PAID, PRICE, type ServerApp } from './setup.js'
 
 const NETWORK = 'eip155:84532'
 
-/** Milliseconds between two looks for a receipt: with viem's own, longer ones, it is slower. */
+/** Milliseconds between two looks for a receipt; more often is no faster. */
 const POLLING_INTERVAL_MS = 50
 
 /**

@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A proxy in front of a node that counts what it is asked. */
+export interface RpcCounter {
+  readonly url: string
+  /** Calls by method, each member of a JSON-RPC batch counted, since the last reset. */
+  counts(): ReadonlyMap<string, number>
+  reset(): void
+  close(): Promise<void>
+}
+
+/** Starts a counting proxy. */
+export async function startRpcCounter(target: string): Promise<RpcCounter> {
+  let counts = new Map<string, number>()
+  const server = createServer((req, res) => {
+    void read(req)
+      .then(async (body) => {
+        const message = JSON.parse(body) as { method: string } | { method: string }[]
+        for (const { method } of Array.isArray(message) ? message : [message])
+          counts.set(method, (counts.get(method) ?? 0) + 1)
+        const headers = { 'content-type': 'application/json' }
+        const upstream = await fetch(target, { method: 'POST', headers, body })
+        res.setHeader('content-type', 'application/json').end(await upstream.text())
+      })
+      .catch(() => res.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts: () => counts,
+    reset: () => void (counts = new Map()),
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close').catch(() => undefined)
+    },
+  }
+}
+
+async function read(req: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
