@@ -9,7 +9,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.dist-'],
   moduleFileExtensions: ['ts', 'cts', 'js', 'mjs', 'cjs', 'json', 'node'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^(\\.{1,2}/load-peer)\\.cjs$': '$1.cts' },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^((?:\\.{1,2}/)+load-peer)\\.cjs$': '$1.cts' },
   transform: {
     '^.+\\.cts$': [
       '@swc/jest',

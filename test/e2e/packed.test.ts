@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { nativeRecovery } from '../../src/facilitator/exact-evm/native-recovery.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { startProgram, type Program } from '../support/program.js'
@@ -29,19 +30,22 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
 
 /** Our dependencies as they are installed here, so that nothing newer comes between. */
 async function testedVersions(): Promise<Record<string, string>> {
-  const { dependencies } = await readManifest(ROOT)
-  const versions = Object.keys(dependencies ?? {}).map(async (name) => {
+  const { dependencies, optionalDependencies } = await readManifest(ROOT)
+  const versions = Object.keys({ ...dependencies, ...optionalDependencies }).map(async (name) => {
     const { version } = await readManifest(join(ROOT, 'node_modules', name))
     return [name, version] as const
   })
   return Object.fromEntries(await Promise.all(versions))
 }
 
-async function readManifest(
-  folder: string,
-): Promise<{ version: string; dependencies?: Record<string, string> }> {
-  const text = await readFile(join(folder, 'package.json'), 'utf8')
-  return JSON.parse(text) as { version: string; dependencies?: Record<string, string> }
+interface Manifest {
+  readonly version: string
+  readonly dependencies?: Record<string, string>
+  readonly optionalDependencies?: Record<string, string>
+}
+
+async function readManifest(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
 let folder: string
@@ -155,6 +159,15 @@ describe.each([
       expect(await response.json()).toMatchObject({ kinds: [{ network: 'eip155:84532' }] })
       expect((await fetch(`${url}/api/v2/payment/supported`)).status).toBe(401)
     })
+  })
+
+  it.each(['esm', 'cjs'])('checks signatures as fast as it can here, as %s', async (format) => {
+    const file = `facilitator/exact-evm/native-recovery.js`
+    const path = join(project, 'node_modules/express-x402-gateway/dist', format, file)
+    const code = `import(${JSON.stringify(pathToFileURL(path))}).then((module) =>
+      console.log(module.nativeRecovery() ? 'natively' : 'by viem'))`
+    const { stdout } = await run(process.execPath, ['--eval', code], { cwd: project })
+    expect(stdout.trim()).toBe(nativeRecovery() ? 'natively' : 'by viem')
   })
 
   it('has a command line that makes tokens', async () => {

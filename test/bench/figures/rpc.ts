@@ -1,0 +1,53 @@
+import { type Bench, scaled } from '../bench.js'
+import { requirementsOf, signAll } from '../buyers.js'
+import { buy, callsFor, isSold } from '../calls.js'
+import { runClients } from '../load.js'
+import { startRpcCounter } from '../rpc-counter.js'
+import { OFFICIAL, openDevnet, openServer, OURS, settingsOf } from '../world.js'
+
+const CROWDS = [
+  { buyers: 1, each: 40 },
+  { buyers: 32, each: 10 },
+] as const
+const WARM_UP_EACH = 4
+
+/** What the node is asked for one payment, counted where it is asked. */
+export async function measureRpc(bench: Bench): Promise<void> {
+  const requirements = requirementsOf(await settingsOf())
+  for (const { buyers, each } of CROWDS) {
+    const crowd = bench.buyers.slice(0, buyers)
+    const payments = await signAll(crowd, WARM_UP_EACH + scaled(bench, each), requirements)
+    const calls: Record<string, number> = {}
+    const bytes: Record<string, number> = {}
+    for (const { column, stack } of [OURS, OFFICIAL]) {
+      bench.note(`RPC calls: ${buyers} at once, ${column}`)
+      const devnet = await openDevnet(bench)
+      const counter = await startRpcCounter(devnet.rpcUrl)
+      const server = await openServer(devnet, stack, { rpcUrl: counter.url })
+      try {
+        const run = (from: number, to?: number) =>
+          runClients(
+            callsFor(
+              server.url,
+              payments.map((own) => own.slice(from, to)),
+              buy,
+            ),
+            isSold,
+          )
+        await run(0, WARM_UP_EACH)
+        counter.reset()
+        const { count, failed } = await run(WARM_UP_EACH)
+        const methods = [...counter.counts()].sort(([, one], [, other]) => other - one)
+        calls[column] = methods.reduce((sum, [, times]) => sum + times, 0) / (count - failed)
+        bench.note(methods.map(([name, times]) => `${name} ${times}`).join(', '))
+        bytes[column] = failed
+      } finally {
+        await server.close()
+        await counter.close()
+        await devnet.close()
+      }
+    }
+    const who = `${buyers} ${buyers === 1 ? 'buyer' : 'buyers'}`
+    bench.table.add(`RPC calls a paid request, ${who}`, '', calls)
+  }
+}

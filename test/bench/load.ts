@@ -1,0 +1,94 @@
+/** The load: what clients do to a server, and how long it takes them. */
+import { Agent, request, type OutgoingHttpHeaders } from 'node:http'
+import autocannon from 'autocannon'
+
+/** Milliseconds a client waits for an answer; who has waited in vain does not come again. */
+const PATIENCE_MS = 20_000
+
+/** One request of a client's. */
+export interface Call {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers: OutgoingHttpHeaders
+  readonly body?: string
+}
+
+/** An answer, as far as the benchmark looks at it. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+}
+
+/** What came of a load. */
+export interface LoadResult {
+  readonly count: number
+  readonly failed: number
+  readonly seconds: number
+  readonly latenciesMs: readonly number[]
+  /** What the first failure was, in words. */
+  readonly failure: string | undefined
+}
+
+/** Every client makes its calls one after the other, all clients at once. */
+export async function runClients(
+  clients: readonly (readonly Call[])[],
+  isGood: (answer: Answer) => boolean,
+): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients.length })
+  const latenciesMs: number[] = []
+  let failed = 0
+  let failure: string | undefined
+  const client = async (calls: readonly Call[]): Promise<void> => {
+    for (const call of calls) {
+      const startedAt = performance.now()
+      const answer = await send(agent, call).catch((error: unknown) => String(error))
+      latenciesMs.push(performance.now() - startedAt)
+      if (typeof answer !== 'string' && isGood(answer)) continue
+      failed += 1
+      failure ??= typeof answer === 'string' ? answer : `${answer.status} ${describe(answer)}`
+      if (typeof answer === 'string') return
+    }
+  }
+  const startedAt = performance.now()
+  await Promise.all(clients.map(client))
+  const seconds = (performance.now() - startedAt) / 1000
+  agent.destroy()
+  return { count: latenciesMs.length, failed, seconds, latenciesMs, failure }
+}
+
+/** Why a payment was not taken: the document of the answer says so. */
+function describe({ headers, body }: Answer): string {
+  const header = headers['payment-response'] ?? headers['payment-required']
+  return (header ? Buffer.from(String(header), 'base64').toString() : body).slice(0, 300)
+}
+
+function send(agent: Agent, { method, url, headers, body }: Call): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const client = request(url, { agent, method, headers, timeout: PATIENCE_MS })
+    client.on('timeout', () => client.destroy(new Error('no answer')))
+    client.on('error', reject)
+    client.on('response', (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const { statusCode = 0, headers: answered } = response
+        resolve({ status: statusCode, headers: answered, body: Buffer.concat(chunks).toString() })
+      })
+    })
+    client.end(body)
+  })
+}
+
+/** Asks the same again and again. @returns Answers a second; all must have the status expected. */
+export async function hammer(
+  url: string,
+  { status, seconds, connections }: { status: number; seconds: number; connections: number },
+): Promise<number> {
+  const result = await autocannon({ url, connections, duration: seconds })
+  const expected = result.statusCodeStats?.[`${status}`]?.count ?? 0
+  if (result.errors > 0 || expected === 0 || expected !== result.requests.total)
+    throw new Error(`${url} has not answered ${status} throughout`)
+  return result.requests.total / result.duration
+}

@@ -1,0 +1,66 @@
+/**
+ * Our stack against the official one, on the same machine, with the same load: `npm run bench`.
+ *
+ * `-- --rounds 5` says how often each is measured, `-- --only paid,402` which sections are run, and
+ * `-- --quick` takes one round of a quarter of the load. A whole run is written to RESULTS.md.
+ */
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import type { Bench } from './bench.js'
+import { createBuyers } from './buyers.js'
+import { measureSettle, measureVerify } from './figures/facilitator.js'
+import { measureGas } from './figures/gas.js'
+import { measureHeap } from './figures/heap.js'
+import { measureRpc } from './figures/rpc.js'
+import { measurePaid, measurePaidInBlocks } from './figures/paid.js'
+import { measureFree, measureUnpaid } from './figures/unpaid.js'
+import { describeMachine } from './machine.js'
+import { Table } from './table.js'
+
+/** In the order in which they are run. */
+const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  paid: measurePaid,
+  blocks: measurePaidInBlocks,
+  verify: measureVerify,
+  settle: measureSettle,
+  402: measureUnpaid,
+  free: measureFree,
+  rpc: measureRpc,
+  gas: measureGas,
+  heap: measureHeap,
+}
+
+const BUYERS = 128
+const LEAST_ROUNDS = 5
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+  },
+})
+const rounds = Number(values.rounds ?? (values.quick ? 1 : LEAST_ROUNDS))
+const chosen = values.only?.split(',') ?? Object.keys(SECTIONS)
+if (!Number.isSafeInteger(rounds) || rounds < 1) throw new TypeError('--rounds is an integer')
+for (const name of chosen)
+  if (!(name in SECTIONS))
+    throw new TypeError(`--only ${name}: there are ${Object.keys(SECTIONS).join(', ')}`)
+
+const table = new Table()
+const bench: Bench = {
+  rounds,
+  isQuick: values.quick,
+  buyers: createBuyers(BUYERS),
+  table,
+  note: (words) => void process.stderr.write(`bench: ${words}\n`),
+}
+for (const name of chosen) await SECTIONS[name]?.(bench)
+
+process.stdout.write(`\n${table.toMarkdown()}\n`)
+const isWhole = values.only === undefined && !values.quick && rounds >= LEAST_ROUNDS
+if (isWhole)
+  await writeFile(
+    new URL('RESULTS.md', import.meta.url),
+    `${await describeMachine(rounds)}\n${table.toMarkdown()}\n`,
+  )

@@ -1,0 +1,72 @@
+/** The process of one server: serves an app, and tells its parent how it is doing. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { ServerApp, ServerSetup, Stack } from './setup.js'
+
+/** What a parent may ask. */
+export type Question = { readonly start: ServerSetup } | 'reset' | 'usage' | 'heap'
+
+/** What a server has used since it was last reset. */
+export interface Usage {
+  /** Milliseconds of CPU, of all threads. */
+  readonly cpuMs: number
+  readonly loopDelayP99Ms: number
+}
+
+/** Milliseconds between two looks at the event loop. */
+const RESOLUTION_MS = 5
+
+const apps: Readonly<Record<Stack, () => Promise<ServerApp>>> = {
+  ours: async () => (await import('./ours.js')).ours,
+  official: async () => (await import('./official.js')).official,
+  bare: async () => (await import('./bare.js')).bare,
+}
+
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+let cpuBefore = process.cpuUsage()
+
+process.on('message', (question: Question) => {
+  void answer(question).then((reply) => process.send?.(reply))
+})
+process.on('disconnect', () => process.exit())
+
+async function answer(question: Question): Promise<number | Usage> {
+  switch (question) {
+    case 'reset':
+      cpuBefore = process.cpuUsage()
+      delay.reset()
+      return 0
+    case 'usage':
+      return usage()
+    case 'heap':
+      return heapAfterCollection()
+    default:
+      return serve(question.start)
+  }
+}
+
+async function serve(setup: ServerSetup): Promise<number> {
+  const makeApp = await apps[setup.stack]()
+  const server = createServer(await makeApp(setup))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  delay.enable()
+  return (server.address() as AddressInfo).port
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage(cpuBefore)
+  // The histogram counts the whole interval, of which only what is beyond it is a delay.
+  const p99 = delay.percentile(99) / 1e6 - RESOLUTION_MS
+  return { cpuMs: (user + system) / 1000, loopDelayP99Ms: Math.max(0, p99) }
+}
+
+/** Bytes in use once everything that can go is gone. */
+async function heapAfterCollection(): Promise<number> {
+  for (let times = 0; times < 4; times++) {
+    await turn()
+    globalThis.gc?.()
+  }
+  return process.memoryUsage().heapUsed
+}

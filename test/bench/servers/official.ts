@@ -1,0 +1,55 @@
+import { x402Facilitator } from '@x402/core/facilitator'
+import type { FacilitatorClient } from '@x402/core/server'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme as ExactEvmFacilitator } from '@x402/evm/exact/facilitator'
+import { ExactEvmScheme as ExactEvmServer } from '@x402/evm/exact/server'
+import { paymentMiddleware, x402ResourceServer } from '@x402/express'
+import express from 'express'
+import { createWalletClient, http, nonceManager, publicActions } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { baseSepolia } from 'viem/chains'
+import { API, FREE, GOODS, PAID, PRICE, type ServerApp } from './setup.js'
+
+const NETWORK = 'eip155:84532'
+
+/** Milliseconds between two looks for a receipt; more often is no faster. */
+const POLLING_INTERVAL_MS = 50
+
+/**
+ * The official packages at their best: the facilitator in the same process, so that no HTTP is
+ * between it and the middleware, and viem's nonce manager, without which most of several payments
+ * at once fail.
+ */
+export const official: ServerApp = async ({ rpcUrl, relayerKeys, payTo }) => {
+  const [key] = relayerKeys
+  if (key === undefined) throw new TypeError('there is no relayer')
+  const account = privateKeyToAccount(key, { nonceManager })
+  const client = createWalletClient({
+    account,
+    chain: baseSepolia,
+    transport: http(rpcUrl),
+    pollingInterval: POLLING_INTERVAL_MS,
+  }).extend(publicActions)
+  // The client's methods take more than the signer's do, and their types do not meet.
+  const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never)
+  const facilitator = new x402Facilitator().register(NETWORK, new ExactEvmFacilitator(signer))
+
+  const inProcess: FacilitatorClient = {
+    verify: (payload, requirements) => facilitator.verify(payload, requirements),
+    settle: (payload, requirements) => facilitator.settle(payload, requirements),
+    getSupported: async () => facilitator.getSupported() as never,
+  }
+  const server = new x402ResourceServer(inProcess).register(NETWORK, new ExactEvmServer())
+  const accepts = { scheme: 'exact', network: NETWORK, price: PRICE, payTo } as const
+
+  const app = express()
+  app.use(paymentMiddleware({ [`GET ${PAID}`]: { accepts } }, server))
+  app.get(PAID, (_req, res) => void res.json(GOODS))
+  app.get(FREE, (_req, res) => void res.json(GOODS))
+  for (const call of ['verify', 'settle'] as const)
+    app.post(API.official[call], express.json(), (req, res, next) => {
+      const { paymentPayload, paymentRequirements } = req.body
+      facilitator[call](paymentPayload, paymentRequirements).then((reply) => res.json(reply), next)
+    })
+  return app
+}

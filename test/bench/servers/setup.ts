@@ -1,0 +1,43 @@
+import type { RequestListener } from 'node:http'
+
+/** What a server of the benchmark is told. */
+export interface ServerSetup {
+  readonly stack: Stack
+  readonly rpcUrl: string
+  readonly relayerKeys: readonly `0x${string}`[]
+  readonly payTo: `0x${string}`
+  /** What the bare server answers, byte by byte what ours does. */
+  readonly answer?: BareAnswer
+}
+
+/** Ours; the official packages; Express alone. */
+export type Stack = 'ours' | 'official' | 'bare'
+
+/** An answer that is known before it is asked for. */
+export interface BareAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+/** The paths that every server has: one that costs `PRICE`, one that costs nothing. */
+export const PAID = '/paid'
+export const FREE = '/free'
+export const PRICE = '$0.01'
+
+/** What a buyer gets. */
+export const GOODS = { report: 'sunny', temperature: 21 } as const
+
+/** A project's token at our own server; the official one has no such thing. */
+export const TOKEN = 'x402_token-of-the-benchmark'
+
+/** Where a stack verifies and settles. */
+export const API: Readonly<
+  Record<'ours' | 'official', { readonly verify: string; readonly settle: string }>
+> = {
+  ours: { verify: '/api/v2/payment/verify', settle: '/api/v2/payment/settle' },
+  official: { verify: '/verify', settle: '/settle' },
+}
+
+/** Makes the app of a stack. */
+export type ServerApp = (setup: ServerSetup) => Promise<RequestListener>

@@ -1,0 +1,75 @@
+/** The figures of a benchmark, and the one table they make. */
+import { median } from './statistics.js'
+
+/** Whose figure it is. */
+export type Column = 'ours' | 'oursWithThree' | 'official' | 'bare'
+
+/** One figure, measured once a round. */
+interface Row {
+  readonly unit: string
+  readonly values: Partial<Record<Column, number[]>>
+}
+
+const TITLES: Readonly<Record<Column, string>> = {
+  ours: 'ours',
+  oursWithThree: 'ours, 3 relayers',
+  official: 'official',
+  bare: 'bare Express',
+}
+const columns = Object.keys(TITLES) as Column[]
+
+/** All figures of a run. */
+export class Table {
+  readonly #rows = new Map<string, Row>()
+
+  /** Adds what one round has measured. */
+  add(figure: string, unit: string, measured: Partial<Record<Column, number>>): void {
+    const row = this.#rows.get(figure) ?? { unit, values: {} }
+    this.#rows.set(figure, row)
+    for (const column of columns) {
+      const value = measured[column]
+      if (value !== undefined) (row.values[column] ??= []).push(value)
+    }
+  }
+
+  /** Markdown: medians, and the medians of each round's ratio. */
+  toMarkdown(): string {
+    const head = ['figure', 'unit', ...columns.map((column) => TITLES[column])]
+    const lines = [...this.#rows].map(([figure, { unit, values }]) => [
+      figure,
+      unit,
+      ...columns.map((column) => format(values[column] && median(values[column]))),
+      format(ratio(values.ours, values.official)),
+      format(ratio(values.ours, values.bare)),
+    ])
+    return toMarkdown([...head, 'ours ÷ official', 'ours ÷ bare'], lines)
+  }
+}
+
+/** Rounds are compared one by one: what slows the machine for a while slows both. */
+function ratio(ones?: readonly number[], others?: readonly number[]): number | undefined {
+  if (ones === undefined || others === undefined) return undefined
+  const ratios = ones.flatMap((one, round) => (others[round] ? [one / others[round]] : []))
+  return ratios.length === 0 ? undefined : median(ratios)
+}
+
+function format(value: number | undefined): string {
+  if (value === undefined) return ''
+  if (value === 0 || Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en')
+  return String(Number(value.toPrecision(3)))
+}
+
+function toMarkdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  // The first two hold words, the others numbers.
+  const pad = (cell: string, column: number): string =>
+    column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  const rule = widths.map((width, column) =>
+    column < 2 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  )
+  return [head, rule, ...rows]
+    .map((row) => `| ${row.map((cell, column) => pad(cell, column)).join(' | ')} |`)
+    .join('\n')
+}

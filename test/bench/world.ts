@@ -1,0 +1,86 @@
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { fund } from './buyers.js'
+import type { Bench } from './bench.js'
+import { type ServerProcess, startServer } from './server-process.js'
+import type { BareAnswer, Stack } from './servers/setup.js'
+
+/** A contestant: a stack, and how many relayers it has. */
+export interface Contestant {
+  readonly column: 'ours' | 'oursWithThree' | 'official'
+  readonly stack: 'ours' | 'official'
+  readonly relayers: number
+}
+
+export const OURS: Contestant = { column: 'ours', stack: 'ours', relayers: 1 }
+export const OURS_WITH_THREE: Contestant = { column: 'oursWithThree', stack: 'ours', relayers: 3 }
+export const OFFICIAL: Contestant = { column: 'official', stack: 'official', relayers: 1 }
+
+/**
+ * Milliseconds between blocks that are mined for nobody in particular. With instant mining, anvil
+ * leaves a transaction lying that has overtaken the one before it, until there is another block.
+ */
+const HEARTBEAT_MS = 250
+
+/** A chain of its own, on which every buyer has money. */
+export async function openDevnet(bench: Bench, blockTime?: number): Promise<Devnet> {
+  const devnet = await startDevnet(blockTime === undefined ? {} : { blockTime })
+  await fund(devnet, bench.buyers)
+  if (blockTime !== undefined) return devnet
+  const heartbeat = setInterval(() => void devnet.mine().catch(() => undefined), HEARTBEAT_MS)
+  return {
+    ...devnet,
+    close() {
+      clearInterval(heartbeat)
+      return devnet.close()
+    },
+  }
+}
+
+/** What is the same on every devnet, for signing before there is one. */
+export async function settingsOf(): Promise<Devnet> {
+  const devnet = await startDevnet()
+  await devnet.close()
+  return devnet
+}
+
+/** How a server of the benchmark differs from the plain one. */
+export interface ServerOptions {
+  /** Where the node is asked. @defaultValue the devnet itself */
+  readonly rpcUrl?: string
+  readonly relayers?: number
+  readonly answer?: BareAnswer
+}
+
+/** Starts a server that is paid on a devnet. */
+export function openServer(
+  devnet: Devnet,
+  stack: Stack,
+  { rpcUrl = devnet.rpcUrl, relayers = 1, answer }: ServerOptions = {},
+): Promise<ServerProcess> {
+  return startServer({
+    stack,
+    rpcUrl,
+    relayerKeys: devnet.relayerKeys.slice(0, relayers),
+    payTo: devnet.merchant.address,
+    ...(answer && { answer }),
+  })
+}
+
+/** Runs something against a fresh chain with one server, and clears up. */
+export async function withWorld<T>(
+  bench: Bench,
+  { contestant, blockTime }: { contestant: Contestant; blockTime?: number },
+  run: (server: ServerProcess, devnet: Devnet) => Promise<T>,
+): Promise<T> {
+  const devnet = await openDevnet(bench, blockTime)
+  try {
+    const server = await openServer(devnet, contestant.stack, contestant)
+    try {
+      return await run(server, devnet)
+    } finally {
+      await server.close()
+    }
+  } finally {
+    await devnet.close()
+  }
+}
