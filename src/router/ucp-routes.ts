@@ -94,5 +94,16 @@ export const allowAnyOrigin: RequestHandler = (_req, res, next) => {
 /** Answers with a document, or with 304 where the client has it. */
 function publish(res: Response, { type, text, tag }: Publication, cacheControl: string): void {
   res.set({ 'Cache-Control': cacheControl, ETag: tag })
+  if (hasDocument(res.req.get('if-none-match'), tag)) return void res.status(304).end()
   res.type(type).send(text)
+}
+
+/**
+ * Tells whether `If-None-Match` names a tag (RFC 9110 §13.1.2).
+ *
+ * Express's own comparison gives way to the `Cache-Control: no-cache` that Node's `fetch` adds.
+ */
+function hasDocument(known: string | undefined, tag: string): boolean {
+  const tags = known?.split(',').map((one) => one.trim().replace(/^W\//, '')) ?? []
+  return tags.includes(tag) || tags.includes('*')
 }
