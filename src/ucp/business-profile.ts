@@ -53,14 +53,14 @@ export function ucpProfile(
       'ucp.docsUrl',
       "is missing: the root URL under which the gateway's /ucp is published; `publicUrl` will do where the router is mounted at its root",
     )
-  return businessProfile({
+  return writeProfile({
     ...options,
     paymentHandlers: { ...options.paymentHandlers, [id]: [handlerDescriptor({ id, docsUrl })] },
   })
 }
 
-/** Writes a profile. */
-export function businessProfile({
+/** Writes a profile, of a business or of a platform. */
+export function writeProfile({
   version = UCP_VERSION,
   services = {},
   capabilities = {},

@@ -63,6 +63,22 @@ export function handlerDescriptor(site: HandlerSite): HandlerDescriptor {
   }
 }
 
+/** One entry of a checkout's `payment_handlers`. */
+export interface CheckoutEntry<Config extends object> {
+  readonly id: string
+  readonly version: string
+  /** The x402 envelope that goes to the wallet. */
+  readonly config: Config
+}
+
+/** Writes the handler's entry in one checkout. */
+export function checkoutEntry<Config extends object>(
+  id: string,
+  config: Config,
+): CheckoutEntry<Config> {
+  return { id, version: HANDLER_VERSION, config }
+}
+
 /** The URL of one of UCP's own schemas. */
 export function ucpSchema(path: string): string {
   return `https://ucp.dev/${UCP_VERSION}/schemas/${path}`

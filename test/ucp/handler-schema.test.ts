@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { createHash } from 'node:crypto'
 import { handlerDescriptor, HANDLER_VERSION } from '../../src/ucp/handler.js'
 import { handlerSchema } from '../../src/ucp/schema/handler-schema.js'
 import { instrumentSchema } from '../../src/ucp/schema/instrument-schema.js'
@@ -226,6 +227,14 @@ describe('the schema of a gateway that writes short names', () => {
   })
 })
 
+/** SHA-256 of both schemas, as they were when their version was made. */
+const PUBLISHED = {
+  '2026-11-21': [
+    '68c61fae58aa3e485779b8185fd165c9d0d4c5f62b50bbaee3484de2bdfcf547',
+    'f9d717bf73b7c257cae8bc830acba483a63a230bd78b941f7b84d69c2d580c37',
+  ],
+}
+
 describe('the documents of a version', () => {
   const handler = {
     id: HANDLER,
@@ -246,6 +255,15 @@ describe('the documents of a version', () => {
     expect(current.$defs[HANDLER]?.instrument).toEqual({
       $ref: 'https://example.com/ucp/instrument_schema.json',
     })
+  })
+
+  it('never change: other schemas are another version', () => {
+    const digests = [handlerSchema, instrumentSchema].map((write) =>
+      createHash('sha256')
+        .update(JSON.stringify(write(handler, HANDLER_VERSION)))
+        .digest('hex'),
+    )
+    expect(PUBLISHED).toHaveProperty([HANDLER_VERSION], digests)
   })
 
   it('refer from a dated copy to dated copies only', () => {

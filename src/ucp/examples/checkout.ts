@@ -1,7 +1,7 @@
 /** The checkout that the specification tells of, at each step: two books for $15.00. */
-import { businessProfile } from '../business-profile.js'
+import { writeProfile } from '../business-profile.js'
 import {
-  HANDLER_VERSION,
+  checkoutEntry,
   handlerDescriptor,
   UCP_VERSION,
   ucpSchema,
@@ -22,7 +22,7 @@ const checkoutCapability = {
 
 /** Profile of the business, at `/.well-known/ucp`. */
 export function exampleBusinessProfile(handler: Handler) {
-  return businessProfile({
+  return writeProfile({
     services: {
       [SHOPPING]: [
         {
@@ -41,7 +41,7 @@ export function exampleBusinessProfile(handler: Handler) {
 
 /** Profile of the platform, at the address that it sends with its requests. */
 export function examplePlatformProfile(handler: Handler) {
-  return businessProfile({
+  return writeProfile({
     services: {},
     capabilities: { [CHECKOUT]: [checkoutCapability] },
     paymentHandlers: { [handler.id]: [handlerDescriptor(handler)] },
@@ -58,7 +58,7 @@ export const examplePrepareRequest = {
 /** What checkout-prepare answers. */
 export function examplePrepareResponse(handler: Handler) {
   const { id } = handler
-  return { [id]: [{ id, version: HANDLER_VERSION, config: exampleOffer(handler) }] }
+  return { [id]: [checkoutEntry(id, exampleOffer(handler))] }
 }
 
 /** The checkout, ready to be paid for. */

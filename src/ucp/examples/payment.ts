@@ -30,8 +30,7 @@ const SIGNATURE =
   '4cbc18b6d1a45098181112c170663831610569173e5453de48eaf92f320d29201c'
 
 /** Hash of the transaction that settles it. */
-const EXAMPLE_TRANSACTION =
-  '0x9a5e9d5f1b6a0d6c3f0b8e4c7d2a1f3e5b7c9d0e2f4a6b8c0d1e3f5a7b9c1d3e'
+const EXAMPLE_TRANSACTION = '0x9a5e9d5f1b6a0d6c3f0b8e4c7d2a1f3e5b7c9d0e2f4a6b8c0d1e3f5a7b9c1d3e'
 
 type Style = Pick<Handler, 'networkNames'>
 

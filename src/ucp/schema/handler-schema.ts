@@ -1,5 +1,6 @@
 import { exampleInstrument, exampleOffer } from '../examples/payment.js'
 import {
+  checkoutEntry,
   documentUrl,
   HANDLER_VERSION,
   handlerDescriptor,
@@ -56,7 +57,7 @@ export function handlerSchema(handler: Handler, version?: string): object {
           ...declaration(handler, 'response'),
           title: 'x402 (checkout)',
           description: 'The entry in a checkout: what the wallet needs in order to pay.',
-          examples: [{ id, version: HANDLER_VERSION, config: exampleOffer(handler) }],
+          examples: [checkoutEntry(id, exampleOffer(handler))],
         },
       },
       ...configDefinitions,

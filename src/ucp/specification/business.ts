@@ -34,8 +34,8 @@ ${table(
   [
     ['identify token', `Sent as \`${PROJECT_TOKEN}\` with each request to the gateway; a secret`],
     [
-      '`payTo`',
-      'The settlement address: the identity of the business to its payers. The gateway writes it into each offer, and settles payments to no other address',
+      '`identity.access_token`',
+      'The settlement address, `payTo` in each offer: who the business is to its payers. It is public; the gateway settles to no other address of this project',
     ],
   ],
 )}
@@ -63,7 +63,8 @@ ${table(
 
 #### Business Config Fields
 
-None: \`config\` is \`{}\`. What is payable depends on the checkout, and comes with it.
+None: \`config\` is \`{}\`. What is payable depends on the checkout, and comes with it. There is no
+\`environment\` either: a test network is a network of its own in \`accepts\`.
 
 #### Response Config Fields
 

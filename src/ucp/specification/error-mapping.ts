@@ -32,19 +32,19 @@ const GUIDANCE: Readonly<Record<Remedy, Guidance>> = {
     title: 'Sign Again',
     answer: `${FAILED}.`,
     advice:
-      'Nothing was charged. The platform fetches the checkout, takes an entry of its latest `accepts`, and has a new authorization signed, with a new nonce.',
+      'This request charged nothing. The platform fetches the checkout, takes an entry of its latest `accepts`, and has a new authorization signed, with a new nonce.',
   },
   pay_otherwise: {
     title: 'Pay Otherwise',
     answer: `${FAILED}.`,
     advice:
-      'Nothing was charged. The platform pays from another account, in another token, on another chain, or through another handler.',
+      'This request charged nothing. The platform pays from another account, in another token, on another chain, or through another handler.',
   },
   mend_request: {
     title: 'Mend the Integration',
     answer: `${FAILED}; the reason is for the log of the business, not for the buyer.`,
     advice:
-      'Nothing was charged. What was presented as the offer is none of this project: the business compares it with what checkout-prepare answered.',
+      'This request charged nothing. What was presented as the offer is none of this project: the business compares it with what checkout-prepare answered.',
   },
 }
 
