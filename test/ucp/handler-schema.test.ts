@@ -138,10 +138,14 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
     ['a network of another kind', (copy) => (copy.config.accepts[0].network = 'solana:5eykt4')],
   ]
 
-  it.each(damagedEntries)('refuses a checkout entry with %s', (_name, damage) => {
+  /** Nothing is wrong with these in a profile. */
+  const declarations = ['no config', 'an empty config']
+
+  it.each(damagedEntries)('refuses a checkout entry with %s', (name, damage) => {
     const copy = structuredClone(entry)
     damage(copy)
     expect(response(copy)).toBe(false)
+    expect(whole(copy)).toBe(declarations.includes(name))
   })
 
   const damagedDescriptors: readonly Damage[] = [

@@ -222,6 +222,20 @@ describe.each(UCP_VERSIONS)('the JSON of the specification, by UCP %s', (version
   })
 })
 
+describe('the specification of a gateway that writes short names', () => {
+  it('writes them, and shows an instrument that its own schema takes', () => {
+    const handler = { ...HANDLER, networkNames: 'short' as const }
+    const short = handlerSpecification(handler)
+    expect(short).toContain('"network": "base"')
+    expect(short).not.toContain('"network": "eip155')
+    const { instrument } = ucpValidators('2026-04-08')
+    const ours = ucpValidators('2026-04-08').compose(instrumentSchema(handler))
+    const [completion] = [...short.matchAll(/^```json\n({\n {2}"payment"[\s\S]*?)^```$/gm)]
+    const [paid] = JSON.parse(completion?.[1] ?? '').payment.instruments
+    for (const validate of [instrument, ours]) expect(errorsOf(validate, paid)).toEqual([])
+  })
+})
+
 describe('the purchase in the specification', () => {
   let api: GatewayApi
   beforeAll(async () => {
