@@ -3,7 +3,7 @@ import type { Reason } from '../../protocol/reasons.js'
 /** What is to be done about a payment that was not settled. */
 export type Remedy = 'wait' | 'sign_again' | 'pay_otherwise' | 'mend_request' | 'look_up'
 
-/** Reasons of the signed quotes in `extra.quote`. */
+/** Reasons of the signed quotes in `extra.quote`, which paid routes give. */
 type QuoteReason = 'quote_mismatch' | 'quote_expired'
 
 /** For every reason, what is to be done, and what it says. A reason that is missing does not compile. */
@@ -55,9 +55,15 @@ export const REASON_GUIDE: Readonly<Record<Reason | QuoteReason, readonly [Remed
   invalid_payload: ['sign_again', 'The payment does not have the shape that Step 5 shows'],
   invalid_x402_version: ['sign_again', '`x402Version` is not 2'],
   accepted_mismatch: ['sign_again', '`accepted` and the offer are not the same'],
-  resource_mismatch: ['sign_again', 'The payment names another resource'],
-  quote_mismatch: ['sign_again', '`extra.quote` was given for another offer or resource'],
-  quote_expired: ['sign_again', 'The offer has expired: take the latest one of the checkout'],
+  resource_mismatch: [
+    'sign_again',
+    'The payment names another resource than the paid route it is presented to',
+  ],
+  quote_mismatch: [
+    'sign_again',
+    '`extra.quote` of a paid route was given for another offer or resource',
+  ],
+  quote_expired: ['sign_again', '`extra.quote` of a paid route has expired'],
   payment_identifier_conflict: [
     'sign_again',
     'Another payment has the same id (extension `payment-identifier`)',

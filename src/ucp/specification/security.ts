@@ -3,7 +3,7 @@ import { table } from './markdown.js'
 const REQUIREMENTS = [
   [
     '**Binding required**',
-    'The business **MUST** take a payment for a checkout only if it was offered for that checkout: step 3 of [Processing Payments](#processing-payments). An ERC-3009 signature has no room for a checkout, so nobody else can know',
+    'The business **MUST** take a payment for a checkout only if it was offered for that checkout. An ERC-3009 signature has no room for a checkout, so nobody else can know',
   ],
   [
     '**Binding placement**',
@@ -15,7 +15,7 @@ const REQUIREMENTS = [
   ],
   [
     '**Single use**',
-    'The business **MUST** complete one order for one settlement. The gateway says `"success": true` for an authorization once, and again only to the same request under the same `Idempotency-Key`',
+    'The business **MUST** complete one order for one settlement. The gateway says `"success": true` for an authorization to one request, and again only where that one is repeated under its `Idempotency-Key`, or had no answer',
   ],
   [
     '**Expiry**',
@@ -41,13 +41,14 @@ Nobody can change any of them, send the money elsewhere, or move it twice. **It 
 checkout:** the words "two books" and the address of the checkout are not signed. A payment of the same
 amount to the same business looks the same, whatever it is for.
 
-**What the gateway's ledger binds:** one authorization settles once, and one request gets it. Of two
-that present it at once, one is told \`duplicate_settlement\`; whoever comes after a success is told
-\`invalid_exact_evm_nonce_already_used\`. Where an entry of \`accepts\` carries \`extra.quote\`, the gateway
-signed the offer itself, with the resource it is for, and refuses it for another one or after its time.
+**What the gateway's ledger binds:** one authorization settles once, for the project that asks first. Of
+two requests that present it at once, one is told \`duplicate_settlement\`; whoever comes after a success
+is told \`invalid_exact_evm_nonce_already_used\`. The ledger keeps payer, payee, amount and nonce, not
+the checkout: settle does not compare \`resource\` with anything.
 
-**What the business binds:** the checkout. It alone knows which offer belongs to which checkout; the
-comparison in step 3, and the one order for one settlement, are its own to make.
+**What the business binds:** the checkout. It alone knows which offer belongs to which checkout, and how
+long it stands by an offer; the comparison in step 3 of [Processing Payments](#processing-payments),
+and the one order for one settlement, are its own to make.
 
 ${table(['Requirement', 'Description'], REQUIREMENTS)}
 `
