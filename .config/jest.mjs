@@ -9,7 +9,12 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.dist-'],
   moduleFileExtensions: ['ts', 'cts', 'js', 'mjs', 'cjs', 'json', 'node'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^((?:\\.{1,2}/)+load-peer)\\.cjs$': '$1.cts' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^((?:\\.{1,2}/)+load-peer)\\.cjs$': '$1.cts',
+    // The example imports the package by its name, as tsconfig.json has it.
+    '^express-x402-gateway$': '<rootDir>/src/index.ts',
+  },
   transform: {
     '^.+\\.cts$': [
       '@swc/jest',

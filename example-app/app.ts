@@ -2,14 +2,10 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import express, { type Express, type Request, type RequestHandler } from 'express'
-import type { Gateway } from 'express-x402-gateway'
+import { ucpProfile, type Gateway } from 'express-x402-gateway'
 
 /** What the shop knows besides its gateway. */
 export interface ShopOptions {
-  /** Root of the gateway's API; here the app itself, elsewhere `https://pay.example.com`. */
-  readonly gatewayUrl: string
-  /** The project's identify token. It never leaves the server. */
-  readonly token: string
   /** Keys of the members, who read reports for free. */
   readonly memberKeys: ReadonlySet<string>
 }
@@ -50,15 +46,11 @@ export function createApp(gateway: Gateway, shop: ShopOptions): Express {
     res.json({ report: 'Umbrellas sell better when it rains.' })
   })
 
-  // What UCP agents read first. The payment handlers come from the gateway's API; `services` is the
-  // place for a shop's own checkout.
-  app.get('/.well-known/ucp', async (_req, res) => {
-    const answer = await fetch(`${shop.gatewayUrl}/api/v2/merchant/payment-profile`, {
-      headers: { 'X-Project-Identify-Token': shop.token },
-    })
-    if (!answer.ok) return void res.sendStatus(502)
-    const payment_handlers: unknown = await answer.json()
-    res.json({ ucp: { version: '2026-04-08', services: {}, payment_handlers } })
+  // What UCP agents read first: how the shop is paid. `services` and `capabilities` are the place for
+  // a checkout of its own.
+  const profile = ucpProfile(gateway, { services: {}, capabilities: {} })
+  app.get('/.well-known/ucp', (_req, res) => {
+    res.json(profile)
   })
 
   // The gateway's own API, for shops and facilitator clients elsewhere: /api/v2/… and /ucp/…

@@ -29,7 +29,7 @@ const gateway = createGateway({
   projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo: devnet.merchant.address } }],
 })
 const memberKeys = new Set([MEMBER_KEY])
-server.on('request', createApp(gateway, { gatewayUrl: url, token: TOKEN, memberKeys }))
+server.on('request', createApp(gateway, { memberKeys }))
 
 try {
   print(`Chain  ${devnet.rpcUrl} (anvil as Base Sepolia, with USDC)`)

@@ -21,6 +21,7 @@ import type { GatewayOptions } from './options.js'
 import { resolveOptions, type ResolvedNetwork, type ResolvedOptions } from './resolve-options.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { createGatewayRouter } from './router/gateway-router.js'
+import type { UcpHandler } from './ucp/business-profile.js'
 import type { Router } from 'express'
 
 /** A gateway: its middleware, its API and its core, on one ledger. */
@@ -31,6 +32,8 @@ export interface Gateway {
   gatewayRouter(): Router
   /** Verifies and settles, without HTTP. */
   readonly facilitator: Facilitator
+  /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
+  readonly ucpHandler: UcpHandler
   /** Listens to what happens to payments. @returns A function that ends the listening. */
   on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
   /** Ends background work and the ledger. Settlements under way are answered as pending. */
@@ -58,6 +61,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     x402Protect: createX402Protect(context),
     gatewayRouter: () => createGatewayRouter(context),
     facilitator,
+    ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
     async close() {
       closing.abort()

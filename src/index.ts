@@ -83,3 +83,10 @@ export type {
   VerifyResponse,
 } from './protocol/payment.js'
 export { reasons, type Reason } from './protocol/reasons.js'
+export {
+  ucpProfile,
+  type UcpHandler,
+  type UcpProfile,
+  type UcpProfileOptions,
+  type UcpRegistry,
+} from './ucp/business-profile.js'

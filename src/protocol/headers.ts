@@ -1,4 +1,4 @@
-/** Header names of x402 v2 over HTTP, and the codec of their values. */
+/** Header names of x402 v2 over HTTP and of the gateway API, and the codec of x402's values. */
 
 /** Carries the PaymentRequiredResponse of a 402. */
 export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
@@ -10,6 +10,11 @@ export const X_PAYMENT = 'X-PAYMENT'
 export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */
 export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
+
+/** Carries a project's secret identify token. */
+export const PROJECT_TOKEN = 'X-Project-Identify-Token'
+/** Names a request, so that its repetition is known as such (draft-ietf-httpapi-idempotency-key). */
+export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 
 /** What a browser must be allowed to read, on every answer of a paid route. */
 export const EXPOSED_HEADERS = [PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE] as const

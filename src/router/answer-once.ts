@@ -2,10 +2,8 @@ import type { Request, Response } from 'express'
 import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
 import type { IdempotencyClaim, IdempotencyStore } from '../ledger/idempotency.js'
 import type { Logger } from '../logger.js'
+import { IDEMPOTENCY_KEY } from '../protocol/headers.js'
 import { RequestProblem } from './problem-response.js'
-
-/** Names a request, so that its repetition is known as such (draft-ietf-httpapi-idempotency-key). */
-const KEY_HEADER = 'Idempotency-Key'
 
 const MAX_KEY_LENGTH = 255
 
@@ -66,14 +64,14 @@ export async function answerOnce<T extends object>(
       throw new RequestProblem({
         status: 409,
         code: 'idempotency_conflict',
-        detail: `This ${KEY_HEADER} was used with another body: take a new key for a new request.`,
+        detail: `This ${IDEMPOTENCY_KEY} was used with another body: take a new key for a new request.`,
       })
     case 'busy':
       request.res.set('Retry-After', String(RETRY_AFTER_SECONDS))
       throw new RequestProblem({
         status: 503,
         code: 'idempotency_in_progress',
-        detail: `The first request with this ${KEY_HEADER} is not answered yet: send it again later.`,
+        detail: `The first request with this ${IDEMPOTENCY_KEY} is not answered yet: send it again later.`,
       })
     case 'fresh':
       return storeAnswer(context, begun.claim, () => produce(begun.claim))
@@ -98,12 +96,12 @@ async function storeAnswer<T extends object>(
 }
 
 function readKey(req: Request): string | undefined {
-  const key = req.get(KEY_HEADER)
+  const key = req.get(IDEMPOTENCY_KEY)
   if (key === undefined) return undefined
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= MAX_KEY_LENGTH) return key
   const message = `must be 1 to ${MAX_KEY_LENGTH} visible ASCII characters, and there once`
   throw new RequestProblem(
-    { status: 400, code: 'invalid_request', detail: `The header ${KEY_HEADER} ${message}.` },
-    { errors: [{ path: KEY_HEADER, message }] },
+    { status: 400, code: 'invalid_request', detail: `The header ${IDEMPOTENCY_KEY} ${message}.` },
+    { errors: [{ path: IDEMPOTENCY_KEY, message }] },
   )
 }

@@ -1,10 +1,8 @@
 import type { RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
 import { findProjectByToken, type Merchant, type Project } from '../merchants/project.js'
+import { PROJECT_TOKEN } from '../protocol/headers.js'
 import { RequestProblem } from './problem-response.js'
-
-/** Carries a project's secret identify token. */
-const TOKEN_HEADER = 'X-Project-Identify-Token'
 
 /**
  * Finds out whose request this is, without refusing anybody yet.
@@ -15,7 +13,7 @@ const TOKEN_HEADER = 'X-Project-Identify-Token'
 export function identifyProject(projects: readonly Project[], logger: Logger): RequestHandler {
   const warned = new Set<string>()
   return function identify(req, res, next) {
-    const token = req.get(TOKEN_HEADER)
+    const token = req.get(PROJECT_TOKEN)
     const project = token === undefined ? undefined : findProjectByToken(projects, token)
     res.locals['x402Project'] = project
     if (project !== undefined && req.get('origin') !== undefined && !warned.has(project.id)) {
@@ -38,15 +36,15 @@ export function projectOf(res: Response): Project | undefined {
 export const requireProject: RequestHandler = (req, res, next) => {
   res.set('Cache-Control', 'no-store')
   if (projectOf(res) !== undefined) return next()
-  const given = req.get(TOKEN_HEADER) !== undefined
-  res.set('WWW-Authenticate', `ProjectToken header="${TOKEN_HEADER}"`)
+  const given = req.get(PROJECT_TOKEN) !== undefined
+  res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
   next(
     new RequestProblem({
       status: 401,
       code: 'unauthorized',
       detail: given
-        ? `The token in ${TOKEN_HEADER} belongs to no project.`
-        : `The header ${TOKEN_HEADER} is missing.`,
+        ? `The token in ${PROJECT_TOKEN} belongs to no project.`
+        : `The header ${PROJECT_TOKEN} is missing.`,
     }),
   )
 }

@@ -9,19 +9,18 @@ import type { Logger } from '../logger.js'
 import type { Project } from '../merchants/project.js'
 import type { Problem } from '../protocol/problem.js'
 import { publicRootOf } from '../public-root.js'
-import { handlerSchema } from '../ucp/schema.js'
-import { handlerSpecification } from '../ucp/specification.js'
 import { identifyProject, requireProject } from './authenticate.js'
-import { docsUrlOf, setDocsUrl } from './docs-url.js'
+import { setDocsUrl, warnOfHandlerName } from './docs-url.js'
 import { merchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { paymentRoutes, type PaymentRoutesContext } from './payment-routes.js'
 import { RequestProblem, sendProblem } from './problem-response.js'
 import { limitRequests, type LimiterOptions } from './rate-limit.js'
 import { settlementRoutes, type SettlementRoutesContext } from './settlement-routes.js'
+import { allowAnyOrigin, ucpRoutes, type UcpRoutesContext } from './ucp-routes.js'
 
 /** What the gateway's API takes of its gateway. */
 export interface GatewayRouterContext
-  extends PaymentRoutesContext, MerchantRoutesContext, SettlementRoutesContext {
+  extends PaymentRoutesContext, MerchantRoutesContext, SettlementRoutesContext, UcpRoutesContext {
   readonly projects: readonly Project[]
   readonly publicUrl: string | undefined
   readonly docsUrl: string | undefined
@@ -40,11 +39,18 @@ const ENDPOINTS: Readonly<Record<string, 'GET' | 'POST'>> = {
   '/api/v2/merchant/settlements': 'GET',
   '/api/v2/merchant/settlements/{id}': 'GET',
   '/ucp/schema.json': 'GET',
+  '/ucp/instrument_schema.json': 'GET',
   '/ucp/gateway.md': 'GET',
+  '/ucp/{version}/schema.json': 'GET',
+  '/ucp/{version}/instrument_schema.json': 'GET',
+  '/ucp/{version}/gateway.md': 'GET',
 }
 
 /** Path of one settlement. */
 const SETTLEMENT = /^(\/api\/v2\/merchant\/settlements)\/[^/]+$/
+
+/** Version in the path of a document. */
+const VERSION = /^\/ucp\/\d{4}-\d{2}-\d{2}\//
 
 /** Paths below which everything is the gateway's; all others are left to the app. */
 const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/ucp']
@@ -55,9 +61,11 @@ const RETRY_AFTER_SECONDS = 5
 /** Makes the router with the whole API of the payment gateway. */
 export function createGatewayRouter(context: GatewayRouterContext): Router {
   const gateway = express.Router()
+  gateway.use('/ucp', allowAnyOrigin)
   gateway.use(identifyProject(context.projects, context.logger))
   if (context.rateLimit !== false) gateway.use(limitRequests(context.rateLimit, context.logger))
   gateway.use(checkEndpoint)
+  gateway.use(['/ucp', '/api/v2/merchant/payment-profile'], warnOfHandlerName(context))
   gateway.use('/ucp', ucpRoutes(context))
   gateway.use('/api/v2', requireProject)
   gateway.use('/api/v2/payment', paymentRoutes(context))
@@ -75,25 +83,13 @@ export function createGatewayRouter(context: GatewayRouterContext): Router {
   return router
 }
 
-/** The handler's public documents. */
-function ucpRoutes({ handlerId: id, networkNames }: GatewayRouterContext): Router {
-  const router = express.Router()
-  router.use((_req, res, next) => {
-    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=3600' })
-    next()
-  })
-  router.get('/schema.json', (_req, res) => {
-    res.json(handlerSchema({ id, docsUrl: docsUrlOf(res) }, networkNames))
-  })
-  router.get('/gateway.md', (_req, res) => {
-    res.type('text/markdown').send(handlerSpecification({ id, docsUrl: docsUrlOf(res) }))
-  })
-  return router
-}
-
 /** Answers paths that are no endpoint, and methods that an endpoint does not have. */
 const checkEndpoint: RequestHandler = (req, res, next) => {
-  const method = ENDPOINTS[req.path.replace(/\/$/, '').replace(SETTLEMENT, '$1/{id}')]
+  const endpoint = req.path
+    .replace(/\/$/, '')
+    .replace(SETTLEMENT, '$1/{id}')
+    .replace(VERSION, '/ucp/{version}/')
+  const method = ENDPOINTS[endpoint]
   if (method === undefined)
     return next(
       new RequestProblem({

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseFiatAmount } from '../money/price.js'
 import { parseDocument } from '../protocol/document.js'
 import { X402_VERSION } from '../protocol/payment.js'
-import { HANDLER_VERSION, handlerDescriptor } from '../ucp/handler.js'
+import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
 import { absoluteUrl } from './absolute-url.js'
 import { answerJson } from './answer-json.js'
 import { merchantOf } from './authenticate.js'
@@ -50,7 +50,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
     jsonBody,
     answerJson(async (req, res) => {
       const config = await prepareCheckout(context, req, res)
-      return { [handlerId]: [{ id: handlerId, version: HANDLER_VERSION, config }] }
+      return { [handlerId]: [checkoutEntry(handlerId, config)] }
     }),
   )
   return router

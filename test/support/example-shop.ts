@@ -4,7 +4,7 @@ import { createApp } from '../../example-app/app.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { createGateway } from '../../src/gateway.js'
 import type { GatewayOptions } from '../../src/options.js'
-import { SHOP_TOKEN, shopOptions } from './devnet.js'
+import { shopOptions } from './devnet.js'
 import { listen } from './http.js'
 
 /** A key that members of the example's shop send as `X-API-Key`. */
@@ -23,12 +23,8 @@ export async function openExampleShop(
 ): Promise<ExampleShop> {
   let app: RequestListener = (_req, res) => void res.end()
   const { url, close } = await listen((req, res) => app(req, res))
-  const gateway = createGateway(shopOptions(devnet, options))
-  app = createApp(gateway, {
-    gatewayUrl: url,
-    token: SHOP_TOKEN,
-    memberKeys: new Set([MEMBER_KEY]),
-  })
+  const gateway = createGateway(shopOptions(devnet, { publicUrl: url, ...options }))
+  app = createApp(gateway, { memberKeys: new Set([MEMBER_KEY]) })
   return {
     url,
     async close() {

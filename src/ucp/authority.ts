@@ -1,0 +1,47 @@
+import type { HandlerSite } from './handler.js'
+
+/** Names of UCP before 2026-08-25: neither hyphens, nor digits at the start of a label. */
+const STRICT_NAME = /^[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+$/
+
+/**
+ * Tells why platforms would refuse a handler for its name.
+ *
+ * Since UCP 2026-08-25 a handler's name belongs to whoever owns the domain in it: the host of its
+ * schema, its labels reversed, must be the name or the beginning of it. `vendor.xyz` may publish
+ * `xyz.vendor.gateway_payment`. Hosts that no platform could reach are somebody's own machine, and
+ * not spoken of.
+ *
+ * @returns What is wrong, each with how to mend it.
+ */
+export function findNameProblems({ id, docsUrl }: HandlerSite): readonly string[] {
+  const { protocol, hostname } = new URL(docsUrl)
+  if (isLocal(hostname)) return []
+  const problems: string[] = []
+  if (!STRICT_NAME.test(id))
+    problems.push(
+      `UCP before 2026-08-25 refuses the name '${id}': choose a handlerId without hyphens, and without digits after a point.`,
+    )
+  if (protocol !== 'https:')
+    problems.push('Platforms fetch the documents of a handler over https only: set ucp.docsUrl.')
+  if (!isPublishedBy(id, hostname))
+    problems.push(
+      `Platforms refuse the handler '${id}', whose documents are on ${hostname}: set handlerId to a name that begins with '${reverse(hostname)}.', or ucp.docsUrl to the domain in the name.`,
+    )
+  return problems
+}
+
+function isPublishedBy(name: string, hostname: string): boolean {
+  const authority = reverse(hostname)
+  return name === authority || name.startsWith(`${authority}.`)
+}
+
+function reverse(hostname: string): string {
+  return hostname.toLowerCase().replace(/\.$/, '').split('.').toReversed().join('.')
+}
+
+/** Tells hosts that are no registered domain name: IP addresses, single labels, `*.localhost`. */
+function isLocal(hostname: string): boolean {
+  const labels = hostname.replace(/\.$/, '').split('.')
+  const last = labels.at(-1) ?? ''
+  return labels.length === 1 || last === 'localhost' || /^\d|\]$/.test(last)
+}

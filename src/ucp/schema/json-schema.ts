@@ -1,0 +1,20 @@
+/** A JSON schema (draft 2020-12), as far as our documents are made from its keywords. */
+export interface JsonSchema {
+  readonly title?: string
+  readonly description?: string
+  readonly type?: string
+  readonly const?: unknown
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly items?: JsonSchema
+  readonly $ref?: string
+  readonly [keyword: string]: unknown
+}
+
+/** Schemas by their name under `$defs`. */
+export type Definitions = Readonly<Record<string, JsonSchema>>
+
+/** Refers to a definition of the same document. */
+export function definition(name: string, description?: string): JsonSchema {
+  return { $ref: `#/$defs/${name}`, ...(description !== undefined && { description }) }
+}
