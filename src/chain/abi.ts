@@ -1,5 +1,5 @@
 /** The contract functions and events we speak to, as calldata and topics. */
-import { encodeFunctionData, parseAbi } from 'viem'
+import { parseAbi, toFunctionSelector } from 'viem'
 import type { Hex } from '../protocol/payment.js'
 
 /** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and what a look costs. */
@@ -22,10 +22,39 @@ export const multicall3Abi = parseAbi([
 /** Canonical address of Multicall3. */
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Calldata that has Multicall3 make several calls, of which any may fail without the others. */
+/** Selectors of the calls that are written without viem, which hashes their names each time. */
+const AGGREGATE3 = toFunctionSelector('aggregate3((address,bool,bytes)[])')
+
+const WORD = 64
+
+/**
+ * Calldata that has Multicall3 make several calls, of which any may fail without the others.
+ *
+ * Every call is a tuple of target, `allowFailure`, and the place of its bytes, behind a list of where
+ * each tuple is.
+ */
 export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex }[]): Hex {
-  const args = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-  return encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [args] })
+  let place = calls.length * 32
+  let places = ''
+  let tuples = ''
+  for (const { to, data } of calls) {
+    const digits = data.slice(2)
+    const padded = digits.padEnd(Math.ceil(digits.length / WORD) * WORD, '0')
+    places += word(place)
+    tuples += addressWord(to) + word(1) + word(96) + word(digits.length / 2) + padded
+    place += 128 + padded.length / 2
+  }
+  return `${AGGREGATE3}${word(32)}${word(calls.length)}${places}${tuples}`
+}
+
+/** A number as 32 bytes, in hexadecimal digits. */
+export function word(value: number | bigint): string {
+  return value.toString(16).padStart(WORD, '0')
+}
+
+/** An address as 32 bytes, in hexadecimal digits. */
+export function addressWord(address: Hex): string {
+  return address.slice(2).toLowerCase().padStart(WORD, '0')
 }
 
 /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (ERC-3009). */

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keccak256 } from 'viem'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
-import type { Broadcast, Receipt, RejectionCause } from './chain.js'
+import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './chain.js'
 import type { ReceiptWatch } from './receipt-watch.js'
 import type { Rpc, RpcAnswer, RpcFailure } from './rpc.js'
 import { receiptFrom, unwrap } from './rpc-values.js'
@@ -49,7 +48,7 @@ export interface Broadcaster {
   /** Hands one over, without waiting for a block. */
   send(raw: Hex): Promise<Broadcast>
   /** Hands one over and has its receipt come as the answer, where the node can do that (EIP-7966). */
-  sendSync(raw: Hex, isAwaited: () => boolean): Promise<Broadcast>
+  sendSync(signed: SignedTransaction, isAwaited: () => boolean): Promise<Broadcast>
 }
 
 /** Makes the one place from which transactions go out. */
@@ -104,9 +103,8 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
 
   return {
     send: (raw) => send(raw),
-    async sendSync(raw, isAwaited) {
+    async sendSync({ raw, transaction }, isAwaited) {
       if (!hasSync) return send(raw)
-      const transaction = keccak256(raw)
       const answering = receipts.expect(transaction, askSync(raw))
       const ended = new AbortController()
       void answering.catch(() => undefined).finally(() => ended.abort())

@@ -60,6 +60,12 @@ export interface Receipt {
   readonly gasPrice: bigint
 }
 
+/** A signed transaction, and its hash. */
+export interface SignedTransaction {
+  readonly transaction: Hex
+  readonly raw: Hex
+}
+
 /** What a node said to a transaction. `unknown` when its answer was lost: it may have it. */
 export type Broadcast =
   | { readonly outcome: 'accepted' | 'unknown' }
@@ -109,7 +115,7 @@ export interface Chain {
    * @param isAwaited - Whether others wait for this to end: it then ends as soon as the node is
    * known to have the transaction.
    */
-  broadcastSync(raw: Hex, isAwaited: () => boolean): Promise<Broadcast>
+  broadcastSync(signed: SignedTransaction, isAwaited: () => boolean): Promise<Broadcast>
   /** The receipt of a transaction, once it is mined. */
   getReceipt(transaction: Hex): Promise<Receipt | undefined>
   /**

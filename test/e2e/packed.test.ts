@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { nativeRecovery } from '../../src/facilitator/exact-evm/native-recovery.js'
+import { nativeRecovery } from '../../src/facilitator/native-secp256k1.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { startProgram, type Program } from '../support/program.js'
@@ -162,7 +162,7 @@ describe.each([
   })
 
   it.each(['esm', 'cjs'])('checks signatures as fast as it can here, as %s', async (format) => {
-    const file = `facilitator/exact-evm/native-recovery.js`
+    const file = `facilitator/native-secp256k1.js`
     const path = join(project, 'node_modules/express-x402-gateway/dist', format, file)
     const code = `import(${JSON.stringify(pathToFileURL(path))}).then((module) =>
       console.log(module.nativeRecovery() ? 'natively' : 'by viem'))`

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { SettleResponse } from '../../protocol/payment.js'
@@ -242,8 +241,9 @@ interface Deadline {
 }
 
 function startDeadline(ms: number): Deadline {
-  const ended = new AbortController()
-  const late = sleep(ms, 'late' as const, { signal: ended.signal })
-  late.catch(() => undefined)
-  return { late, end: () => ended.abort() }
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'late')
+  })
+  return { late, end: () => clearTimeout(timer) }
 }

@@ -1,7 +1,7 @@
 import { concatHex, hexToBigInt, keccak256, numberToHex, recoverAddress, size, slice } from 'viem'
 import type { Address, Hex } from '../../protocol/payment.js'
 import { lowerHex } from './authorization.js'
-import { nativeRecovery, type KeyRecovery } from './native-recovery.js'
+import { nativeRecovery, type KeyRecovery } from '../native-secp256k1.js'
 
 /** Order of secp256k1's group. */
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

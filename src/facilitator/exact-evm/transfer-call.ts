@@ -1,5 +1,5 @@
-import { encodeFunctionData } from 'viem'
-import { MULTICALL3, multicall3Abi, tokenAbi } from '../../chain/abi.js'
+import { encodeFunctionData, toFunctionSelector } from 'viem'
+import { addressWord, MULTICALL3, multicall3Abi, tokenAbi, word } from '../../chain/abi.js'
 import type { Call, Chain } from '../../chain/chain.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
@@ -10,6 +10,11 @@ import type { EcdsaSignature } from './signature.js'
 
 /** A signature as the token takes it: split for accounts with a key, whole for contracts. */
 export type TransferSignature = EcdsaSignature | Hex
+
+/** The form that every token has, for signatures by a key; written without viem, for it is the usual. */
+const TRANSFER_BY_KEY = toFunctionSelector(
+  'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+)
 
 /** A transfer that is ready to be called. */
 export interface SignedTransfer {
@@ -35,11 +40,9 @@ function transferData(authorization: Authorization, signature: TransferSignature
       args: [from, to, value, validAfter, validBefore, nonce, signature],
     })
   const { v, r, s } = signature
-  return encodeFunctionData({
-    abi: tokenAbi,
-    functionName,
-    args: [from, to, value, validAfter, validBefore, nonce, v, r, s],
-  })
+  const window = word(value) + word(validAfter) + word(validBefore)
+  const signed = word(v) + r.slice(2) + s.slice(2)
+  return `${TRANSFER_BY_KEY}${addressWord(from)}${addressWord(to)}${window}${nonce.slice(2)}${signed}`
 }
 
 /**

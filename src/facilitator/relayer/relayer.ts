@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keccak256 } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import { privateKeyToAddress } from 'viem/accounts'
 import type { Call, Chain, GasOffer, RejectionCause } from '../../chain/chain.js'
 import { ChainError } from '../../errors.js'
 import type { Submission } from '../../ledger/ledger.js'
@@ -9,6 +8,7 @@ import type { Address, Hex } from '../../protocol/payment.js'
 import { createFlights, type Flight } from './flights.js'
 import { offerFees } from './relayer-fees.js'
 import { gasPriceTooHigh } from './relayer-errors.js'
+import { createTransactionSigner } from './sign-transaction.js'
 import { createTending } from './tend-flights.js'
 
 /** Milliseconds between two attempts to find a transaction again; doubled each time. */
@@ -103,8 +103,7 @@ export type Sign = (
  */
 export function createRelayer(options: RelayerOptions): Relayer {
   const { chain, privateKey, maxFeePerGas: cap, mayUse, isAwaited } = options
-  const account = privateKeyToAccount(privateKey)
-  const { address } = account
+  const address = privateKeyToAddress(privateKey)
   const flights = createFlights()
   let nextCount: number | undefined
   let queued = 0
@@ -117,17 +116,11 @@ export function createRelayer(options: RelayerOptions): Relayer {
     return turn
   }
 
+  const signTransaction = createTransactionSigner(privateKey)
   const sign: Sign = async ({ call, gas }, transactionCount, offer) => {
-    const raw = await account.signTransaction({
-      type: 'eip1559',
-      chainId: chain.network.chainId,
-      nonce: transactionCount,
-      to: call.to,
-      data: call.data,
-      gas,
-      ...offer,
-    })
-    return { transaction: keccak256(raw), relayer: address, transactionCount, raw }
+    const { chainId } = chain.network
+    const signed = await signTransaction({ chainId, transactionCount, call, gas, offer })
+    return { ...signed, relayer: address, transactionCount }
   }
 
   /** Finds out whether the node has a transaction, and hands it over where it has not. */
@@ -191,7 +184,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
     // A count that was given out is never given out again before the chain was asked.
     nextCount = undefined
-    const broadcast = await chain.broadcastSync(submission.raw, () => queued > 1 || isAwaited())
+    const broadcast = await chain.broadcastSync(submission, () => queued > 1 || isAwaited())
     if (broadcast.outcome === 'rejected') return { ...broadcast, submission }
     nextCount = transactionCount + 1
     const inDoubt = broadcast.outcome === 'unknown'

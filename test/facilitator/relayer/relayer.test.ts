@@ -6,6 +6,7 @@ import { askNode, minedCount, openCore, type Core } from '../../support/core.js'
 import { useDevnet } from '../../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../../support/rpc-proxy.js'
 import { newNonce } from '../../support/sign-payment.js'
+import { until } from '../../support/until.js'
 import { callOf, type CallOverrides } from './pools.js'
 
 const devnet = useDevnet()
@@ -29,6 +30,9 @@ const refuse = (message: string): Fault => ({ kind: 'refuse', code: -32000, mess
 const onBroadcast = (...faults: (Fault | undefined)[]): void => {
   proxy.fault = (method) => (method === 'eth_sendRawTransaction' ? faults.shift() : undefined)
 }
+/** A node takes a transaction before it has mined it. */
+const becomesMined = (address: Hex, count: number): Promise<void> =>
+  until(async () => (await minedCount(devnet, address)) === count)
 /** Somebody else uses the relayer's key. */
 const sendElsewhere = async (from: Hex): Promise<void> => {
   await askNode(devnet, 'anvil_impersonateAccount', from)
@@ -44,7 +48,7 @@ describe('a relayer', () => {
     expect(sent.map(({ submission }) => submission.transactionCount)).toEqual(
       Array.from({ length: 20 }, (_, n) => n),
     )
-    expect(await minedCount(devnet, address)).toBe(20)
+    await becomesMined(address, 20)
   })
 
   it('asks for its count once', async () => {
@@ -81,9 +85,10 @@ describe('a relayer', () => {
     expect(sent.submission).toMatchObject({ relayer: address, transactionCount: 0 })
     const { nonce, gas, chainId } = parseTransaction(sent.submission.raw)
     expect({ nonce: nonce ?? 0, gas, chainId }).toEqual({ nonce: 0, gas: 60_000n, chainId: 84532 })
-    expect(
-      await askNode(devnet, 'eth_getTransactionReceipt', sent.submission.transaction),
-    ).toBeTruthy()
+    const { transaction } = sent.submission
+    await until(
+      async () => (await askNode(devnet, 'eth_getTransactionReceipt', transaction)) !== null,
+    )
   })
 
   it('sends nothing that could not be written down, and leaves no gap', async () => {
@@ -92,7 +97,7 @@ describe('a relayer', () => {
     await expect(relayers.send(aCall({ writeAhead }).dispatch)).rejects.toThrow('no ink')
     expect(await minedCount(devnet, address)).toBe(0)
     await relayers.send(aCall().dispatch)
-    expect(await minedCount(devnet, address)).toBe(1)
+    await becomesMined(address, 1)
   })
 
   it('leaves no gap after a rejected transaction, and takes it back', async () => {
@@ -104,7 +109,7 @@ describe('a relayer', () => {
     expect(sent.map(({ outcome }) => outcome)).toEqual(['accepted', 'rejected', 'accepted'])
     expect(sent.map(({ submission }) => submission.transactionCount)).toEqual([1, 2, 2])
     expect(calls.map(({ takenBack }) => takenBack.length)).toEqual([0, 1, 0])
-    expect(await minedCount(devnet, address)).toBe(3)
+    await becomesMined(address, 3)
   })
 
   it('keeps the count of a transaction that a node may have', async () => {
@@ -140,7 +145,7 @@ describe('a relayer', () => {
       await devnet.mine()
       await askNode(devnet, 'evm_setAutomine', true)
     }
-    expect(await minedCount(devnet, address)).toBe(3)
+    await becomesMined(address, 3)
   })
 
   it('signs anew once only', async () => {
@@ -169,6 +174,7 @@ describe('a relayer', () => {
   it('prices anew what the node finds too cheap, for the base fee has jumped', async () => {
     const { relayers, address } = await newRelayer()
     await relayers.send(aCall().dispatch)
+    await becomesMined(address, 1)
     await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x45d964b800')
     await devnet.mine()
     const { dispatch, written, takenBack } = aCall()
@@ -176,7 +182,7 @@ describe('a relayer', () => {
     expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 1 } })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([])
-    expect(await minedCount(devnet, address)).toBe(2)
+    await becomesMined(address, 2)
     await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x3b9aca00')
     await devnet.mine()
   })

@@ -1,4 +1,4 @@
-import { loadPeer } from '../../load-peer.cjs'
+import { loadPeer } from '../load-peer.cjs'
 
 /**
  * Finds the public key behind a signature (SEC 1 §4.1.6).
@@ -13,8 +13,19 @@ export type KeyRecovery = (signature: {
   readonly yParity: 0 | 1
 }) => Uint8Array | undefined
 
+/** Signs a digest by a private key, deterministically (RFC 6979), with a low `s`. */
+export type KeySigning = (
+  digest: Uint8Array,
+  privateKey: Uint8Array,
+) => { readonly rs: Uint8Array; readonly yParity: number }
+
 /** What we use of the package `secp256k1`. */
 interface Secp256k1 {
+  ecdsaSign(
+    output: { signature: Uint8Array; recid: number | null },
+    digest: Uint8Array,
+    privateKey: Uint8Array,
+  ): unknown
   ecdsaRecover(
     rs: Uint8Array,
     recoveryId: number,
@@ -52,6 +63,34 @@ export function nativeRecovery(
       }
     }
     return isRight(recover) ? recover : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Signing by libsecp256k1.
+ *
+ * @param load - Finds a package, or throws as `require` does.
+ * @returns `undefined` where there is no addon whose signatures are right.
+ */
+export function nativeSigning(load: (name: string) => unknown = loadPeer): KeySigning | undefined {
+  const recover = nativeRecovery(load)
+  if (recover === undefined) return undefined
+  const secp256k1 = load(ADDON) as Secp256k1
+  const sign: KeySigning = (digest, privateKey) => {
+    const output: { signature: Uint8Array; recid: number | null } = {
+      signature: new Uint8Array(64),
+      recid: null,
+    }
+    secp256k1.ecdsaSign(output, digest, privateKey)
+    return { rs: output.signature, yParity: output.recid ?? 0 }
+  }
+  try {
+    const digest = new Uint8Array(32).fill(1)
+    const { rs, yParity } = sign(digest, new Uint8Array(32).fill(2))
+    const key = recover({ digest, rs, yParity: yParity === 0 ? 0 : 1 })
+    return key === undefined ? undefined : sign
   } catch {
     return undefined
   }

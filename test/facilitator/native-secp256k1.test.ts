@@ -2,16 +2,16 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { concatHex, hexToBigInt, numberToHex, slice } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { PAYERS } from '../../../src/devnet/accounts.js'
-import { lowerHex } from '../../../src/facilitator/exact-evm/authorization.js'
-import { nativeRecovery } from '../../../src/facilitator/exact-evm/native-recovery.js'
+import { PAYERS } from '../../src/devnet/accounts.js'
+import { lowerHex } from '../../src/facilitator/exact-evm/authorization.js'
+import { nativeRecovery } from '../../src/facilitator/native-secp256k1.js'
 import {
   chooseRecovery,
   parseEcdsaSignature,
   recoverSigner,
-} from '../../../src/facilitator/exact-evm/signature.js'
-import type { Hex } from '../../../src/protocol/payment.js'
-import { rewrite, SECP256K1_ORDER as N } from '../../support/rewrite-signature.js'
+} from '../../src/facilitator/exact-evm/signature.js'
+import type { Hex } from '../../src/protocol/payment.js'
+import { rewrite, SECP256K1_ORDER as N } from '../support/rewrite-signature.js'
 
 const recoverKey = nativeRecovery()
 const native = chooseRecovery(recoverKey)

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { privateKeyToAccount } from 'viem/accounts'
+import { nativeSigning } from '../../../src/facilitator/native-secp256k1.js'
+import { createTransactionSigner } from '../../../src/facilitator/relayer/sign-transaction.js'
+import type { Hex } from '../../../src/protocol/payment.js'
+
+const hexOf = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`
+const uint = (bits: number): fc.Arbitrary<bigint> => fc.bigInt({ min: 1n, max: 2n ** BigInt(bits) })
+const transactions = fc.record({
+  chainId: fc.integer({ min: 1, max: 1_000_000 }),
+  transactionCount: fc.nat(),
+  call: fc.record({
+    to: fc.uint8Array({ minLength: 20, maxLength: 20 }).map(hexOf),
+    data: fc.uint8Array({ maxLength: 400 }).map(hexOf),
+  }),
+  gas: uint(24),
+  offer: fc.record({ maxFeePerGas: uint(60), maxPriorityFeePerGas: uint(30) }),
+})
+const keys = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .filter((bytes) => bytes[0]! < 0xff && bytes.some((byte) => byte > 0))
+  .map(hexOf)
+
+describe('signing a transaction', () => {
+  it('makes the very bytes that viem makes, natively or not', async () => {
+    await fc.assert(
+      fc.asyncProperty(keys, transactions, async (privateKey, unsigned) => {
+        const { chainId, transactionCount, call, gas, offer } = unsigned
+        fc.pre(offer.maxPriorityFeePerGas <= offer.maxFeePerGas)
+        const raw = await privateKeyToAccount(privateKey).signTransaction({
+          type: 'eip1559',
+          chainId,
+          nonce: transactionCount,
+          ...call,
+          gas,
+          ...offer,
+        })
+        for (const native of [nativeSigning(), undefined])
+          expect((await createTransactionSigner(privateKey, native)(unsigned)).raw).toBe(raw)
+      }),
+    )
+  })
+
+  it('is not done by an addon that is broken', () => {
+    expect(nativeSigning(() => ({ ecdsaRecover: () => new Uint8Array(65) }))).toBeUndefined()
+  })
+})
