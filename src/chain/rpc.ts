@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { http } from 'viem'
 import { ChainError } from '../errors.js'
+import { createPoster } from './http-post.js'
 import { redactUrl } from './redact.js'
 
 /** Milliseconds a node is given to answer one request. */
@@ -44,9 +44,10 @@ export interface RpcOptions {
   readonly timeoutMs?: number
 }
 
-/** Speaks JSON-RPC over HTTP, through viem's transport. Its errors never show the URL. */
+/** Speaks JSON-RPC over HTTP. Its errors never show the URL. */
 export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rpc {
-  const transport = http(url, { raw: true, retryCount: 0, timeout: timeoutMs })({})
+  const post = createPoster(url, timeoutMs)
+  let lastId = 0
 
   const ask = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
     const answer = await request(method, params)
@@ -61,14 +62,21 @@ export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rp
   }
 
   const request = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-    try {
-      return await transport.request({ method, params })
-    } catch (error) {
-      throw new ChainError('chain_unreachable', `The node did not answer ${method}.`, {
-        cause: new Error(redactUrl(summarize(error), url)),
-      })
-    }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params })
+    const { status, text } = await post(body).catch((error: unknown) => {
+      throw unanswered(method, error)
+    })
+    const answer = parse(text)
+    // Nodes also say what they refuse with a status of their own.
+    if (status >= 200 && status < 300) return answer
+    if (isObject(answer) && isRpcFailure(answer.error) && 'code' in answer.error) return answer
+    throw unanswered(method, new Error(`HTTP ${status}`))
   }
+
+  const unanswered = (method: string, error: unknown): ChainError =>
+    new ChainError('chain_unreachable', `The node did not answer ${method}.`, {
+      cause: new Error(redactUrl(summarize(error), url)),
+    })
 
   const read: Rpc['read'] = async (method, params) => {
     for (let retries = 0; ; retries++) {
@@ -96,14 +104,19 @@ function isRpcFailure(value: unknown): value is RpcFailure {
   return isObject(value) && 'message' in value && typeof value.message === 'string'
 }
 
-/** One line of what went wrong; viem's long form repeats the URL and the request. */
+/** @returns Nothing that is an answer, where it is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What went wrong, in a few words. */
 function summarize(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown failure'
-  const { shortMessage, details, status } = error as {
-    shortMessage?: string
-    details?: string
-    status?: number
-  }
-  const parts = [shortMessage ?? error.message, status && `HTTP ${status}`, details]
-  return parts.filter(Boolean).join(' ')
+  // Where several addresses were tried, the message is empty.
+  const { code } = error as NodeJS.ErrnoException
+  return error.message || code || error.name
 }

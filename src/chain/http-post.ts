@@ -1,0 +1,68 @@
+import { Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+
+/** Connections that are kept open to one node. */
+const MOST_IDLE = 16
+
+/** Most bytes of an answer: a block's worth of receipts is far below. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** What came back. */
+export interface PostAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/**
+ * Posts JSON to one URL, over connections that stay open.
+ *
+ * @returns Posts a body; rejects when no whole answer came within the time.
+ */
+export function createPoster(
+  url: string,
+  timeoutMs: number,
+): (body: string) => Promise<PostAnswer> {
+  const { protocol, username, password } = new URL(url)
+  const isSecure = protocol === 'https:'
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxFreeSockets: MOST_IDLE,
+  })
+  const request = isSecure ? requestHttps : requestHttp
+  const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+
+  return (body) =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        Accept: 'application/json',
+      }
+      const posting = request(url, { method: 'POST', agent, headers, ...(username && { auth }) })
+      const timer = setTimeout(() => posting.destroy(new Error('timed out')), timeoutMs)
+      const fail = (error: Error): void => {
+        clearTimeout(timer)
+        reject(error)
+      }
+      posting.on('error', fail)
+      posting.on('response', (response) => {
+        const chunks: Buffer[] = []
+        let bytes = 0
+        response.on('error', fail)
+        response.on('aborted', () => fail(new Error('the connection broke')))
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk)
+          bytes += chunk.length
+          if (bytes > MAX_ANSWER_BYTES) posting.destroy(new Error('the answer is too large'))
+        })
+        response.on('end', () => {
+          clearTimeout(timer)
+          resolve({
+            status: response.statusCode ?? 0,
+            text: Buffer.concat(chunks).toString('utf8'),
+          })
+        })
+      })
+      posting.end(body)
+    })
+}
