@@ -1,3 +1,4 @@
+import { RateError } from '../errors.js'
 import { createQuoter } from '../merchants/quote.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Decimal } from '../money/decimal.js'
@@ -29,7 +30,13 @@ export async function quoteFiat(
   { amount, currency, path }: RequestedPrice,
 ): Promise<readonly PaymentRequirements[]> {
   const price = { kind: 'fiat', amount, currency } as const
-  const accepts = await createQuoter(merchant, rates).quote(price, { networkNames })
+  const quotes = await createQuoter(merchant, rates)
+    .quote(price, { networkNames })
+    .catch((error: unknown) => {
+      if (!(error instanceof RateError) || error.code !== 'amount_out_of_range') throw error
+      throw invalidBody([{ path, message: error.message }])
+    })
+  const accepts = quotes.map(({ entry }) => entry)
   if (accepts.some((entry) => BigInt(entry.amount) >= UINT256_LIMIT))
     throw invalidBody([{ path, message: 'is more than any token can hold' }])
   return accepts

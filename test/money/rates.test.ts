@@ -11,7 +11,7 @@ async function rateOf(
   base: string,
   quote: string,
 ): Promise<string | undefined> {
-  const found = await fixedRates(rates, () => NOW).getRate(base, quote)
+  const found = await fixedRates(rates, { now: () => NOW * 1000 }).getRate(base, quote)
   return found && formatDecimal(found.rate)
 }
 
@@ -26,7 +26,9 @@ function errorOf(rates: Record<string, string>): ConfigError {
 
 describe('fixedRates', () => {
   it('gives a rate as it is written, as of now', async () => {
-    expect(await fixedRates({ 'EUR/USD': '1.08' }, () => NOW).getRate('EUR', 'USD')).toEqual({
+    expect(
+      await fixedRates({ 'EUR/USD': '1.08' }, { now: () => NOW * 1000 }).getRate('EUR', 'USD'),
+    ).toEqual({
       rate: { units: 108n, scale: 2 },
       asOf: NOW,
       source: 'fixed',

@@ -1,0 +1,58 @@
+import type { Request } from 'express'
+import type { RateError } from '../errors.js'
+import { fingerprintOf } from '../ledger/idempotency.js'
+import type { Quote } from '../merchants/quote.js'
+import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
+import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+
+/** What a route asks for one request. */
+export interface Offer {
+  readonly resource: ResourceInfo
+  readonly accepts: readonly PaymentRequirements[]
+  /** The same entries, with the rates that they come from. */
+  readonly quotes: readonly Quote[]
+  /** Why there are none: nothing can be asked for now, but what was asked for before is honoured. */
+  readonly failure?: RateError | undefined
+}
+
+/** Makes an offer of quotes. */
+export function offerOf(
+  resource: ResourceInfo,
+  quotes: readonly Quote[],
+  failure?: RateError,
+): Offer {
+  return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
+}
+
+/** What a quote is for: the entry, for this method, resource, URL and body. */
+export function quoteSubject(
+  req: Request,
+  resource: ResourceInfo,
+  entry: QuoteSubject['entry'],
+): QuoteSubject {
+  return { request: [req.method, resource.url, req.originalUrl, bodyOf(req)], entry }
+}
+
+/** A body that was parsed before the price was asked for, and that it may depend on. */
+function bodyOf({ body }: { body?: unknown }): string {
+  if (body === undefined) return ''
+  return fingerprintOf(Buffer.isBuffer(body) ? body.toString('base64') : body)
+}
+
+/** What signing an offer takes. */
+export interface SigningContext {
+  readonly quotes: QuoteSigner
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Adds `extra.quote` to an entry: its price holds for as long as a payer has to sign for it. */
+export async function signQuote(
+  { quotes, now }: SigningContext,
+  { entry, applied }: Quote,
+  { req, resource }: { req: Request; resource: ResourceInfo },
+): Promise<Quote> {
+  const expiresAt = Math.floor(now() / 1000) + entry.maxTimeoutSeconds
+  const quote = await quotes.sign(quoteSubject(req, resource, entry), { expiresAt, applied })
+  return { entry: { ...entry, extra: { ...entry.extra, quote } }, applied }
+}
