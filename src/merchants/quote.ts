@@ -20,6 +20,9 @@ export interface QuoteStyle {
   readonly paymentFlow?: PaymentFlow | undefined
 }
 
+/** Characters of a source's name that are kept: they travel with each offer. */
+const MAX_SOURCE_LENGTH = 200
+
 /** One way to pay. */
 export interface Quote {
   /** As an entry of `accepts`. */
@@ -86,7 +89,13 @@ export function createQuoter(merchant: Merchant, rates: RateSource): Quoter {
     const units = tokenAmount(amount, asset.decimals, { rate, bufferBps: merchant.fxBufferBps })
     return {
       entry: entry(asset, units, style),
-      applied: { price: formatDecimal(amount), currency, rate: formatDecimal(rate), asOf, source },
+      applied: {
+        price: formatDecimal(amount),
+        currency,
+        rate: formatDecimal(rate),
+        asOf,
+        source: source.slice(0, MAX_SOURCE_LENGTH),
+      },
     }
   }
 

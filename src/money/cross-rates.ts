@@ -1,8 +1,8 @@
 import { divideUp, powerOfTen, trimDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** Significant digits that a rounded rate has at least. */
-const SIGNIFICANT_DIGITS = 18
+/** Significant digits that a rounded rate has at least: a trillion in a token of 18 digits is exact. */
+const SIGNIFICANT_DIGITS = 36
 
 /** The currency that crosses go through. */
 const HUB = 'USD'
@@ -17,7 +17,7 @@ interface Ratio extends Omit<Rate, 'rate'> {
  * Adds inverses and crosses to the pairs that a source knows.
  *
  * A pair that it does not know is the inverse of its opposite, or else a cross through USD. Such a
- * rate is exact where it ends within 18 significant digits, and is rounded up there otherwise. It is
+ * rate is exact where it ends within 36 significant digits, and is rounded up there otherwise. It is
  * as old as the older of its parts.
  */
 export function crossRates(source: RateSource): RateSource {

@@ -54,7 +54,7 @@ export interface FixedRatesOptions {
  * Rates written down in the configuration.
  *
  * A pair that is not listed is the inverse of its opposite, or else a cross through USD. Such a rate
- * is exact where it ends within 18 significant digits, and is rounded up there otherwise, so that a
+ * is exact where it ends within 36 significant digits, and is rounded up there otherwise, so that a
  * price is never less than it was.
  *
  * @param rates - `{ 'EUR/USD': '1.08' }`: one euro costs 1.08 dollars.

@@ -52,9 +52,9 @@ describe('fixedRates', () => {
     expect(await rateOf({ 'USD/VND': '25000' }, 'VND', 'USD')).toBe('0.00004')
   })
 
-  it('rounds an inverse up, after eighteen significant digits at least', async () => {
-    expect(await rateOf({ 'EUR/USD': '3' }, 'USD', 'EUR')).toMatch(/^0\.3{18,}4$/)
-    expect(await rateOf({ 'USD/VND': '300000000' }, 'VND', 'USD')).toMatch(/^0\.0{8}3{18,}4$/)
+  it('rounds an inverse up, after 36 significant digits at least', async () => {
+    expect(await rateOf({ 'EUR/USD': '3' }, 'USD', 'EUR')).toMatch(/^0\.3{36,}4$/)
+    expect(await rateOf({ 'USD/VND': '300000000' }, 'VND', 'USD')).toMatch(/^0\.0{8}3{36,}4$/)
   })
 
   it('prefers a listed rate to the inverse and to a cross', async () => {
