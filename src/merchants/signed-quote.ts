@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { AppliedRate } from '../money/rates.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { findNetwork } from '../protocol/networks.js'
+import type { Quote } from './quote.js'
 
 /** What a quote says, beside what it is for. */
 export interface QuoteTerms {
@@ -25,6 +26,24 @@ export interface QuoteSigner {
   sign(subject: QuoteSubject, terms: QuoteTerms): Promise<string>
   /** @returns `undefined` where it was signed for something else, or by somebody else. */
   read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined>
+}
+
+/** When a quote is made, and for what. */
+export interface QuoteOccasion {
+  readonly request: QuoteSubject['request']
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Adds `extra.quote` to an entry: its price holds for as long as a payer has to sign for it. */
+export async function signQuote(
+  signer: QuoteSigner,
+  { entry, applied }: Quote,
+  { request, now }: QuoteOccasion,
+): Promise<Quote> {
+  const expiresAt = Math.floor(now / 1000) + entry.maxTimeoutSeconds
+  const quote = await signer.sign({ request, entry }, { expiresAt, applied })
+  return { entry: { ...entry, extra: { ...entry.extra, quote } }, applied }
 }
 
 const VERSION = 'v1'

@@ -85,7 +85,7 @@ export function fixedRates(
  * @param option - What errors call it.
  * @throws {@link ConfigError}
  */
-export function checkPair(pair: string, symbols: readonly string[], option: string): string {
+function checkPair(pair: string, symbols: readonly string[], option: string): string {
   const [base, quote, ...others] = pair.split('/')
   if (base === undefined || quote === undefined || others.length > 0)
     throw new ConfigError(option, "the name of a rate is two currencies, e.g. 'EUR/USD'")

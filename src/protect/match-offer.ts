@@ -11,7 +11,7 @@ import { findNetwork } from '../protocol/networks.js'
 import { EXACT, parseExactEvmPayload } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import { quoteSubject, type Offer, type SigningContext } from './offer.js'
+import { quotedRequest, type Offer, type SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
 /** What matching a payment takes of its gateway. */
@@ -59,7 +59,10 @@ async function honourQuote(
   { route, offer }: Asked,
   { req, payload, accepted, signed }: PresentedPayment & { readonly signed: string },
 ): Promise<Quote | Reason> {
-  const terms = await quotes.read(signed, quoteSubject(req, offer.resource, accepted))
+  const terms = await quotes.read(signed, {
+    request: quotedRequest(req, offer.resource),
+    entry: accepted,
+  })
   if (terms === undefined) return 'quote_mismatch'
   // What was paid for in time is redeemed at any time.
   if (now() > terms.expiresAt * 1000 && !(await isKnown(ledger, payload, accepted)))

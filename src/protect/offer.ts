@@ -24,13 +24,9 @@ export function offerOf(
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
-/** What a quote is for: the entry, for this method, resource, URL and body. */
-export function quoteSubject(
-  req: Request,
-  resource: ResourceInfo,
-  entry: QuoteSubject['entry'],
-): QuoteSubject {
-  return { request: [req.method, resource.url, req.originalUrl, bodyOf(req)], entry }
+/** What a quote is for: this method, resource, URL and body. */
+export function quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] {
+  return [req.method, resource.url, req.originalUrl, bodyOf(req)]
 }
 
 /** A body that was parsed before the price was asked for, and that it may depend on. */
@@ -44,15 +40,4 @@ export interface SigningContext {
   readonly quotes: QuoteSigner
   /** Milliseconds since the epoch. */
   readonly now: () => number
-}
-
-/** Adds `extra.quote` to an entry: its price holds for as long as a payer has to sign for it. */
-export async function signQuote(
-  { quotes, now }: SigningContext,
-  { entry, applied }: Quote,
-  { req, resource }: { req: Request; resource: ResourceInfo },
-): Promise<Quote> {
-  const expiresAt = Math.floor(now() / 1000) + entry.maxTimeoutSeconds
-  const quote = await quotes.sign(quoteSubject(req, resource, entry), { expiresAt, applied })
-  return { entry: { ...entry, extra: { ...entry.extra, quote } }, applied }
 }

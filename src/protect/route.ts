@@ -4,6 +4,7 @@ import { ConfigError, RateError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
+import { signQuote } from '../merchants/signed-quote.js'
 import { isDefaultAsset } from '../money/assets.js'
 import { powerOfTen } from '../money/decimal.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
@@ -13,7 +14,7 @@ import { PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { publicRootOf } from '../public-root.js'
-import { offerOf, signQuote, type Offer, type SigningContext } from './offer.js'
+import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
 
 /** A price that depends on the request. */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
@@ -122,8 +123,11 @@ export function declareRoute(
     try {
       const quotes = await quoter.quote(parsed, style)
       warnOnce(quotes.map(({ entry }) => entry))
-      const sign = async (one: Quote): Promise<Quote> =>
-        isSigned(one) ? signQuote(context, one, { req, resource }) : one
+      const sign = async (one: Quote): Promise<Quote> => {
+        if (!isSigned(one)) return one
+        const request = quotedRequest(req, resource)
+        return signQuote(context.quotes, one, { request, now: context.now() })
+      }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
     } catch (error) {
       if (!(error instanceof RateError)) throw error

@@ -51,7 +51,9 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
 
     it('has one secret of each name, whoever asks for it first', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
-      const secrets = await Promise.all(ledgers.map((ledger) => ledger.sharedSecret?.('quote')))
+      const secrets = await Promise.all(
+        ledgers.map(async (ledger) => ledger.sharedSecret?.('quote')),
+      )
       expect(new Set(secrets).size).toBe(1)
       expect(secrets[0]).toMatch(/^[\w-]{43}$/)
       expect(await open().sharedSecret?.('quote')).toBe(secrets[0])
