@@ -26,7 +26,9 @@ export function offerOf(
 
 /** What a quote is for: this method, resource, URL and body. */
 export function quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] {
-  return [req.method, resource.url, req.originalUrl, bodyOf(req)]
+  // HEAD costs what GET costs.
+  const method = req.method === 'HEAD' ? 'GET' : req.method
+  return [method, resource.url, req.originalUrl, bodyOf(req)]
 }
 
 /** A body that was parsed before the price was asked for, and that it may depend on. */

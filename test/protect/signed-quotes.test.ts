@@ -216,6 +216,11 @@ describe('a quote', () => {
     expect(await reasonOf(answer)).toBe('quote_mismatch')
   })
 
+  it('is the same for GET and HEAD', async () => {
+    const payment = await sign('/items/1', {}, { method: 'HEAD' })
+    expect((await shop.pay('/items/1', payment)).status).toBe(200)
+  })
+
   it('is refused for another body', async () => {
     const post = (words: number): RequestInit => ({
       method: 'POST',
