@@ -31,8 +31,8 @@ export interface HttpRatesOptions {
   /** Milliseconds that the API is given to answer. @defaultValue 5000 */
   readonly timeoutMs?: number
   /**
-   * Seconds after its `asOf` for which a rate is used at most. Frankfurter's are of banking days.
-   * @defaultValue six days
+   * Seconds after its `asOf` for which a rate is used at most.
+   * @defaultValue a day; six with Frankfurter's form, whose rates are of banking days
    */
   readonly maxAgeSeconds?: number
   /** Seconds for which a rate is used without asking again. @defaultValue 300 */
@@ -44,7 +44,8 @@ export interface HttpRatesOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 5000
-const DEFAULT_MAX_AGE_SECONDS = 6 * 86_400
+const DAY_SECONDS = 86_400
+const BANKING_DAYS_SECONDS = 6 * DAY_SECONDS
 const DEFAULT_CACHE = { freshSeconds: 300, staleSeconds: 3600 }
 
 /** Bytes of an answer; one pair takes about a hundred. */
@@ -62,7 +63,8 @@ const UNKNOWN_PAIR = [404, 422]
  */
 export function httpRates(options: HttpRatesOptions): RateSource {
   const { name = 'http', now = Date.now, read = readFrankfurter } = options
-  const { maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } = options
+  const { maxAgeSeconds = options.read === undefined ? BANKING_DAYS_SECONDS : DAY_SECONDS } =
+    options
   const urlOf = urlFunction(options.url)
 
   const api: RateSource = {

@@ -5,8 +5,6 @@ import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote } from '../merchants/signed-quote.js'
-import { isDefaultAsset } from '../money/assets.js'
-import { powerOfTen } from '../money/decimal.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import { isBelowOneUnit } from '../money/token-amount.js'
@@ -14,6 +12,7 @@ import { PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { publicRootOf } from '../public-root.js'
+import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
 
 /** A price that depends on the request. */
@@ -78,9 +77,6 @@ export interface RouteContext extends SigningContext {
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
-
-/** Dollars a payment that official clients make without being asked. */
-const CLIENT_LIMIT_DOLLARS = 1n
 
 const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
 const optionsSchema = z.strictObject({
@@ -243,27 +239,4 @@ function requestUrl(req: Request, publicUrl: string | undefined): string {
   // A request line may carry a whole URL (RFC 9112 §3.2.2).
   const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
   return publicRootOf(req, publicUrl) + path
-}
-
-/** Official clients pay only well-known stablecoins, at most $1.00 at once: say so, once a route. */
-function clientLimitWarning(
-  merchant: Merchant,
-  logger: Logger,
-): (accepts: readonly PaymentRequirements[]) => void {
-  let warned = false
-  return (accepts) => {
-    if (warned || accepts.some((entry) => isWithinClientLimits(entry, merchant))) return
-    warned = true
-    logger.warn(
-      'Official x402 clients will not pay this route with their default spend controls: ' +
-        'they pay the well-known stablecoin of each network only, and at most $1.00 at once.',
-      { merchant: merchant.project },
-    )
-  }
-}
-
-function isWithinClientLimits(entry: PaymentRequirements, merchant: Merchant): boolean {
-  const asset = findAcceptedAsset(merchant, entry)
-  if (asset === undefined || !isDefaultAsset(asset)) return false
-  return BigInt(entry.amount) <= CLIENT_LIMIT_DOLLARS * powerOfTen(asset.decimals)
 }

@@ -105,7 +105,6 @@ describe('any other JSON API', () => {
       const { mid, at } = json as { mid: string; at: number }
       return mid === 'none' ? undefined : { rate: mid, asOf: at }
     },
-    maxAgeSeconds: 3600,
   })
 
   it('is read by two functions', async () => {
@@ -117,6 +116,15 @@ describe('any other JSON API', () => {
       source: 'http',
     })
     expect(requests[0]?.url).toBe('/pairs/HKD-USD')
+  })
+
+  it('is believed for a day, unless told otherwise', async () => {
+    answer = answerWith({ mid: '0.1285', at: NOON / 1000 - 86_400 })
+    expect(await rateOf('HKD', 'USD', options())).toBe('0.1285')
+    const strict = { ...options(), maxAgeSeconds: 86_399 }
+    await expect(rateOf('HKD', 'USD', strict)).rejects.toMatchObject(UNAVAILABLE)
+    clock.ms += 1
+    await expect(rateOf('HKD', 'USD', options())).rejects.toMatchObject(UNAVAILABLE)
   })
 
   it('says that it does not know a pair in its own way', async () => {

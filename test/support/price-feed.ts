@@ -26,10 +26,10 @@ export interface PriceFeed {
   tell(round: FeedRound): Promise<void>
 }
 
-/** Deploys feeds, which answer zero until they are told otherwise. */
+/** Deploys feeds, which answer zero until they are told otherwise, by the last of the relayers. */
 export async function deployFeeds(devnet: Devnet, count: number): Promise<readonly PriceFeed[]> {
   const { abi, code } = await compile()
-  const account = privateKeyToAccount(devnet.relayerKeys[0]!)
+  const account = privateKeyToAccount(devnet.relayerKeys.at(-1)!)
   const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
   const deployOne = async (): Promise<PriceFeed> => {
     const address = await deploy(devnet, code)
