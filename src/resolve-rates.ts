@@ -48,31 +48,51 @@ function namesInRates({ symbol, currency, rateSymbol, depegGuardBps }: Asset): r
 function resolveSource(source: unknown, context: Context): RateSource {
   const { report, path } = context
   if (hasMethod(source, 'getRate')) return source as RateSource
-  if (!isObject(source)) {
-    if (path !== 'rates') report(path, 'must be rates by pair, or a source of rates')
-    return fixedRates({})
-  }
-  const clock = context.options.now && { now: context.options.now }
-  if ('chainlink' in source && isObject(source.chainlink)) {
-    if (!hasShape(chainlinkSchema, source, within(report, path))) return fixedRates({})
-    const { chainlink } = source as Extract<RatesOptions, { chainlink: object }>
-    const rpcUrl = chainlink.rpcUrl ?? rpcUrlOf(context.options, chainlink.network)
-    if (rpcUrl === undefined)
-      report(`${path}.chainlink.rpcUrl`, 'is missing: this network is not among `networks`')
-    return attempt(context, () => chainlinkRates({ ...chainlink, rpcUrl: rpcUrl ?? '', ...clock }))
-  }
-  if ('http' in source && isObject(source.http)) {
-    if (!hasShape(httpRatesSchema, source, within(report, path))) return fixedRates({})
-    const { http } = source as Extract<RatesOptions, { http: object }>
-    return attempt(context, () => httpRates({ ...http, ...clock }))
-  }
-  const settings = { symbols: context.symbols, ...clock }
+  if (isObject(source) && 'chainlink' in source && isObject(source.chainlink))
+    return resolveChainlink(source as ChainlinkEntry, context)
+  if (isObject(source) && 'http' in source && isObject(source.http))
+    return resolveHttp(source as HttpEntry, context)
+  if (isObject(source)) return resolveFixed(source as FixedEntry, context)
+  // The option as a whole has been looked at before.
+  if (path !== 'rates') report(path, 'must be rates by pair, or a source of rates')
+  return NONE
+}
+
+/** Stands for a source that is reported as wrong. */
+const NONE = fixedRates({})
+
+type ChainlinkEntry = Extract<RatesOptions, { readonly chainlink: object }>
+type HttpEntry = Extract<RatesOptions, { readonly http: object }>
+type FixedEntry = Readonly<Record<string, string>>
+
+function resolveChainlink(entry: ChainlinkEntry, context: Context): RateSource {
+  const { report, path, options } = context
+  if (!hasShape(chainlinkSchema, entry, within(report, path))) return NONE
+  const { chainlink } = entry
+  const rpcUrl = chainlink.rpcUrl ?? rpcUrlOf(options, chainlink.network)
+  if (rpcUrl !== undefined)
+    return attempt(context, () => chainlinkRates({ ...chainlink, rpcUrl, ...clockOf(options) }))
+  report(`${path}.chainlink.rpcUrl`, 'is missing: this network is not among `networks`')
+  return NONE
+}
+
+function resolveHttp(entry: HttpEntry, context: Context): RateSource {
+  const { report, path, options } = context
+  if (!hasShape(httpRatesSchema, entry, within(report, path))) return NONE
+  return attempt(context, () => httpRates({ ...entry.http, ...clockOf(options) }))
+}
+
+function resolveFixed(entry: FixedEntry, context: Context): RateSource {
+  const settings = { symbols: context.symbols, ...clockOf(context.options) }
   // Each pair by itself, so that every mistake is told.
-  for (const [pair, rate] of Object.entries(source))
-    attempt(context, () => fixedRates({ [pair]: rate as string }, settings))
-  return attempt({ ...context, report: () => undefined }, () =>
-    fixedRates(source as Readonly<Record<string, string>>, settings),
+  const sound = Object.entries(entry).filter(
+    ([pair, rate]) => attempt(context, () => fixedRates({ [pair]: rate }, settings)) !== NONE,
   )
+  return fixedRates(Object.fromEntries(sound), settings)
+}
+
+function clockOf({ now }: GatewayOptions): Pick<GatewayOptions, 'now'> {
+  return now === undefined ? {} : { now }
 }
 
 function rpcUrlOf({ networks }: GatewayOptions, network: string): string | undefined {
@@ -86,6 +106,6 @@ function attempt({ path, report }: Context, make: () => RateSource): RateSource 
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const { option, message } of error.issues) report(option.replace(/^rates/, path), message)
-    return fixedRates({})
+    return NONE
   }
 }
