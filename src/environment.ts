@@ -21,6 +21,7 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^projects\.0\.tokens/, 'X402_PROJECT_TOKEN'],
   [/^projects\.0\.merchant\.payTo$/, 'X402_PAY_TO'],
   [/^facilitator\.url$/, 'X402_FACILITATOR_URL'],
+  [/^quoteSecret$/, 'X402_QUOTE_SECRET'],
 ]
 
 /**
@@ -28,15 +29,16 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  *
  * Required: `X402_PAY_TO`, `X402_NETWORK`, and either `X402_RPC_URL` with `X402_RELAYER_KEY`
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
- * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `DATABASE_URL`. What is missing is
- * left out here, and found by the check of the options.
+ * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
+ * `DATABASE_URL`. What is missing is left out here, and found by the check of the options.
  *
  * @throws {@link ConfigError} for an `X402_FACILITATOR_URL` or a `DATABASE_URL` that is none.
  */
 export function optionsFromEnvironment(env: Environment): GatewayOptions {
-  const { publicUrl, facilitator, payTo, token, network = '' } = settingsOf(env)
+  const { publicUrl, facilitator, payTo, token, quoteSecret, network = '' } = settingsOf(env)
   return {
     ...(publicUrl && { publicUrl }),
+    ...(quoteSecret && { quoteSecret }),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env),
     networks: { [network]: networkSettingsOf(env) },
@@ -76,6 +78,7 @@ export function settingsOf(env: Environment) {
     payTo: read(env, 'X402_PAY_TO'),
     token: read(env, 'X402_PROJECT_TOKEN'),
     network: read(env, 'X402_NETWORK'),
+    quoteSecret: read(env, 'X402_QUOTE_SECRET'),
     facilitator:
       facilitatorUrl &&
       httpFacilitator({

@@ -59,7 +59,7 @@ export class RateError extends GatewayError {
   override readonly name = 'RateError'
 
   constructor(
-    readonly code: 'rate_unavailable' | 'unsupported_currency',
+    readonly code: 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range',
     message: string,
     options?: ErrorOptions,
   ) {

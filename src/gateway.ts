@@ -19,7 +19,9 @@ import { memoryLedger } from './ledger/memory-ledger.js'
 import type { Logger } from './logger.js'
 import type { GatewayOptions } from './options.js'
 import { resolveOptions, type ResolvedNetwork, type ResolvedOptions } from './resolve-options.js'
+import { createQuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
+import { quoteSecret } from './quote-secret.js'
 import { createGatewayRouter } from './router/gateway-router.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 import type { Router } from 'express'
@@ -55,7 +57,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const merchants = new Map(
     projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant] as const] : [])),
   )
-  const context = { ...resolved, facilitator, merchants, ledger, idempotency: ledger.idempotency }
+  const { idempotency } = ledger
+  const quotes = createQuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
+  const context = { ...resolved, facilitator, merchants, ledger, idempotency, quotes }
 
   return {
     x402Protect: createX402Protect(context),

@@ -34,6 +34,7 @@ export {
   RelayerError,
   type ConfigIssue,
 } from './errors.js'
+export { chainlinkRates, type ChainlinkRatesOptions } from './chain/chainlink-rates.js'
 export type { GatewayEvents, GatewayListener, PaymentEvent } from './facilitator/events.js'
 export type { Facilitator, MerchantTerms } from './facilitator/facilitator.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
@@ -57,14 +58,26 @@ export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.j
 export type { Logger } from './logger.js'
 export type { Decimal } from './money/decimal.js'
 export type { Price } from './money/price.js'
-export { fixedRates, type Rate, type RateSource } from './money/rates.js'
+export { cachedRates, type RateCacheOptions } from './money/cached-rates.js'
+export { crossRates } from './money/cross-rates.js'
+export { firstOf } from './money/first-of.js'
+export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
+export {
+  fixedRates,
+  type AppliedRate,
+  type FixedRatesOptions,
+  type Rate,
+  type RateSource,
+} from './money/rates.js'
 export type {
   AssetOptions,
   GatewayOptions,
+  KnownAssetOptions,
   MerchantOptions,
   NetworkOptions,
   ProjectOptions,
   RateLimitOptions,
+  RatesOptions,
 } from './options.js'
 export type { PaidRequest } from './protect/paid-request.js'
 export type { PriceFunction, ProtectOptions } from './protect/route.js'

@@ -3,11 +3,15 @@ import { isAddress } from 'viem'
 import { z } from 'zod'
 import { MIN_TOKEN_LENGTH } from './merchants/project.js'
 import { explainCurrency, isCurrency } from './money/currency.js'
+import { parseDecimal } from './money/decimal.js'
 
 /** Order of the curve's group: private keys are below it. */
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
+
+/** Characters of a secret that nobody guesses. */
+const MIN_SECRET_LENGTH = 32
 
 /** What a required option is for, said where it is missing. */
 const missing =
@@ -46,13 +50,31 @@ const instanceWith = (...methods: string[]) =>
     error: `must be an object with the methods ${methods.join(', ')}`,
   })
 
-const assetSchema = z.strictObject({
-  address: addressOf("the token's contract"),
-  symbol: z.string().min(1, 'must not be empty'),
-  decimals: z.int().min(0).max(36),
-  currency: currency.optional(),
-  eip712: z.strictObject({ name: z.string(), version: z.string() }),
-})
+const seconds = z.number().positive().max(31_536_000).optional()
+const pricing = {
+  rateSymbol: z
+    .string()
+    .regex(/^[A-Za-z0-9.]{1,20}$/, "must be what rates call the token, e.g. 'ETH'")
+    .refine((symbol) => !isCurrency(symbol), {
+      error: 'is a currency: a token pegged to it has it as its `currency`',
+    })
+    .optional(),
+  depegGuardBps: z.int().min(1).max(10_000).optional(),
+}
+const assetSchema = z
+  .strictObject({
+    address: addressOf("the token's contract"),
+    symbol: z.string().min(1, 'must not be empty'),
+    decimals: z.int().min(0).max(36),
+    currency: currency.optional(),
+    ...pricing,
+    eip712: z.strictObject({ name: z.string(), version: z.string() }),
+  })
+  .refine((asset) => asset.depegGuardBps === undefined || asset.currency !== undefined, {
+    path: ['depegGuardBps'],
+    error: 'is for tokens that are pegged: they have a `currency`',
+  })
+const knownAssetSchema = z.strictObject({ asset: z.string(), ...pricing })
 
 export const localNetworkSchema = z.strictObject({
   rpcUrl: httpUrl('the URL of a JSON-RPC node'),
@@ -65,12 +87,16 @@ export const localNetworkSchema = z.strictObject({
   maxFeePerGasGwei: z.number().min(1e-9).max(1e6).optional(),
   replaceAfterSeconds: z.number().min(1).max(3600).optional(),
   assets: z
-    .array(z.union([z.string(), assetSchema]))
+    .array(z.union([z.string(), assetSchema, knownAssetSchema]))
     .min(1)
     .optional(),
 })
 
 export const remoteNetworkSchema = localNetworkSchema.partial()
+
+const limit = z.string().refine((text) => (parseDecimal(text)?.units ?? 0n) > 0n, {
+  error: "must be a decimal string greater than zero, e.g. '0.50'",
+})
 
 export const merchantSchema = z.strictObject({
   name: z.string().optional(),
@@ -82,7 +108,37 @@ export const merchantSchema = z.strictObject({
     .optional(),
   crossCurrency: z.boolean().optional(),
   fxBufferBps: z.int().min(0).max(10_000).optional(),
+  minAmount: limit.optional(),
+  maxAmount: limit.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+})
+
+const cacheTimes = { maxAgeSeconds: seconds, freshSeconds: seconds, staleSeconds: seconds }
+
+/** Sources of rates that a file can describe, by the one member that names them. */
+export const chainlinkSchema = z.strictObject({
+  chainlink: z.strictObject({
+    network: z.string(),
+    rpcUrl: httpUrl('the URL of a JSON-RPC node').optional(),
+    feeds: z.record(z.string(), z.string()).optional(),
+    timeoutMs: z.int().positive().optional(),
+    ...cacheTimes,
+  }),
+})
+
+export const httpRatesSchema = z.strictObject({
+  http: z.strictObject({
+    url: httpUrl('the root of an API like Frankfurter’s').or(
+      z.custom<() => string>((value) => typeof value === 'function', 'must be a function'),
+    ),
+    read: z
+      .custom<() => never>((value) => typeof value === 'function', 'must be a function')
+      .optional(),
+    name: z.string().min(1).optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+    timeoutMs: z.int().positive().optional(),
+    ...cacheTimes,
+  }),
 })
 
 export const projectSchema = z.strictObject({
@@ -104,7 +160,17 @@ export const optionsSchema = z.strictObject({
   networkNames: z.enum(['caip2', 'short']).optional(),
   networks: z.record(z.string(), z.unknown()).optional(),
   projects: z.array(z.unknown()).optional(),
-  rates: z.record(z.string(), z.unknown()).or(instanceWith('getRate')).optional(),
+  rates: z
+    .union([
+      z.array(z.unknown()).min(1),
+      z.record(z.string(), z.unknown()),
+      instanceWith('getRate'),
+    ])
+    .optional(),
+  quoteSecret: z
+    .string()
+    .min(MIN_SECRET_LENGTH, `must have at least ${MIN_SECRET_LENGTH} characters`)
+    .optional(),
   rateLimit: z
     .union([
       z.literal(false),

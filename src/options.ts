@@ -1,8 +1,10 @@
 /** The options of a gateway, as developers and operators write them. */
 import type { Store } from 'express-rate-limit'
+import type { ChainlinkRatesOptions } from './chain/chainlink-rates.js'
 import type { Facilitator } from './facilitator/facilitator.js'
 import type { Ledger } from './ledger/ledger.js'
 import type { Logger } from './logger.js'
+import type { HttpRatesOptions } from './money/http-rates.js'
 import type { RateSource } from './money/rates.js'
 import type { NetworkNameStyle } from './protocol/networks.js'
 
@@ -12,10 +14,28 @@ export interface AssetOptions {
   readonly symbol: string
   /** Digits after the point of one token. */
   readonly decimals: number
-  /** The currency it is pegged to (ISO 4217); without one it takes no fiat prices. */
+  /** The currency it is pegged to (ISO 4217): one token is one of it. */
   readonly currency?: string
+  /**
+   * What `rates` call the token: `ETH`. Where it has no `currency`, merchants with `crossCurrency`
+   * take it at this rate; without either it takes no fiat prices.
+   * @defaultValue none; `symbol` for the guard of a pegged token
+   */
+  readonly rateSymbol?: string
+  /**
+   * Takes a pegged token off every offer while `rates` say that it is off its currency by more than
+   * this, in hundredths of a percent, or do not say anything.
+   * @defaultValue no guard
+   */
+  readonly depegGuardBps?: number
   /** EIP-712 domain of the token, exactly as its contract has it. */
   readonly eip712: { readonly name: string; readonly version: string }
+}
+
+/** A token of our own table, with settings. */
+export interface KnownAssetOptions extends Pick<AssetOptions, 'rateSymbol' | 'depegGuardBps'> {
+  /** Symbol or address: `USDC`. */
+  readonly asset: string
 }
 
 /** One network that payments are settled on. */
@@ -29,7 +49,7 @@ export interface NetworkOptions {
   /** Seconds after which a transaction that blocks go by without is sent again at a higher price. @defaultValue 30 */
   readonly replaceAfterSeconds?: number
   /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
-  readonly assets?: readonly (string | AssetOptions)[]
+  readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[]
 }
 
 /** Who is paid, in what, and on which terms. */
@@ -45,6 +65,10 @@ export interface MerchantOptions {
   readonly crossCurrency?: boolean
   /** Added to amounts that come from a rate, in hundredths of a percent. @defaultValue 0 */
   readonly fxBufferBps?: number
+  /** Least price it takes, a decimal string in its currency. @defaultValue none */
+  readonly minAmount?: string
+  /** Highest price it takes, a decimal string in its currency. @defaultValue none */
+  readonly maxAmount?: string
   /** Seconds a payer should let an authorization live. @defaultValue 300 */
   readonly maxTimeoutSeconds?: number
 }
@@ -67,6 +91,16 @@ export interface RateLimitOptions {
   readonly store?: Store
 }
 
+/**
+ * Where rates come from: fixed ones by pair (`{ 'EUR/USD': '1.08' }`), Chainlink's feeds on a chain
+ * (by the gateway's own `rpcUrl` of that network, unless another is given), a JSON API, or a source.
+ */
+export type RatesOptions =
+  | Readonly<Record<string, string>>
+  | { readonly chainlink: Omit<ChainlinkRatesOptions, 'rpcUrl' | 'now'> & { rpcUrl?: string } }
+  | { readonly http: Omit<HttpRatesOptions, 'now'> }
+  | RateSource
+
 /** Options of `createGateway`. All but functions and instances can stand in `gateway.config.json`. */
 export interface GatewayOptions {
   /** Root of the app as its clients see it. @defaultValue taken from each request */
@@ -78,8 +112,12 @@ export interface GatewayOptions {
   /** By short name or CAIP-2 id. */
   readonly networks?: Readonly<Record<string, NetworkOptions>>
   readonly projects?: readonly ProjectOptions[]
-  /** Fixed rates by pair (`'EUR/USD': '1.08'`), or a source of rates. */
-  readonly rates?: Readonly<Record<string, string>> | RateSource
+  /** What turns prices into tokens of other currencies; of several sources the first that knows. */
+  readonly rates?: RatesOptions | readonly RatesOptions[]
+  /**
+   * Signs quotes, at least 32 characters. @defaultValue random; shared through an SQL ledger
+   */
+  readonly quoteSecret?: string
   /** `false` for no limit. */
   readonly rateLimit?: RateLimitOptions | false
   readonly ucp?: {

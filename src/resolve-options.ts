@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { ConfigError, type ConfigIssue } from './errors.js'
 import type { Facilitator } from './facilitator/facilitator.js'
 import type { Ledger } from './ledger/ledger.js'
@@ -10,9 +9,10 @@ import {
   type Project,
 } from './merchants/project.js'
 import { findKnownAsset, knownAssets, type Asset } from './money/assets.js'
-import { fixedRates, type RateSource } from './money/rates.js'
+import { compare, parseDecimal, type Decimal } from './money/decimal.js'
+import type { RateSource } from './money/rates.js'
+import { hasShape, isObject, within, type Report } from './option-report.js'
 import {
-  hasMethod,
   localNetworkSchema,
   merchantSchema,
   optionsSchema,
@@ -23,12 +23,12 @@ import {
 import type {
   AssetOptions,
   GatewayOptions,
+  KnownAssetOptions,
   MerchantOptions,
   NetworkOptions,
   ProjectOptions,
   RateLimitOptions,
 } from './options.js'
-import { parseDocument } from './protocol/document.js'
 import {
   findNetwork,
   sameNetwork,
@@ -36,6 +36,7 @@ import {
   type NetworkNameStyle,
 } from './protocol/networks.js'
 import type { Address, Hex } from './protocol/payment.js'
+import { resolveRates } from './resolve-rates.js'
 
 /** A network with everything resolved. */
 export interface ResolvedNetwork {
@@ -63,6 +64,7 @@ export interface ResolvedOptions {
   readonly networks: readonly ResolvedNetwork[]
   readonly projects: readonly Project[]
   readonly rates: RateSource
+  readonly quoteSecret: string | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly facilitator: Facilitator | undefined
   readonly ledger: Ledger | undefined
@@ -88,7 +90,11 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   hasShape(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
   const projects = resolveProjects(options, networks, report)
-  const rates = resolveRates(options.rates, report)
+  const rates = resolveRates(
+    options,
+    networks.flatMap(({ assets }) => assets),
+    report,
+  )
   if (issues.length > 0) throw new ConfigError(issues)
 
   return {
@@ -99,6 +105,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     networks,
     projects,
     rates,
+    quoteSecret: options.quoteSecret,
     rateLimit: options.rateLimit ?? {},
     facilitator: options.facilitator,
     ledger: options.ledger,
@@ -106,19 +113,6 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     settleTimeoutMs: options.settleTimeoutMs ?? DEFAULT_SETTLE_TIMEOUT_MS,
     now: options.now ?? Date.now,
   }
-}
-
-/** Takes down one thing that is wrong; `option` is a path, `""` for the whole. */
-type Report = (option: string, message: string) => void
-
-function within(report: Report, path: string): Report {
-  return (option, message) => report(option === '' ? path : `${path}.${option}`, message)
-}
-
-function hasShape(schema: z.ZodType, value: unknown, report: Report): boolean {
-  const parsed = parseDocument(schema, value)
-  if (!parsed.ok) for (const { path, message } of parsed.errors) report(path, message)
-  return parsed.ok
 }
 
 function resolveNetworks(options: GatewayOptions, report: Report): readonly ResolvedNetwork[] {
@@ -166,11 +160,8 @@ function resolveAssets(
   const taken = new Set<string>()
   return listed.flatMap((one, index) => {
     const reportHere = within(report, `assets.${index}`)
-    const asset = typeof one === 'string' ? findKnownAsset(network, one) : described(one, network)
-    if (asset === undefined) {
-      reportHere('', explainUnknownAsset(one as string, network))
-      return []
-    }
+    const asset = resolveAsset(one, network, reportHere)
+    if (asset === undefined) return []
     const address = asset.address.toLowerCase()
     if (taken.has(address)) reportHere('', 'is there already')
     taken.add(address)
@@ -178,8 +169,18 @@ function resolveAssets(
   })
 }
 
-function described(asset: AssetOptions, network: Network): Asset {
-  return { ...asset, network, address: asset.address as Address }
+function resolveAsset(
+  listed: string | KnownAssetOptions | AssetOptions,
+  network: Network,
+  report: Report,
+): Asset | undefined {
+  if (typeof listed === 'object' && 'address' in listed)
+    return { ...listed, network, address: listed.address as Address }
+  const { asset, ...settings } = typeof listed === 'string' ? { asset: listed } : listed
+  const known = findKnownAsset(network, asset)
+  if (known !== undefined) return { ...known, ...settings }
+  report('', explainUnknownAsset(asset, network))
+  return undefined
 }
 
 function explainUnknownAsset(asset: string, network: Network): string {
@@ -241,6 +242,10 @@ function resolveMerchant(
   if (configured.length === 0) report('accepts', 'there is no network: configure `networks`')
   if (!hasShape(merchantSchema, merchant, report)) return undefined
 
+  const minAmount = limitOf(merchant.minAmount)
+  const maxAmount = limitOf(merchant.maxAmount)
+  if (minAmount && maxAmount && compare(minAmount, maxAmount) > 0)
+    report('maxAmount', 'is less than `minAmount`')
   const offered = networks.flatMap(({ assets }) => assets)
   const accepts = merchant.accepts?.flatMap(({ network, asset }, index) => {
     const found = findAcceptedAsset({ accepts: offered }, { network, asset })
@@ -261,26 +266,12 @@ function resolveMerchant(
     accepts: accepts ?? offered,
     crossCurrency: merchant.crossCurrency ?? false,
     fxBufferBps: merchant.fxBufferBps ?? 0,
+    minAmount,
+    maxAmount,
     maxTimeoutSeconds: merchant.maxTimeoutSeconds ?? DEFAULT_MAX_TIMEOUT_SECONDS,
   }
 }
 
-function resolveRates(rates: GatewayOptions['rates'], report: Report): RateSource {
-  if (hasMethod(rates, 'getRate')) return rates as RateSource
-  const listed = (isObject(rates) ? rates : {}) as Readonly<Record<string, string>>
-  const sound = Object.entries(listed).filter(([pair, rate]) => {
-    try {
-      fixedRates({ [pair]: rate })
-      return true
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      for (const { option, message } of error.issues) report(option, message)
-      return false
-    }
-  })
-  return fixedRates(Object.fromEntries(sound))
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function limitOf(text: string | undefined): Decimal | undefined {
+  return text === undefined ? undefined : parseDecimal(text)
 }

@@ -40,9 +40,11 @@ describe('the environment', () => {
       X402_ASSET: 'EURC',
       X402_PROJECT_TOKEN: 'x402_token-of-the-shop',
       X402_PUBLIC_URL: 'https://pay.example.com',
+      X402_QUOTE_SECRET: 'a secret of more than thirty-two characters',
     }
     expect(optionsFromEnvironment(env)).toStrictEqual({
       publicUrl: 'https://pay.example.com',
+      quoteSecret: 'a secret of more than thirty-two characters',
       networks: {
         base: {
           rpcUrl: 'https://base.example/v2/key',
@@ -55,6 +57,10 @@ describe('the environment', () => {
       ],
     })
     expect(wrong(env)).toStrictEqual([])
+  })
+
+  it('is told of a secret that is too short, by its variable', () => {
+    expect(wrong({ ...COMPLETE, X402_QUOTE_SECRET: 'short' })).toStrictEqual(['X402_QUOTE_SECRET'])
   })
 
   it('keeps payments in the database it names, and in no other kind', async () => {

@@ -19,6 +19,12 @@ export const multicall3Abi = parseAbi([
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
 ])
 
+/** A Chainlink price feed (AggregatorV3Interface). */
+export const aggregatorAbi = parseAbi([
+  'function decimals() view returns (uint8)',
+  'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
+])
+
 /** Canonical address of Multicall3. */
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 

@@ -91,10 +91,11 @@ function isBeginning(lines: string): boolean {
 
 /** Puts the environment's settings over a file's. */
 function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
-  const { publicUrl, facilitator } = settingsOf(env)
+  const { publicUrl, facilitator, quoteSecret } = settingsOf(env)
   return {
     ...file,
     ...(publicUrl && { publicUrl }),
+    ...(quoteSecret && { quoteSecret }),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env),
     ...overrideNetworks(env, file),

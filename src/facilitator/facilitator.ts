@@ -7,6 +7,7 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../protocol/payment.js'
+import type { AppliedRate } from '../money/rates.js'
 import type { Reason } from '../protocol/reasons.js'
 
 /** What a merchant takes, whatever the requirements of a payment say. A `Merchant` is one. */
@@ -20,6 +21,8 @@ export interface MerchantTerms {
   }[]
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
+  /** How the amount came about, kept with the payment. */
+  readonly quote?: AppliedRate | undefined
 }
 
 /** The three methods of a facilitator (x402 v2 §7). */

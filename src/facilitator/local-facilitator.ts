@@ -64,8 +64,9 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
     if (isRefusal(examined)) return examined
     if (!examined.isOut) await examined.core.relayers.requireReady()
     const { to: payTo, value, validBefore } = examined.transfer.authorization
-    const project = examined.terms?.project
-    const record = await ledger.reserve({ ...examined.key, payTo, value, validBefore, project })
+    const { project, quote } = examined.terms ?? {}
+    const entry = { ...examined.key, payTo, value, validBefore, project, quote }
+    const record = await ledger.reserve(entry)
     if (record === undefined) return freshReservation(context, examined)
 
     const refused = checkLedger(record)

@@ -221,5 +221,6 @@ function entryOf(
   const { to: payTo, value, validBefore } = authorization
   const asset = lowerHex(requirements.asset)
   const key = authorizationKey(authorization, { chainId: network.chainId, asset })
-  return { ...key, payTo, value, validBefore, project: terms?.project }
+  const { project, quote } = terms ?? {}
+  return { ...key, payTo, value, validBefore, project, quote }
 }

@@ -17,6 +17,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Address, Hex } from '../protocol/payment.js'
+import type { AppliedRate } from '../money/rates.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { IdempotencyStore } from './idempotency.js'
 
@@ -60,6 +61,8 @@ export interface LedgerEntry extends AuthorizationKey {
   readonly validBefore: bigint
   /** Id of the project that is paid, where there is one. */
   readonly project?: string | undefined
+  /** How its amount came about, where a rate had a part in it. */
+  readonly quote?: AppliedRate | undefined
 }
 
 /** Where a record stands. */
@@ -173,6 +176,11 @@ export interface Ledger {
     relayers: readonly Address[],
     busy?: readonly Address[],
   ): Promise<readonly Address[]>
+  /**
+   * A secret that all who share the store have in common; random, and made when it is first asked
+   * for. A ledger without this method has none to share.
+   */
+  sharedSecret?(name: string): Promise<string>
   /** Lets go of what the caller still holds, and ends the store's timers and connections. */
   close(): Promise<void>
 }

@@ -156,8 +156,8 @@ function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
 }
 
 function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
-  const { chainId, asset, from, nonce, payTo, value, validBefore, project } = record
-  return { chainId, asset, from, nonce, payTo, value, validBefore, project }
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote } = record
+  return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote }
 }
 
 function isFinal(record: LedgerRecord): boolean {

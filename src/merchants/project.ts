@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Asset } from '../money/assets.js'
+import type { Decimal } from '../money/decimal.js'
 import type { Address } from '../protocol/payment.js'
 import { sameNetwork } from '../protocol/networks.js'
 
@@ -17,6 +18,9 @@ export interface Merchant {
   readonly crossCurrency: boolean
   /** Added to amounts that come from a rate, in hundredths of a percent. */
   readonly fxBufferBps: number
+  /** Least and highest price it takes, in its currency. */
+  readonly minAmount?: Decimal | undefined
+  readonly maxAmount?: Decimal | undefined
   /** Seconds a payer should let an authorization live. */
   readonly maxTimeoutSeconds: number
 }

@@ -10,8 +10,12 @@ export interface Asset {
   readonly address: Address
   /** Digits after the point of one token. */
   readonly decimals: number
-  /** The currency it is pegged to (ISO 4217); without one it takes no fiat prices. */
-  readonly currency?: string
+  /** The currency it is pegged to (ISO 4217); without one only a rate gives it a fiat price. */
+  readonly currency?: string | undefined
+  /** What rates call it. A token without a currency and without this takes no fiat prices. */
+  readonly rateSymbol?: string | undefined
+  /** How far a pegged token may be off its currency before it is not offered, in hundredths of a percent. */
+  readonly depegGuardBps?: number | undefined
   /** EIP-712 domain that authorizations are signed under, together with chain id and address. */
   readonly eip712: { readonly name: string; readonly version: string }
 }

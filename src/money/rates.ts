@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors.js'
+import { crossRates } from './cross-rates.js'
 import { explainCurrency, isCurrency } from './currency.js'
-import { divideUp, parseDecimal, powerOfTen, trimDecimal, type Decimal } from './decimal.js'
+import { parseDecimal, type Decimal } from './decimal.js'
 
 /** What one unit of a currency costs in another. */
 export interface Rate {
@@ -10,6 +11,8 @@ export interface Rate {
   readonly asOf: number
   /** Who says so, for people: `fixed`. */
   readonly source: string
+  /** Unix seconds after which the source no longer stands by it. @defaultValue no end */
+  readonly until?: number | undefined
 }
 
 /** Where rates come from. */
@@ -17,103 +20,86 @@ export interface RateSource {
   /**
    * Finds a rate.
    *
-   * @param base - Currency of the price (ISO 4217).
-   * @param quote - Currency of the token.
+   * @param base - Currency of the price (ISO 4217), or what rates call a token.
+   * @param quote - Currency of the token, or what rates call it.
    * @returns `undefined` where the source does not know this pair.
    * @throws {@link RateError} where it should know, but could not be asked.
    */
   getRate(base: string, quote: string): Promise<Rate | undefined>
 }
 
-/** Significant digits that a rounded rate has at least. */
-const SIGNIFICANT_DIGITS = 18
-
-/** The currency that crosses go through. */
-const HUB = 'USD'
-
-/** A positive rational number: rates stay exact until the last step. */
-interface Ratio {
-  readonly dividend: bigint
-  readonly divisor: bigint
+/** How a price became token units, as it is kept with its payment. Numbers are plain decimals. */
+export interface AppliedRate {
+  /** Units of {@link currency}. */
+  readonly price: string
+  /** Of the price (ISO 4217). */
+  readonly currency: string
+  /** What one unit of the currency cost in the token's; the merchant's buffer comes on top. */
+  readonly rate: string
+  /** When the rate held, in Unix seconds. */
+  readonly asOf: number
+  /** Who said so. */
+  readonly source: string
 }
 
-const ONE: Ratio = { dividend: 1n, divisor: 1n }
+/** Options of {@link fixedRates}. */
+export interface FixedRatesOptions {
+  /** What rates call tokens that are priced by them, beside the currencies: `ETH`. */
+  readonly symbols?: readonly string[]
+  /** Milliseconds since the epoch; a fixed rate is always of now. @defaultValue `Date.now` */
+  readonly now?: () => number
+}
 
 /**
  * Rates written down in the configuration.
  *
  * A pair that is not listed is the inverse of its opposite, or else a cross through USD. Such a rate
- * is exact where it ends within 18 significant digits, and is rounded up there otherwise, so that a
+ * is exact where it ends within 36 significant digits, and is rounded up there otherwise, so that a
  * price is never less than it was.
  *
  * @param rates - `{ 'EUR/USD': '1.08' }`: one euro costs 1.08 dollars.
- * @param now - Unix time in seconds; a fixed rate is always of now.
  * @throws {@link ConfigError} naming the rate, as `rates["EUR/USD"]`.
  */
 export function fixedRates(
   rates: Readonly<Record<string, string>>,
-  now: () => number = unixSeconds,
+  { symbols = [], now = Date.now }: FixedRatesOptions = {},
 ): RateSource {
-  const ratios = new Map(
-    Object.entries(rates).map(([pair, rate]) => [checkPair(pair), readRate(pair, rate)]),
+  const listed = new Map(
+    Object.entries(rates).map(([pair, rate]) => [
+      checkPair(pair, symbols, `rates[${JSON.stringify(pair)}]`),
+      readRate(pair, rate),
+    ]),
   )
-
-  function listed(base: string, quote: string): Ratio | undefined {
-    if (base === quote) return ONE
-    return ratios.get(`${base}/${quote}`) ?? invert(ratios.get(`${quote}/${base}`))
-  }
-
-  function find(base: string, quote: string): Ratio | undefined {
-    return listed(base, quote) ?? cross(listed(base, HUB), listed(HUB, quote))
-  }
-
-  return {
+  return crossRates({
     async getRate(base, quote) {
-      const ratio = find(base, quote)
-      return ratio && { rate: toDecimal(ratio), asOf: now(), source: 'fixed' }
+      const rate = listed.get(`${base}/${quote}`)
+      return rate && { rate, asOf: Math.floor(now() / 1000), source: 'fixed' }
     },
-  }
+  })
 }
 
-function checkPair(pair: string): string {
+/**
+ * Checks the name of a pair, `EUR/USD`.
+ *
+ * @param symbols - Names beside the currencies.
+ * @param option - What errors call it.
+ * @throws {@link ConfigError}
+ */
+function checkPair(pair: string, symbols: readonly string[], option: string): string {
   const [base, quote, ...others] = pair.split('/')
   if (base === undefined || quote === undefined || others.length > 0)
-    throw rateError(pair, "the name of a rate is two currencies, e.g. 'EUR/USD'")
-  const unknown = [base, quote].find((currency) => !isCurrency(currency))
-  if (unknown !== undefined) throw rateError(pair, explainCurrency(unknown))
-  if (base === quote) throw rateError(pair, 'a currency has no rate against itself')
+    throw new ConfigError(option, "the name of a rate is two currencies, e.g. 'EUR/USD'")
+  const unknown = [base, quote].find((name) => !isCurrency(name) && !symbols.includes(name))
+  if (unknown !== undefined) throw new ConfigError(option, explainCurrency(unknown))
+  if (base === quote) throw new ConfigError(option, 'a currency has no rate against itself')
   return pair
 }
 
-function readRate(pair: string, rate: unknown): Ratio {
+function readRate(pair: string, rate: unknown): Decimal {
   const value = typeof rate === 'string' ? parseDecimal(rate) : undefined
-  if (value === undefined || value.units === 0n)
-    throw rateError(pair, "the rate must be a decimal string greater than zero, e.g. '1.08'")
-  return { dividend: value.units, divisor: powerOfTen(value.scale) }
-}
-
-function rateError(pair: string, message: string): ConfigError {
-  return new ConfigError(`rates[${JSON.stringify(pair)}]`, message)
-}
-
-function invert(ratio: Ratio | undefined): Ratio | undefined {
-  return ratio && { dividend: ratio.divisor, divisor: ratio.dividend }
-}
-
-function cross(first: Ratio | undefined, second: Ratio | undefined): Ratio | undefined {
-  if (first === undefined || second === undefined) return undefined
-  return {
-    dividend: first.dividend * second.dividend,
-    divisor: first.divisor * second.divisor,
-  }
-}
-
-/** The least decimal with enough digits that is not less than the ratio. */
-function toDecimal({ dividend, divisor }: Ratio): Decimal {
-  const scale = SIGNIFICANT_DIGITS + divisor.toString().length
-  return trimDecimal({ units: divideUp(dividend * powerOfTen(scale), divisor), scale })
-}
-
-function unixSeconds(): number {
-  return Math.floor(Date.now() / 1000)
+  if (value !== undefined && value.units > 0n) return value
+  throw new ConfigError(
+    `rates[${JSON.stringify(pair)}]`,
+    "the rate must be a decimal string greater than zero, e.g. '1.08'",
+  )
 }

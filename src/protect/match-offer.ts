@@ -1,21 +1,91 @@
+import type { Request } from 'express'
+import {
+  authorizationKey,
+  lowerHex,
+  parseAuthorization,
+} from '../facilitator/exact-evm/authorization.js'
 import { checkTerms, sameOffer } from '../facilitator/exact-evm/checks.js'
-import { EXACT } from '../protocol/payment.js'
+import type { Ledger } from '../ledger/ledger.js'
+import type { Quote } from '../merchants/quote.js'
+import { findNetwork } from '../protocol/networks.js'
+import { EXACT, parseExactEvmPayload } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import type { Offer, PaidRoute } from './route.js'
+import { quotedRequest, type Offer, type SigningContext } from './offer.js'
+import type { PaidRoute } from './route.js'
 
-/** Finds the entry of `accepts` that a payment was made for, or says why there is none. */
-export function matchOffer(
-  route: PaidRoute,
-  offer: Offer,
-  { payload, accepted }: { payload: PaymentPayload; accepted: PaymentRequirements },
-): PaymentRequirements | Reason {
+/** What matching a payment takes of its gateway. */
+export interface MatchContext extends SigningContext {
+  readonly ledger: Pick<Ledger, 'find'>
+}
+
+/** A payment that is presented for an offer. */
+export interface PresentedPayment {
+  readonly req: Request
+  readonly payload: PaymentPayload
+  readonly accepted: PaymentRequirements
+}
+
+/** What a payment is held against. */
+interface Asked {
+  readonly route: PaidRoute
+  readonly offer: Offer
+}
+
+/**
+ * Finds the quote that a payment was made for, or says why there is none.
+ *
+ * One of this offer, or one that was signed before and still holds, whatever the price is now.
+ */
+export async function matchOffer(
+  context: MatchContext,
+  { route, offer }: Asked,
+  presented: PresentedPayment,
+): Promise<Quote | Reason> {
+  const { payload, accepted } = presented
   if (accepted.scheme !== EXACT) return 'unsupported_scheme'
   const mismatch = checkTerms(accepted, route.merchant)
   if (mismatch !== undefined) return mismatch
   const paidFor = payload.resource?.['url']
   if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url)) return 'resource_mismatch'
-  return offer.accepts.find((entry) => sameOffer(entry, accepted)) ?? 'accepted_mismatch'
+  const signed = accepted.extra?.['quote']
+  if (typeof signed === 'string')
+    return honourQuote(context, { route, offer }, { ...presented, signed })
+  return offer.quotes.find(({ entry }) => sameOffer(entry, accepted)) ?? 'accepted_mismatch'
+}
+
+async function honourQuote(
+  { quotes, now, ledger }: MatchContext,
+  { route, offer }: Asked,
+  { req, payload, accepted, signed }: PresentedPayment & { readonly signed: string },
+): Promise<Quote | Reason> {
+  const terms = await quotes.read(signed, {
+    request: quotedRequest(req, offer.resource),
+    entry: accepted,
+  })
+  if (terms === undefined) return 'quote_mismatch'
+  // What was paid for in time is redeemed at any time.
+  if (now() > terms.expiresAt * 1000 && !(await isKnown(ledger, payload, accepted)))
+    return 'quote_expired'
+  const entry = route.entryFor(accepted)
+  return {
+    entry: { ...entry, extra: { ...entry.extra, quote: signed } },
+    applied: terms.applied,
+  }
+}
+
+/** Tells whether the ledger knows of a payment. */
+async function isKnown(
+  ledger: MatchContext['ledger'],
+  { payload }: PaymentPayload,
+  { network, asset }: PaymentRequirements,
+): Promise<boolean> {
+  const wire = parseExactEvmPayload(payload)
+  const chainId = findNetwork(network)?.chainId
+  if (!wire.ok || chainId === undefined) return false
+  const authorization = parseAuthorization(wire.value.authorization)
+  const key = authorizationKey(authorization, { chainId, asset: lowerHex(asset) })
+  return (await ledger.find(key)) !== undefined
 }
 
 function sameUrl(one: unknown, other: string): boolean {

@@ -3,15 +3,17 @@ import { z } from 'zod'
 import { ConfigError, RateError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
-import { createQuoter, type QuoteStyle } from '../merchants/quote.js'
-import { isDefaultAsset } from '../money/assets.js'
-import { powerOfTen } from '../money/decimal.js'
+import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
+import { signQuote } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import { isBelowOneUnit } from '../money/token-amount.js'
+import { PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { publicRootOf } from '../public-root.js'
+import { clientLimitWarning } from './client-limits.js'
+import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
 
 /** A price that depends on the request. */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
@@ -39,12 +41,13 @@ export interface ProtectOptions {
   readonly maxHeldBytes?: number
   /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
   readonly allowFree?: boolean
-}
-
-/** What a route asks for one request. */
-export interface Offer {
-  readonly resource: ResourceInfo
-  readonly accepts: readonly PaymentRequirements[]
+  /**
+   * Whether a price that a function gives, or a rate has a part in, is signed, and honoured for
+   * `maxTimeoutSeconds` though it has moved since: for the same method, URL and parsed body. Not for
+   * a price that depends on anything else, such as who asks.
+   * @defaultValue true
+   */
+  readonly signQuotes?: boolean
 }
 
 /** A route that charges, with everything checked and prepared that no request has a part in. */
@@ -56,13 +59,16 @@ export interface PaidRoute {
   /**
    * What this request costs; `undefined` when it is free.
    *
-   * @throws Whatever a price function throws; {@link RateError} when there is no rate.
+   * @throws Whatever a price function throws; {@link RateError} when there is no rate, and no payment
+   * whose quote may still hold.
    */
   offer(req: Request): Promise<Offer | undefined>
+  /** The entry of `accepts` for an amount that was offered before, of a token that is taken. */
+  entryFor(accepted: PaymentRequirements): PaymentRequirements
 }
 
 /** What declaring a route takes of its gateway. */
-export interface RouteContext {
+export interface RouteContext extends SigningContext {
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
@@ -71,9 +77,6 @@ export interface RouteContext {
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
-
-/** Dollars a payment that official clients make without being asked. */
-const CLIENT_LIMIT_DOLLARS = 1n
 
 const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
 const optionsSchema = z.strictObject({
@@ -86,6 +89,7 @@ const optionsSchema = z.strictObject({
   resourceUrl: fn.optional(),
   maxHeldBytes: z.int().positive().optional(),
   allowFree: z.boolean().optional(),
+  signQuotes: z.boolean().optional(),
 })
 
 /**
@@ -108,10 +112,25 @@ export function declareRoute(
   }
   const warnOnce = clientLimitWarning(merchant, context.logger)
 
-  const quote = async (parsed: ParsedPrice): Promise<readonly PaymentRequirements[]> => {
-    const accepts = quoter.quoteFixed(parsed, style) ?? (await quoter.quote(parsed, style))
-    warnOnce(accepts)
-    return accepts
+  const isSigned = ({ applied }: Quote): boolean =>
+    options.signQuotes !== false && (typeof price === 'function' || applied !== undefined)
+  const quote = async (req: Request, parsed: ParsedPrice): Promise<Offer> => {
+    const resource = resourceOf(req)
+    try {
+      const quotes = await quoter.quote(parsed, style)
+      warnOnce(quotes.map(({ entry }) => entry))
+      const sign = async (one: Quote): Promise<Quote> => {
+        if (!isSigned(one)) return one
+        const request = quotedRequest(req, resource)
+        return signQuote(context.quotes, one, { request, now: context.now() })
+      }
+      return offerOf(resource, await Promise.all(quotes.map(sign)))
+    } catch (error) {
+      if (!(error instanceof RateError)) throw error
+      if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
+      if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
+      return offerOf(resource, [], error)
+    }
   }
   const resourceOf = (req: Request): ResourceInfo => ({
     url: options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl),
@@ -139,7 +158,16 @@ export function declareRoute(
     async offer(req) {
       const parsed = typeof price === 'function' ? parse(await price(req)) : fixed
       if (parsed === undefined || isFree(parsed)) return undefined
-      return { resource: resourceOf(req), accepts: prepared ?? (await quote(parsed)) }
+      if (prepared === undefined) return quote(req, parsed)
+      return offerOf(
+        resourceOf(req),
+        prepared.map((entry) => ({ entry })),
+      )
+    },
+    entryFor(accepted) {
+      const asset = findAcceptedAsset(merchant, accepted)
+      if (asset === undefined) throw new TypeError('This token is not taken.')
+      return quoter.entry(asset, BigInt(accepted.amount), style)
     },
   }
 }
@@ -198,6 +226,10 @@ function prepare<T>(quote: () => T): T {
   }
 }
 
+function hasPayment(req: Request): boolean {
+  return [PAYMENT_SIGNATURE, X_PAYMENT].some((name) => req.get(name) !== undefined)
+}
+
 function isFree(price: ParsedPrice): boolean {
   return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n
 }
@@ -207,27 +239,4 @@ function requestUrl(req: Request, publicUrl: string | undefined): string {
   // A request line may carry a whole URL (RFC 9112 §3.2.2).
   const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
   return publicRootOf(req, publicUrl) + path
-}
-
-/** Official clients pay only well-known stablecoins, at most $1.00 at once: say so, once a route. */
-function clientLimitWarning(
-  merchant: Merchant,
-  logger: Logger,
-): (accepts: readonly PaymentRequirements[]) => void {
-  let warned = false
-  return (accepts) => {
-    if (warned || accepts.some((entry) => isWithinClientLimits(entry, merchant))) return
-    warned = true
-    logger.warn(
-      'Official x402 clients will not pay this route with their default spend controls: ' +
-        'they pay the well-known stablecoin of each network only, and at most $1.00 at once.',
-      { merchant: merchant.project },
-    )
-  }
-}
-
-function isWithinClientLimits(entry: PaymentRequirements, merchant: Merchant): boolean {
-  const asset = findAcceptedAsset(merchant, entry)
-  if (asset === undefined || !isDefaultAsset(asset)) return false
-  return BigInt(entry.amount) <= CLIENT_LIMIT_DOLLARS * powerOfTen(asset.decimals)
 }

@@ -3,6 +3,7 @@ import { ConfigError, isOutsideFailure } from '../errors.js'
 import { isRefusal } from '../facilitator/facilitator.js'
 import type { Refusal, Reservation, ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { Price } from '../money/price.js'
+import type { AppliedRate } from '../money/rates.js'
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import {
   answerPaymentRequired,
@@ -13,19 +14,20 @@ import {
   setPaymentResponse,
 } from './answers.js'
 import { holdResponse } from './held-response.js'
-import { matchOffer } from './match-offer.js'
+import { matchOffer, type MatchContext } from './match-offer.js'
+import { offerOf, type Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
 import { claimPayment, type ClaimContext, type PaymentClaim } from './payment-claim.js'
 import { readPayment } from './read-payment.js'
 import { declareRoute } from './route.js'
-import type { Offer, PaidRoute, PriceFunction, ProtectOptions, RouteContext } from './route.js'
+import type { PaidRoute, PriceFunction, ProtectOptions, RouteContext } from './route.js'
 import { recordAnswer } from './stored-answer.js'
 
 /** Declares that a route costs money; see {@link createX402Protect}. */
 export type X402Protect = (price: Price | PriceFunction, options?: ProtectOptions) => RequestHandler
 
 /** What charging takes of its gateway. */
-export interface ProtectContext extends RouteContext, ClaimContext {
+export interface ProtectContext extends RouteContext, ClaimContext, MatchContext {
   readonly facilitator: ReservingFacilitator
 }
 
@@ -41,6 +43,8 @@ interface MatchedPayment {
   readonly payload: PaymentPayload
   /** The entry of `accepts` that is paid. */
   readonly requirements: PaymentRequirements
+  /** How its amount came about, where a rate had a part in it. */
+  readonly quote: AppliedRate | undefined
   readonly paymentId: string | undefined
 }
 
@@ -70,15 +74,20 @@ async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchang
   try {
     const offer = await route.offer(req)
     if (offer === undefined) return next()
-    const payment = readMatchingPayment(route, offer, exchange)
+    const payment = await readMatchingPayment(context, { route, offer }, exchange)
     if (payment === undefined) return
 
     const { project } = route.merchant
     const resourceUrl = offer.resource.url
+    // What cannot be quoted anew is asked for as it was quoted before.
+    const asked =
+      offer.failure === undefined
+        ? offer
+        : offerOf(offer.resource, [{ entry: payment.requirements }])
     const claim = await claimPayment(context, { ...payment, req, res, project, resourceUrl })
     if (claim === undefined) return
     try {
-      await sellOnce(context, route, { exchange, offer, payment, claim })
+      await sellOnce(context, route, { exchange, offer: asked, payment, claim })
     } finally {
       await claim.pause()
     }
@@ -91,20 +100,24 @@ async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchang
 
 /** The story of a payment, which nobody else is working on. */
 async function sellOnce(context: ProtectContext, route: PaidRoute, sale: Sale): Promise<void> {
-  const { payload, requirements } = sale.payment
-  const reserved = await context.facilitator.reserve(payload, requirements, route.merchant)
+  const { payload, requirements, quote } = sale.payment
+  const terms = { ...route.merchant, quote }
+  const reserved = await context.facilitator.reserve(payload, requirements, terms)
   if (isRefusal(reserved)) return answerRefusal(sale, reserved)
   if (route.paymentFlow === 'upfront') await settleThenRun(sale, reserved)
   else await runThenSettle(context, route, { ...sale, reservation: reserved })
 }
 
 /** Reads the payment; when there is none that fits, answers so and returns nothing. */
-function readMatchingPayment(
-  route: PaidRoute,
-  offer: Offer,
+async function readMatchingPayment(
+  context: ProtectContext,
+  asked: { readonly route: PaidRoute; readonly offer: Offer },
   { req, res }: Exchange,
-): MatchedPayment | undefined {
+): Promise<MatchedPayment | undefined> {
+  const { offer } = asked
   const presented = readPayment(req)
+  // There is nothing to ask for.
+  if (presented.kind !== 'payment' && offer.failure !== undefined) throw offer.failure
   switch (presented.kind) {
     case 'none':
       answerPaymentRequired(res, paymentRequired(offer, 'Payment required'))
@@ -117,9 +130,11 @@ function readMatchingPayment(
       return undefined
     case 'payment': {
       const { payload, accepted, paymentId } = presented
-      const requirements = matchOffer(route, offer, { payload, accepted })
-      if (typeof requirements !== 'string') return { payload, requirements, paymentId }
-      answerPaymentRequired(res, paymentRequired(offer, requirements))
+      const quote = await matchOffer(context, asked, { req, payload, accepted })
+      if (typeof quote !== 'string')
+        return { payload, requirements: quote.entry, quote: quote.applied, paymentId }
+      if (offer.failure !== undefined) throw offer.failure
+      answerPaymentRequired(res, paymentRequired(offer, quote))
       return undefined
     }
   }

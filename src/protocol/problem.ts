@@ -19,6 +19,7 @@ export type ProblemCode =
   | 'internal_error'
   | 'unsupported_currency'
   | 'rate_unavailable'
+  | 'amount_out_of_range'
   | 'chain_unreachable'
   | 'chain_mismatch'
   | 'transaction_failed'

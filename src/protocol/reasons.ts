@@ -61,6 +61,10 @@ const own = [
   'pay_to_mismatch',
   /** The payment names another resource than the one it is presented for. */
   'resource_mismatch',
+  /** The quote in `accepted.extra` was not made for this: another resource, amount or token. */
+  'quote_mismatch',
+  /** The quote no longer holds; the answer has a fresh one. */
+  'quote_expired',
   /** Another payment has the same id (extension `payment-identifier`). */
   'payment_identifier_conflict',
 ] as const

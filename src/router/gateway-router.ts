@@ -138,6 +138,7 @@ function outsideProblem(error: OutsideFailure): Problem {
 function outsideStatus({ code }: OutsideFailure): number {
   switch (code) {
     case 'unsupported_currency':
+    case 'amount_out_of_range':
       return 400
     case 'rate_unavailable':
     case 'chain_unreachable':

@@ -9,9 +9,10 @@ import { merchantOf } from './authenticate.js'
 import { readBody } from './json-body.js'
 import { bindPaymentId, parseSubmission, type Submission } from './payment-id.js'
 import { RequestProblem } from './problem-response.js'
+import { appliedRateOf, type QuoteContext } from './quote-fiat.js'
 
 /** What verifying and settling take of their gateway. */
-export interface SettlePaymentContext extends AnswerOnceContext {
+export interface SettlePaymentContext extends AnswerOnceContext, Pick<QuoteContext, 'quotes'> {
   readonly facilitator: ReservingFacilitator
 }
 
@@ -89,7 +90,9 @@ async function settleOnce(
 ): Promise<OnceAnswer<Settlement>> {
   const merchant = merchantOf(res)
   const { paymentPayload, paymentRequirements } = submission
-  const reserved = await context.facilitator.reserve(paymentPayload, paymentRequirements, merchant)
+  const quote = await appliedRateOf(context, merchant, paymentRequirements)
+  const terms = { ...merchant, quote }
+  const reserved = await context.facilitator.reserve(paymentPayload, paymentRequirements, terms)
   if (isRefusal(reserved)) {
     // Granted by a process that was gone before it could say so.
     if (claim?.kept !== undefined && reserved.refused === 'invalid_exact_evm_nonce_already_used')

@@ -4,6 +4,7 @@ import { displayAddress } from '../facilitator/exact-evm/authorization.js'
 import type { Ledger, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
+import type { AppliedRate } from '../money/rates.js'
 import { parseDocument } from '../protocol/document.js'
 import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
 import type { Address, Hex } from '../protocol/payment.js'
@@ -39,6 +40,8 @@ interface Settlement {
   readonly transaction?: Hex
   /** Why it failed. */
   readonly errorReason?: Reason
+  /** How its amount came about, where a rate had a part in it; `asOf` in ISO 8601. */
+  readonly quote?: Omit<AppliedRate, 'asOf'> & { readonly asOf: string }
   /** ISO 8601. */
   readonly createdAt: string
   readonly updatedAt: string
@@ -167,6 +170,9 @@ function describe(
     nonce,
     ...transactionOf(record),
     ...(record.state === 'failed' && { errorReason: record.reason }),
+    ...(record.quote && {
+      quote: { ...record.quote, asOf: new Date(record.quote.asOf * 1000).toISOString() },
+    }),
     createdAt: new Date(record.createdAt).toISOString(),
     updatedAt: new Date(record.updatedAt).toISOString(),
   }

@@ -334,6 +334,7 @@ describe('serve refuses', () => {
     const { code, complained } = await run(['serve'], {
       X402_PUBLIC_URL: 'pay.example.com',
       X402_PAY_TO: '0x1',
+      X402_QUOTE_SECRET: 'short',
       X402_RELAYER_KEY: KEY.slice(3),
     })
     expect(code).toBe(1)
@@ -341,6 +342,7 @@ describe('serve refuses', () => {
       new Set([
         'X402_PAY_TO',
         'X402_PUBLIC_URL',
+        'X402_QUOTE_SECRET',
         'X402_RELAYER_KEY',
         'handlerID',
         'projects.0.tokens.0',

@@ -91,6 +91,13 @@ describe('a remote facilitator with a ledger here', () => {
     expect(asked()).toEqual([])
   })
 
+  it('keeps the rate that the amount comes from with the payment', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    const quote = { price: '0.01', currency: 'EUR', rate: '1', asOf: 1, source: 'fixed' }
+    await facilitator.settle(payment, offer, { ...terms, project: 'shop', quote })
+    expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ quote }])
+  })
+
   it('refuses what is refused there, and keeps nothing of it', async () => {
     elsewhere.scripts = { verify: [USED, VALID], settle: PAID }
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))

@@ -83,6 +83,24 @@ export function describeLedger(
         expect(await record()).toMatchObject({ ...lower(entry), state: 'reserved', held: true })
       })
 
+      it('keeps the rate that an amount comes from, through all that follows', async () => {
+        const quote = {
+          price: '15.00',
+          currency: 'HKD',
+          rate: '0.1285',
+          asOf: 1_800_000_000,
+          source: 'ECB, “fixed”',
+        }
+        const { ledger, entry, record } = await openAt('reserved', { quote })
+        expect(await record()).toMatchObject({ quote })
+        await ledger.submit(entry, SUBMISSION)
+        await ledger.settle(entry, SUBMISSION.transaction)
+        await ledger.grant(entry)
+        expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ quote }])
+        const { record: other } = await openAt('reserved')
+        expect((await other())?.quote).toBeUndefined()
+      })
+
       it('keeps amounts and times to the last digit', async () => {
         const most = 2n ** 256n - 1n
         const { record } = await openAt('reserved', { value: most, validBefore: most })

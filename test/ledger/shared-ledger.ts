@@ -49,6 +49,17 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await open().list({ project: 'shop', limit: 10 })).toHaveLength(4)
     })
 
+    it('has one secret of each name, whoever asks for it first', async () => {
+      const ledgers = Array.from({ length: 4 }, () => open())
+      const secrets = await Promise.all(
+        ledgers.map(async (ledger) => ledger.sharedSecret?.('quote')),
+      )
+      expect(new Set(secrets).size).toBe(1)
+      expect(secrets[0]).toMatch(/^[\w-]{43}$/)
+      expect(await open().sharedSecret?.('quote')).toBe(secrets[0])
+      expect(await open().sharedSecret?.('another')).not.toBe(secrets[0])
+    })
+
     it('is found again as it was left', async () => {
       const entry = newEntry({ value: 2n ** 255n + 1n })
       const first = open()

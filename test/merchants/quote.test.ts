@@ -43,8 +43,8 @@ async function quote(
   rates: RateSource = fixedRates(RATES),
 ) {
   const merchant = merchantWith(terms)
-  const accepts = await createQuoter(merchant, rates).quote(priceOf(price), STYLE)
-  return accepts.map(({ asset, network, amount }) => {
+  const quotes = await createQuoter(merchant, rates).quote(priceOf(price), STYLE)
+  return quotes.map(({ entry: { asset, network, amount } }) => {
     const found = merchant.accepts.find(
       (one) => one.address === asset && one.network.caip2 === network,
     )
@@ -55,7 +55,8 @@ async function quote(
 describe('an entry', () => {
   it('has the fields of the specification and the domain that wallets sign under', async () => {
     const quoter = createQuoter(merchantWith(), fixedRates({}))
-    expect(await quoter.quote(priceOf('$0.01'), STYLE)).toStrictEqual([
+    const quotes = await quoter.quote(priceOf('$0.01'), STYLE)
+    expect(quotes.map(({ entry }) => entry)).toStrictEqual([
       {
         scheme: 'exact',
         network: 'eip155:8453',

@@ -11,7 +11,7 @@ async function rateOf(
   base: string,
   quote: string,
 ): Promise<string | undefined> {
-  const found = await fixedRates(rates, () => NOW).getRate(base, quote)
+  const found = await fixedRates(rates, { now: () => NOW * 1000 }).getRate(base, quote)
   return found && formatDecimal(found.rate)
 }
 
@@ -26,7 +26,9 @@ function errorOf(rates: Record<string, string>): ConfigError {
 
 describe('fixedRates', () => {
   it('gives a rate as it is written, as of now', async () => {
-    expect(await fixedRates({ 'EUR/USD': '1.08' }, () => NOW).getRate('EUR', 'USD')).toEqual({
+    expect(
+      await fixedRates({ 'EUR/USD': '1.08' }, { now: () => NOW * 1000 }).getRate('EUR', 'USD'),
+    ).toEqual({
       rate: { units: 108n, scale: 2 },
       asOf: NOW,
       source: 'fixed',
@@ -50,9 +52,9 @@ describe('fixedRates', () => {
     expect(await rateOf({ 'USD/VND': '25000' }, 'VND', 'USD')).toBe('0.00004')
   })
 
-  it('rounds an inverse up, after eighteen significant digits at least', async () => {
-    expect(await rateOf({ 'EUR/USD': '3' }, 'USD', 'EUR')).toMatch(/^0\.3{18,}4$/)
-    expect(await rateOf({ 'USD/VND': '300000000' }, 'VND', 'USD')).toMatch(/^0\.0{8}3{18,}4$/)
+  it('rounds an inverse up, after 36 significant digits at least', async () => {
+    expect(await rateOf({ 'EUR/USD': '3' }, 'USD', 'EUR')).toMatch(/^0\.3{36,}4$/)
+    expect(await rateOf({ 'USD/VND': '300000000' }, 'VND', 'USD')).toMatch(/^0\.0{8}3{36,}4$/)
   })
 
   it('prefers a listed rate to the inverse and to a cross', async () => {

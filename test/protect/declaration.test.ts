@@ -101,9 +101,24 @@ describe('declaring a route', () => {
     ['maxHeldBytes', -1],
     ['skip', true],
     ['resourceUrl', 'https://shop.example'],
+    ['signQuotes', 'yes'],
     ['merchant', 'nobody'],
   ])('refuses the option %s: %j', (option, value) => {
     expect(refusedOption('$0.01', { [option]: value })).toBe(option)
+  })
+
+  it('refuses a price beyond the merchant’s limits, and takes those at them', () => {
+    const limits = { minAmount: '0.50', maxAmount: '20' }
+    const projects = [{ ...shop, merchant: { payTo: PAY_TO, ...limits } }]
+    for (const price of [
+      '$0.49',
+      '$20.01',
+      { asset: 'USDC', network: 'base-sepolia', amount: '1' },
+    ])
+      expect(refusedOption(price, {}, { projects })).toBe('price')
+    for (const price of ['$0.50', '$20', '€0.01', () => '$1'])
+      expect(refusedOption(price, {}, { projects })).toBe('none')
+    expect(refusedOption(0, { allowFree: true }, { projects })).toBe('none')
   })
 
   it('asks who is paid, where several could be', () => {

@@ -190,7 +190,7 @@ describe('a paid request', () => {
     const response = await shop.pay('/by-words?words=3', withoutResource)
     expect(response.status).toBe(402)
     expect(paymentRequiredOf(response)).toMatchObject({
-      error: 'accepted_mismatch',
+      error: 'quote_mismatch',
       accepts: [{ amount: '30000' }],
     })
   })

@@ -3,7 +3,7 @@ import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import { recordId } from '../../src/ledger/ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
-import { shopOptions, useDevnet } from '../support/devnet.js'
+import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
 
@@ -16,6 +16,7 @@ const clock = { ms: Date.now() }
 const ledger = memoryLedger({ now: () => clock.ms })
 let api: GatewayApi
 let shortNames: GatewayApi
+let inEuro: GatewayApi
 
 beforeAll(async () => {
   const { projects } = shopOptions(devnet)
@@ -33,10 +34,18 @@ beforeAll(async () => {
   })
   api = await serveGateway(options)
   shortNames = await serveGateway({ ...options, networkNames: 'short' })
+  const merchant = { payTo: devnet.merchant.address, crossCurrency: true }
+  inEuro = await serveGateway({
+    ...options,
+    ledger: memoryLedger(),
+    projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }],
+    rates: { 'EUR/USD': '1.08' },
+  })
 })
 afterAll(async () => {
   await api.close()
   await shortNames.close()
+  await inEuro.close()
 })
 
 async function sell(): Promise<{ payment: PaymentPayload; transaction: string }> {
@@ -81,6 +90,31 @@ describe('the settlements of a merchant', () => {
     expect((await api.get(`${PATH}/${settlement.id}`)).body).toStrictEqual(settlement)
     const short = await shortNames.get(`${PATH}/${settlement.id}/`)
     expect(short.body).toStrictEqual({ ...settlement, network: 'base-sepolia' })
+  })
+
+  it('tell the rate that an amount comes from, as it was quoted for the checkout', async () => {
+    const { body } = await inEuro.post('/api/v2/merchant/checkout-prepare', {
+      amount: '0.50',
+      currency: 'EUR',
+      resource: { url: 'https://shop.example/checkout/1' },
+    })
+    const [entry] = body['xyz.vendor.gateway_payment'][0].config.accepts
+    expect(entry).toMatchObject({ amount: '540000', extra: { quote: expect.any(String) } })
+    const settle = async (paymentRequirements: typeof entry) => {
+      const paymentPayload = await signPayment(devnet.payers[1]!, paymentRequirements)
+      const submission = { paymentPayload, paymentRequirements }
+      const settled = await inEuro.post('/api/v2/payment/settle', submission)
+      expect(settled.body).toMatchObject({ success: true })
+      return (await inEuro.get(`${PATH}?limit=1`)).body.settlements[0]
+    }
+    const quote = { price: '0.50', currency: 'EUR', rate: '1.08', source: 'fixed' }
+    expect((await settle(entry)).quote).toStrictEqual({
+      ...quote,
+      asOf: expect.stringMatching(/^\d{4}-.*:\d\d\.000Z$/),
+    })
+    // What nobody signed is settled, and not believed.
+    const forged = { ...entry, amount: '1' }
+    expect(await settle(forged)).not.toHaveProperty('quote')
   })
 
   it('tell where each stands, and are found by it', async () => {

@@ -29,6 +29,8 @@ export interface AuthorizationRow {
   /** Hashes, newest first, with commas between them. */
   readonly replaces: string | null
   readonly reason: string | null
+  /** `AppliedRate` as JSON. */
+  readonly quote: string | null
   /** Milliseconds since the epoch, by the database's clock. */
   readonly created_at: ColumnType<number | string, number, number>
   readonly updated_at: ColumnType<number | string, number, number>
@@ -72,6 +74,12 @@ interface RelayerWishRow {
   readonly wanted_until: ColumnType<number | string, number, number>
 }
 
+/** A secret that all processes share. */
+interface SecretRow {
+  readonly name: string
+  readonly secret: string
+}
+
 /** A migration that was made. */
 interface MigrationRow {
   readonly name: string
@@ -83,6 +91,7 @@ export interface LedgerDatabase {
   readonly x402_idempotency: IdempotencyRow
   readonly x402_relayer_leases: RelayerLeaseRow
   readonly x402_relayer_wishes: RelayerWishRow
+  readonly x402_secrets: SecretRow
   readonly x402_migrations: MigrationRow
 }
 
@@ -161,6 +170,14 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .addColumn('holder', 'text', (column) => column.notNull())
       .addColumn('wanted_until', 'bigint', (column) => column.notNull())
       .addPrimaryKeyConstraint('x402_relayer_wishes_key', ['chain_id', 'relayer', 'holder'])
+      .execute()
+  },
+  '0004_quotes': async (db) => {
+    await db.schema.alterTable('x402_authorizations').addColumn('quote', 'text').execute()
+    await db.schema
+      .createTable('x402_secrets')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('secret', 'text', (column) => column.notNull())
       .execute()
   },
 }

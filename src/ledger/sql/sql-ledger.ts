@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Selectable, Updateable } from 'kysely'
 import { LedgerError } from '../../errors.js'
 import type { Address, Hex } from '../../protocol/payment.js'
+import type { AppliedRate } from '../../money/rates.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { recordId } from '../ledger.js'
 import type {
@@ -358,6 +359,23 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
 
     leaseRelayers: leases.lease,
 
+    sharedSecret: (name) =>
+      run(async ({ db }) => {
+        const secret = randomBytes(32).toString('base64url')
+        await db
+          .insertInto('x402_secrets')
+          .values({ name, secret })
+          .onConflict((conflict) => conflict.column('name').doNothing())
+          .execute()
+        // Whoever was first.
+        const row = await db
+          .selectFrom('x402_secrets')
+          .select('secret')
+          .where('name', '=', name)
+          .executeTakeFirstOrThrow()
+        return row.secret
+      }),
+
     async close() {
       clearInterval(renewal)
       idempotency.close()
@@ -417,6 +435,7 @@ function entryColumns(entry: LedgerEntry) {
     value: entry.value.toString(),
     valid_before: entry.validBefore.toString(),
     project: entry.project ?? null,
+    quote: entry.quote === undefined ? null : JSON.stringify(entry.quote),
   }
 }
 
@@ -431,6 +450,7 @@ function recordOf(row: Selectable<AuthorizationRow> & Clock, isOurs: boolean): L
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
+    quote: row.quote === null ? undefined : (JSON.parse(row.quote) as AppliedRate),
     id: row.id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),

@@ -1,0 +1,47 @@
+import { RateError } from '../errors.js'
+import { compare, formatDecimal, type Decimal } from '../money/decimal.js'
+import type { ParsedPrice } from '../money/price.js'
+import { findAcceptedAsset, type Merchant } from './project.js'
+
+/** What a merchant's limits are held against. */
+interface FaceValue {
+  readonly amount: Decimal
+  /** ISO 4217, or what rates call the token. */
+  readonly currency: string
+}
+
+/**
+ * What a price says that it is worth, where the merchant has limits.
+ *
+ * Nothing is known of tokens that no rate is for, and a price of nothing is meant: neither is limited.
+ */
+export function limitedValue(merchant: Merchant, price: ParsedPrice): FaceValue | undefined {
+  if (merchant.minAmount === undefined && merchant.maxAmount === undefined) return undefined
+  const value = faceValue(merchant, price)
+  return value?.amount.units === 0n ? undefined : value
+}
+
+function faceValue(merchant: Merchant, price: ParsedPrice): FaceValue | undefined {
+  if (price.kind === 'fiat') return price
+  const asset = findAcceptedAsset(merchant, price)
+  const currency = asset?.currency ?? asset?.rateSymbol
+  if (asset === undefined || currency === undefined) return undefined
+  return { amount: { units: price.amount, scale: asset.decimals }, currency }
+}
+
+/**
+ * Holds an amount against a merchant's limits.
+ *
+ * @param amount - In the merchant's currency.
+ * @throws {@link RateError} `amount_out_of_range`
+ */
+export function checkLimits({ minAmount, maxAmount, currency }: Merchant, amount: Decimal): void {
+  if (minAmount !== undefined && compare(amount, minAmount) < 0)
+    throw outOfRange(`at least ${formatDecimal(minAmount)} ${currency}`)
+  if (maxAmount !== undefined && compare(amount, maxAmount) > 0)
+    throw outOfRange(`at most ${formatDecimal(maxAmount)} ${currency}`)
+}
+
+function outOfRange(limit: string): RateError {
+  return new RateError('amount_out_of_range', `This merchant takes ${limit} at once.`)
+}

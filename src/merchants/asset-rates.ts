@@ -1,0 +1,36 @@
+/** What the rates have to say before a token is offered. */
+import { RateError } from '../errors.js'
+import type { Asset } from '../money/assets.js'
+import { compare } from '../money/decimal.js'
+import type { Rate, RateSource } from '../money/rates.js'
+
+/**
+ * Finds a rate that a quote cannot do without.
+ *
+ * @throws {@link RateError} `rate_unavailable` where there is none.
+ */
+export async function requireRate(rates: RateSource, base: string, quote: string): Promise<Rate> {
+  const rate = await rates.getRate(base, quote)
+  // A source's mistake must not give anything away.
+  if (rate !== undefined && rate.rate.units > 0n) return rate
+  throw new RateError('rate_unavailable', `There is no rate from ${base} to ${quote}.`)
+}
+
+/**
+ * Makes sure that a pegged token is worth what it is taken for, where it has a guard.
+ *
+ * @throws {@link RateError} `rate_unavailable` where it is off, or nothing says that it is not.
+ */
+export async function requirePeg(
+  { symbol, currency, rateSymbol = symbol, depegGuardBps }: Asset,
+  rates: RateSource,
+): Promise<void> {
+  if (currency === undefined || depegGuardBps === undefined) return
+  const { rate } = await requireRate(rates, rateSymbol, currency)
+  const limit = BigInt(depegGuardBps)
+  const isOff =
+    compare(rate, { units: 10_000n - limit, scale: 4 }) < 0 ||
+    compare(rate, { units: 10_000n + limit, scale: 4 }) > 0
+  if (isOff)
+    throw new RateError('rate_unavailable', `${symbol} is not worth one ${currency} at present.`)
+}

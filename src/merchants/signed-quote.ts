@@ -1,0 +1,109 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import type { AppliedRate } from '../money/rates.js'
+import type { PaymentRequirements } from '../protocol/payment.js'
+import { findNetwork } from '../protocol/networks.js'
+import type { Quote } from './quote.js'
+
+/** What a quote says, beside what it is for. */
+export interface QuoteTerms {
+  /** Unix seconds after which it is no longer honoured. */
+  readonly expiresAt: number
+  /** How its amount came about, where a rate had a part in it. */
+  readonly applied?: AppliedRate | undefined
+}
+
+/** What a quote is for: nothing else is sold at its price. */
+export interface QuoteSubject {
+  /** What the request asks for: its method, its URL, and whatever else makes it what it is. */
+  readonly request: readonly string[]
+  /** Network, asset, payee and amount of it count. */
+  readonly entry: Pick<PaymentRequirements, 'network' | 'asset' | 'payTo' | 'amount'>
+}
+
+/** Signs quotes and reads them again. */
+export interface QuoteSigner {
+  sign(subject: QuoteSubject, terms: QuoteTerms): Promise<string>
+  /** @returns `undefined` where it was signed for something else, or by somebody else. */
+  read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined>
+}
+
+/** When a quote is made, and for what. */
+export interface QuoteOccasion {
+  readonly request: QuoteSubject['request']
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Adds `extra.quote` to an entry: its price holds for as long as a payer has to sign for it. */
+export async function signQuote(
+  signer: QuoteSigner,
+  { entry, applied }: Quote,
+  { request, now }: QuoteOccasion,
+): Promise<Quote> {
+  const expiresAt = Math.floor(now / 1000) + entry.maxTimeoutSeconds
+  const quote = await signer.sign({ request, entry }, { expiresAt, applied })
+  return { entry: { ...entry, extra: { ...entry.extra, quote } }, applied }
+}
+
+const VERSION = 'v1'
+
+/** Longer ones are not ours. */
+const MAX_QUOTE_LENGTH = 2048
+
+const QUOTE = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/
+
+const termsSchema = z.object({
+  e: z.int(),
+  a: z
+    .object({
+      price: z.string(),
+      currency: z.string(),
+      rate: z.string(),
+      asOf: z.int(),
+      source: z.string(),
+    })
+    .optional(),
+})
+
+/**
+ * Signs quotes with HMAC-SHA256, as `v1.<terms>.<signature>` in base64url.
+ *
+ * @param secret - Asked for each time: it may lie in a database.
+ */
+export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner {
+  const signatureOf = async (terms: string, subject: QuoteSubject): Promise<Buffer> => {
+    const { network, asset, payTo, amount } = subject.entry
+    // Parts are written as JSON, so that none can pass for the end of another.
+    const signed = JSON.stringify([
+      `x402-quote-${VERSION}`,
+      terms,
+      findNetwork(network)?.caip2 ?? network,
+      asset.toLowerCase(),
+      payTo.toLowerCase(),
+      amount,
+      ...subject.request,
+    ])
+    return createHmac('sha256', await secret())
+      .update(signed)
+      .digest()
+  }
+
+  return {
+    async sign(subject, { expiresAt, applied }) {
+      const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
+      const encoded = Buffer.from(terms).toString('base64url')
+      const signature = await signatureOf(encoded, subject)
+      return `${VERSION}.${encoded}.${signature.toString('base64url')}`
+    },
+    async read(quote, subject) {
+      if (quote.length > MAX_QUOTE_LENGTH) return undefined
+      const [, encoded, signature] = QUOTE.exec(quote) ?? []
+      if (encoded === undefined || signature === undefined) return undefined
+      const presented = Buffer.from(signature, 'base64url')
+      if (!timingSafeEqual(presented, await signatureOf(encoded, subject))) return undefined
+      const terms = termsSchema.parse(JSON.parse(Buffer.from(encoded, 'base64url').toString()))
+      return { expiresAt: terms.e, applied: terms.a }
+    },
+  }
+}

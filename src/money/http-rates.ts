@@ -1,0 +1,168 @@
+import { ConfigError, RateError } from '../errors.js'
+import { cachedRates } from './cached-rates.js'
+import { crossRates } from './cross-rates.js'
+import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'
+import type { Rate, RateSource } from './rates.js'
+
+/** What is read from an answer. */
+export interface HttpRate {
+  /** Of one unit of the base currency. A number is taken by the shortest text that names it. */
+  readonly rate: number | string
+  /** When it held, in Unix seconds. */
+  readonly asOf: number
+}
+
+/** Options of {@link httpRates}. */
+export interface HttpRatesOptions {
+  /**
+   * Root of an API like Frankfurter's (`https://api.frankfurter.dev/v1`), which is asked for
+   * `<url>/latest?base=EUR&symbols=USD`; or, for any other, what to ask for a pair.
+   */
+  readonly url: string | ((base: string, quote: string) => string)
+  /**
+   * Reads an answer; `undefined` where it says that the pair is not known.
+   * @defaultValue Frankfurter's form
+   */
+  readonly read?: (answer: unknown, base: string, quote: string) => HttpRate | undefined
+  /** Who says so, in settlements and errors. @defaultValue `'http'` */
+  readonly name?: string
+  /** Sent with every request, for APIs with a key. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Milliseconds that the API is given to answer. @defaultValue 5000 */
+  readonly timeoutMs?: number
+  /**
+   * Seconds after its `asOf` for which a rate is used at most.
+   * @defaultValue a day; six with Frankfurter's form, whose rates are of banking days
+   */
+  readonly maxAgeSeconds?: number
+  /** Seconds for which a rate is used without asking again. @defaultValue 300 */
+  readonly freshSeconds?: number
+  /** Seconds for which it is used while the API does not answer. @defaultValue 3600 */
+  readonly staleSeconds?: number
+  /** Milliseconds since the epoch. @defaultValue `Date.now` */
+  readonly now?: () => number
+}
+
+const DEFAULT_TIMEOUT_MS = 5000
+const DAY_SECONDS = 86_400
+const BANKING_DAYS_SECONDS = 6 * DAY_SECONDS
+const DEFAULT_CACHE = { freshSeconds: 300, staleSeconds: 3600 }
+
+/** Bytes of an answer; one pair takes about a hundred. */
+const MAX_ANSWER_BYTES = 256 * 1024
+
+/** How APIs say that they do not know a currency. */
+const UNKNOWN_PAIR = [404, 422]
+
+/**
+ * Rates of a JSON API, remembered and crossed through USD.
+ *
+ * Its errors never show the URL, which may hold a key.
+ *
+ * @throws {@link ConfigError} for a `url` that is none.
+ */
+export function httpRates(options: HttpRatesOptions): RateSource {
+  const { name = 'http', now = Date.now, read = readFrankfurter } = options
+  const { maxAgeSeconds = options.read === undefined ? BANKING_DAYS_SECONDS : DAY_SECONDS } =
+    options
+  const urlOf = urlFunction(options.url)
+
+  const api: RateSource = {
+    async getRate(base, quote): Promise<Rate | undefined> {
+      const fail = (what: string): RateError =>
+        new RateError('rate_unavailable', `The source of rates '${name}' ${what}.`)
+      const answer = await fetchJson(urlOf(base, quote), options, fail)
+      if (answer === undefined) return undefined
+      const found = readSafely(() => read(answer, base, quote), fail)
+      if (found === undefined) return undefined
+      const rate = toDecimal(found.rate)
+      if (rate === undefined || !Number.isFinite(found.asOf))
+        throw fail(`gave something that is no rate for ${base}/${quote}`)
+      const until = found.asOf + maxAgeSeconds
+      if (now() > until * 1000) throw fail(`has only an old rate for ${base}/${quote}`)
+      return { rate, asOf: Math.floor(found.asOf), source: name, until }
+    },
+  }
+  return crossRates(cachedRates(api, { ...DEFAULT_CACHE, ...options }))
+}
+
+type Fail = (what: string) => RateError
+
+function urlFunction(url: HttpRatesOptions['url']): (base: string, quote: string) => string {
+  if (typeof url === 'function') return url
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new ConfigError('rates.url', 'must be an absolute http(s) URL, or a function')
+  return (base, quote) => {
+    const asked = new URL(url)
+    asked.pathname = `${asked.pathname.replace(/\/+$/, '')}/latest`
+    asked.searchParams.set('base', base)
+    asked.searchParams.set('symbols', quote)
+    return asked.href
+  }
+}
+
+/** @returns `undefined` where the API does not know what it was asked for. */
+async function fetchJson(
+  url: string,
+  { headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS }: HttpRatesOptions,
+  fail: Fail,
+): Promise<unknown> {
+  const asked = async (): Promise<{ status: number; text: string }> => {
+    const response = await fetch(url, {
+      headers: { accept: 'application/json', ...headers },
+      // Elsewhere, a key would be somebody else's to read.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    if (response.ok) return { status: response.status, text: await readText(response, fail) }
+    await response.body?.cancel()
+    return { status: response.status, text: '' }
+  }
+  const { status, text } = await asked().catch((error: unknown) => {
+    if (error instanceof RateError) throw error
+    // What fetch says may repeat the URL.
+    throw fail(`did not answer: ${error instanceof Error ? error.name : 'unknown failure'}`)
+  })
+  if (UNKNOWN_PAIR.includes(status)) return undefined
+  if (status !== 200) throw fail(`answered HTTP ${status}`)
+  return readSafely(() => JSON.parse(text) as unknown, fail)
+}
+
+async function readText(response: Response, fail: Fail): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_ANSWER_BYTES) throw fail('gave an answer that is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Reads what somebody else wrote; its own errors may repeat it. */
+function readSafely<T>(read: () => T, fail: Fail): T {
+  try {
+    return read()
+  } catch {
+    throw fail('gave an answer that cannot be read')
+  }
+}
+
+function toDecimal(rate: unknown): Decimal | undefined {
+  const value =
+    typeof rate === 'number'
+      ? decimalFromNumber(rate)
+      : typeof rate === 'string'
+        ? parseDecimal(rate)
+        : undefined
+  return value !== undefined && value.units > 0n ? value : undefined
+}
+
+/** `{ "base": "EUR", "date": "2026-01-30", "rates": { "USD": 1.19 } }` */
+function readFrankfurter(answer: unknown, base: string, quote: string): HttpRate | undefined {
+  const { base: answered, date, rates } = answer as Partial<Record<string, unknown>>
+  const rate = (rates as Record<string, unknown>)[quote]
+  if (rate === undefined) return undefined
+  if (answered !== base) throw new TypeError('another base')
+  return { rate: rate as number, asOf: Date.parse(`${String(date)}T00:00:00Z`) / 1000 }
+}
