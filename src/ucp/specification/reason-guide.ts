@@ -4,10 +4,9 @@ import type { Reason } from '../../protocol/reasons.js'
 export type Remedy = 'wait' | 'sign_again' | 'pay_otherwise' | 'mend_request' | 'look_up'
 
 /** Reasons of the signed quotes in `extra.quote`, which paid routes give. */
-type QuoteReason = 'quote_mismatch' | 'quote_expired'
 
 /** For every reason, what is to be done, and what it says. A reason that is missing does not compile. */
-export const REASON_GUIDE: Readonly<Record<Reason | QuoteReason, readonly [Remedy, string]>> = {
+export const REASON_GUIDE: Readonly<Record<Reason, readonly [Remedy, string]>> = {
   settlement_pending: ['wait', 'The transaction is out; whether it is mined is not known yet'],
   duplicate_settlement: ['wait', 'Another request is settling this authorization at this moment'],
 
