@@ -26,9 +26,16 @@ export type PresentedHeader =
       readonly paymentId: string | undefined
     }
 
+const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
+
+/** Tells whether a request brings a payment, readable or not. */
+export function bringsPayment(req: Request): boolean {
+  return PAYMENT_HEADERS.some((name) => req.headers[name.toLowerCase()] !== undefined)
+}
+
 /** Reads the payment of a request, from either of its header names. */
 export function readPayment(req: Request): PresentedHeader {
-  const name = [PAYMENT_SIGNATURE, X_PAYMENT].find((one) => req.get(one) !== undefined)
+  const name = PAYMENT_HEADERS.find((one) => req.get(one) !== undefined)
   if (name === undefined) return { kind: 'none' }
   const unreadable = (problem: string): PresentedHeader => ({
     kind: 'unreadable',

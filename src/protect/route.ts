@@ -12,6 +12,7 @@ import { isBelowOneUnit } from '../money/token-amount.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { publicRootOf } from '../public-root.js'
+import { prepareUnpaidAnswer, type UnpaidAnswer } from './prepared-offer.js'
 
 /** A price that depends on the request. */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
@@ -53,6 +54,8 @@ export interface PaidRoute {
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
   readonly skip: (req: Request) => boolean | Promise<boolean>
+  /** Answers a request without a payment, where no request has a part in what that says. */
+  readonly answerUnpaid: UnpaidAnswer | undefined
   /**
    * What this request costs; `undefined` when it is free.
    *
@@ -113,8 +116,10 @@ export function declareRoute(
     warnOnce(accepts)
     return accepts
   }
-  const resourceOf = (req: Request): ResourceInfo => ({
-    url: options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl),
+  const urlOf = (req: Request): string =>
+    options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl)
+  const resourceAt = (url: string): ResourceInfo => ({
+    url,
     description: options.description ?? '',
     ...(options.mimeType !== undefined && { mimeType: options.mimeType }),
   })
@@ -131,15 +136,21 @@ export function declareRoute(
   const prepared = fixed && prepare(() => quoter.quoteFixed(fixed, style))
   if (prepared !== undefined) warnOnce(prepared)
 
+  const answerUnpaid =
+    fixed && prepared && !isFree(fixed)
+      ? prepareUnpaidAnswer((url) => ({ resource: resourceAt(url), accepts: prepared }), urlOf)
+      : undefined
+
   return {
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
     maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
     skip: options.skip ?? (() => false),
+    answerUnpaid,
     async offer(req) {
       const parsed = typeof price === 'function' ? parse(await price(req)) : fixed
       if (parsed === undefined || isFree(parsed)) return undefined
-      return { resource: resourceOf(req), accepts: prepared ?? (await quote(parsed)) }
+      return { resource: resourceAt(urlOf(req)), accepts: prepared ?? (await quote(parsed)) }
     },
   }
 }

@@ -8,6 +8,7 @@ import {
   answerPaymentRequired,
   answerUnavailable,
   keepPrivate,
+  NOT_PAID,
   paymentRequired,
   paymentResponse,
   setPaymentResponse,
@@ -16,7 +17,7 @@ import { holdResponse } from './held-response.js'
 import { matchOffer } from './match-offer.js'
 import type { PaidRequest } from './paid-request.js'
 import { claimPayment, type ClaimContext, type PaymentClaim } from './payment-claim.js'
-import { readPayment } from './read-payment.js'
+import { bringsPayment, readPayment } from './read-payment.js'
 import { declareRoute } from './route.js'
 import type { Offer, PaidRoute, PriceFunction, ProtectOptions, RouteContext } from './route.js'
 import { recordAnswer } from './stored-answer.js'
@@ -68,6 +69,7 @@ async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchang
   const { req, res, next } = exchange
   if (req.method === 'OPTIONS' || (await route.skip(req))) return next()
   try {
+    if (route.answerUnpaid !== undefined && !bringsPayment(req)) return route.answerUnpaid(req, res)
     const offer = await route.offer(req)
     if (offer === undefined) return next()
     const payment = readMatchingPayment(route, offer, exchange)
@@ -107,7 +109,7 @@ function readMatchingPayment(
   const presented = readPayment(req)
   switch (presented.kind) {
     case 'none':
-      answerPaymentRequired(res, paymentRequired(offer, 'Payment required'))
+      answerPaymentRequired(res, paymentRequired(offer, NOT_PAID))
       return undefined
     case 'unreadable':
       answerPaymentRequired(res, paymentRequired(offer, presented.problem), 400)
