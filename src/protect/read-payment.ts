@@ -28,9 +28,12 @@ export type PresentedHeader =
 
 const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
 
+/** As Node has them. */
+const PAYMENT_HEADER_KEYS = PAYMENT_HEADERS.map((name) => name.toLowerCase())
+
 /** Tells whether a request brings a payment, readable or not. */
-export function bringsPayment(req: Request): boolean {
-  return PAYMENT_HEADERS.some((name) => req.headers[name.toLowerCase()] !== undefined)
+export function bringsPayment({ headers }: Request): boolean {
+  return PAYMENT_HEADER_KEYS.some((key) => headers[key] !== undefined)
 }
 
 /** Reads the payment of a request, from either of its header names. */
