@@ -20,11 +20,17 @@ import { PROBLEM_JSON, problemDetails, type Problem } from '../protocol/problem.
 /** Seconds after which an unknown outcome, or a network that was away, is worth another try. */
 const RETRY_AFTER_SECONDS = 5
 
+/** The `error` of a 402 to a request that brought no payment. */
+export const NOT_PAID = 'Payment required'
+
+/** What a route asks, and for which resource. */
+export interface Asked {
+  readonly resource: ResourceInfo
+  readonly accepts: readonly PaymentRequirements[]
+}
+
 /** Writes the document of a 402. @param error - A reason, or words. */
-export function paymentRequired(
-  { resource, accepts }: { resource: ResourceInfo; accepts: readonly PaymentRequirements[] },
-  error: string,
-): PaymentRequired {
+export function paymentRequired({ resource, accepts }: Asked, error: string): PaymentRequired {
   return {
     x402Version: X402_VERSION,
     error,
@@ -41,15 +47,18 @@ export function answerPaymentRequired(
   document: PaymentRequired,
   status: 402 | 400 = 402,
 ): void {
-  const body = JSON.stringify(document)
+  sendPaymentRequired(res, JSON.stringify(document), status)
+}
+
+/** {@link answerPaymentRequired}, where the document is JSON already. */
+export function sendPaymentRequired(res: Response, json: string, status: 402 | 400 = 402): void {
+  // Not by Express's `res.set`, which takes its time to see that there is nothing to add.
   exposeHeaders(res)
-  res.status(status)
-  res.set({
-    [PAYMENT_REQUIRED]: Buffer.from(body, 'utf8').toString('base64'),
-    'Cache-Control': 'no-store',
-    'Content-Type': 'application/json; charset=utf-8',
-  })
-  res.end(body)
+  res.statusCode = status
+  res.setHeader(PAYMENT_REQUIRED, Buffer.from(json, 'utf8').toString('base64'))
+  res.setHeader('Cache-Control', 'no-store')
+  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.end(json)
 }
 
 /** Answers that something outside failed, and that the same payment is good for another try. */
@@ -83,15 +92,22 @@ export function keepPrivate(res: Response): void {
   if (!res.hasHeader('Cache-Control')) res.set('Cache-Control', 'private')
 }
 
+const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
+const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
+
 /** Lets browsers read our headers, beside those that the app exposes already. */
 function exposeHeaders(res: Response): void {
-  const name = 'Access-Control-Expose-Headers'
-  const exposed = (res.get(name) ?? '')
+  const value = res.getHeader(EXPOSE_HEADERS)
+  if (value === undefined) {
+    res.setHeader(EXPOSE_HEADERS, ALL_EXPOSED)
+    return
+  }
+  const exposed = String(value)
     .split(',')
     .map((header) => header.trim())
     .filter(Boolean)
   const missing = EXPOSED_HEADERS.filter(
     (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
   )
-  res.set(name, [...exposed, ...missing].join(', '))
+  res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))
 }

@@ -26,9 +26,19 @@ export type PresentedHeader =
       readonly paymentId: string | undefined
     }
 
+const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
+
+/** As Node has them. */
+const PAYMENT_HEADER_KEYS = PAYMENT_HEADERS.map((name) => name.toLowerCase())
+
+/** Tells whether a request brings a payment, readable or not. */
+export function bringsPayment({ headers }: Request): boolean {
+  return PAYMENT_HEADER_KEYS.some((key) => headers[key] !== undefined)
+}
+
 /** Reads the payment of a request, from either of its header names. */
 export function readPayment(req: Request): PresentedHeader {
-  const name = [PAYMENT_SIGNATURE, X_PAYMENT].find((one) => req.get(one) !== undefined)
+  const name = PAYMENT_HEADERS.find((one) => req.get(one) !== undefined)
   if (name === undefined) return { kind: 'none' }
   const unreadable = (problem: string): PresentedHeader => ({
     kind: 'unreadable',

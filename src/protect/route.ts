@@ -14,6 +14,7 @@ import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol
 import { publicRootOf } from '../public-root.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { prepareUnpaidAnswer, type UnpaidAnswer } from './prepared-offer.js'
 
 /** A price that depends on the request. */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
@@ -56,6 +57,8 @@ export interface PaidRoute {
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
   readonly skip: (req: Request) => boolean | Promise<boolean>
+  /** Answers a request without a payment, where no request has a part in what that says. */
+  readonly answerUnpaid: UnpaidAnswer | undefined
   /**
    * What this request costs; `undefined` when it is free.
    *
@@ -115,7 +118,7 @@ export function declareRoute(
   const isSigned = ({ applied }: Quote): boolean =>
     options.signQuotes !== false && (typeof price === 'function' || applied !== undefined)
   const quote = async (req: Request, parsed: ParsedPrice): Promise<Offer> => {
-    const resource = resourceOf(req)
+    const resource = resourceAt(urlOf(req))
     try {
       const quotes = await quoter.quote(parsed, style)
       warnOnce(quotes.map(({ entry }) => entry))
@@ -132,8 +135,10 @@ export function declareRoute(
       return offerOf(resource, [], error)
     }
   }
-  const resourceOf = (req: Request): ResourceInfo => ({
-    url: options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl),
+  const urlOf = (req: Request): string =>
+    options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl)
+  const resourceAt = (url: string): ResourceInfo => ({
+    url,
     description: options.description ?? '',
     ...(options.mimeType !== undefined && { mimeType: options.mimeType }),
   })
@@ -150,17 +155,23 @@ export function declareRoute(
   const prepared = fixed && prepare(() => quoter.quoteFixed(fixed, style))
   if (prepared !== undefined) warnOnce(prepared)
 
+  const answerUnpaid =
+    fixed && prepared && !isFree(fixed)
+      ? prepareUnpaidAnswer((url) => ({ resource: resourceAt(url), accepts: prepared }), urlOf)
+      : undefined
+
   return {
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
     maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
     skip: options.skip ?? (() => false),
+    answerUnpaid,
     async offer(req) {
       const parsed = typeof price === 'function' ? parse(await price(req)) : fixed
       if (parsed === undefined || isFree(parsed)) return undefined
       if (prepared === undefined) return quote(req, parsed)
       return offerOf(
-        resourceOf(req),
+        resourceAt(urlOf(req)),
         prepared.map((entry) => ({ entry })),
       )
     },

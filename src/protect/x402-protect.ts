@@ -9,6 +9,7 @@ import {
   answerPaymentRequired,
   answerUnavailable,
   keepPrivate,
+  NOT_PAID,
   paymentRequired,
   paymentResponse,
   setPaymentResponse,
@@ -18,7 +19,7 @@ import { matchOffer, type MatchContext } from './match-offer.js'
 import { offerOf, type Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
 import { claimPayment, type ClaimContext, type PaymentClaim } from './payment-claim.js'
-import { readPayment } from './read-payment.js'
+import { bringsPayment, readPayment } from './read-payment.js'
 import { declareRoute } from './route.js'
 import type { PaidRoute, PriceFunction, ProtectOptions, RouteContext } from './route.js'
 import { recordAnswer } from './stored-answer.js'
@@ -72,6 +73,7 @@ async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchang
   const { req, res, next } = exchange
   if (req.method === 'OPTIONS' || (await route.skip(req))) return next()
   try {
+    if (route.answerUnpaid !== undefined && !bringsPayment(req)) return route.answerUnpaid(req, res)
     const offer = await route.offer(req)
     if (offer === undefined) return next()
     const payment = await readMatchingPayment(context, { route, offer }, exchange)
@@ -120,7 +122,7 @@ async function readMatchingPayment(
   if (presented.kind !== 'payment' && offer.failure !== undefined) throw offer.failure
   switch (presented.kind) {
     case 'none':
-      answerPaymentRequired(res, paymentRequired(offer, 'Payment required'))
+      answerPaymentRequired(res, paymentRequired(offer, NOT_PAID))
       return undefined
     case 'unreadable':
       answerPaymentRequired(res, paymentRequired(offer, presented.problem), 400)

@@ -18,17 +18,17 @@ import { describeMachine } from './machine.js'
 import { Table } from './table.js'
 
 /** In the order in which they are run. */
-const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
-  paid: measurePaid,
-  blocks: measurePaidInBlocks,
-  verify: measureVerify,
-  settle: measureSettle,
-  402: measureUnpaid,
-  free: measureFree,
-  rpc: measureRpc,
-  gas: measureGas,
-  heap: measureHeap,
-}
+const SECTIONS = new Map([
+  ['paid', measurePaid],
+  ['blocks', measurePaidInBlocks],
+  ['verify', measureVerify],
+  ['settle', measureSettle],
+  ['402', measureUnpaid],
+  ['free', measureFree],
+  ['rpc', measureRpc],
+  ['gas', measureGas],
+  ['heap', measureHeap],
+])
 
 const BUYERS = 128
 const LEAST_ROUNDS = 5
@@ -41,11 +41,11 @@ const { values } = parseArgs({
   },
 })
 const rounds = Number(values.rounds ?? (values.quick ? 1 : LEAST_ROUNDS))
-const chosen = values.only?.split(',') ?? Object.keys(SECTIONS)
+const chosen = values.only?.split(',') ?? [...SECTIONS.keys()]
 if (!Number.isSafeInteger(rounds) || rounds < 1) throw new TypeError('--rounds is an integer')
 for (const name of chosen)
-  if (!(name in SECTIONS))
-    throw new TypeError(`--only ${name}: there are ${Object.keys(SECTIONS).join(', ')}`)
+  if (!SECTIONS.has(name))
+    throw new TypeError(`--only ${name}: there are ${[...SECTIONS.keys()].join(', ')}`)
 
 const table = new Table()
 const bench: Bench = {
@@ -55,7 +55,7 @@ const bench: Bench = {
   table,
   note: (words) => void process.stderr.write(`bench: ${words}\n`),
 }
-for (const name of chosen) await SECTIONS[name]?.(bench)
+for (const name of chosen) await SECTIONS.get(name)?.(bench)
 
 process.stdout.write(`\n${table.toMarkdown()}\n`)
 const isWhole = values.only === undefined && !values.quick && rounds >= LEAST_ROUNDS

@@ -3,8 +3,6 @@ import type { Reason } from '../../protocol/reasons.js'
 /** What is to be done about a payment that was not settled. */
 export type Remedy = 'wait' | 'sign_again' | 'pay_otherwise' | 'mend_request' | 'look_up'
 
-/** Reasons of the signed quotes in `extra.quote`, which paid routes give. */
-
 /** For every reason, what is to be done, and what it says. A reason that is missing does not compile. */
 export const REASON_GUIDE: Readonly<Record<Reason, readonly [Remedy, string]>> = {
   settlement_pending: ['wait', 'The transaction is out; whether it is mined is not known yet'],

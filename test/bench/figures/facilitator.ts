@@ -9,7 +9,7 @@ const WARM_UP_EACH = 4
 
 /** Payments of each client. */
 const EACH = {
-  verify: { ours: 60, official: 15 },
+  verify: { ours: 120, official: 15 },
   settle: { ours: 60, official: 15 },
 } as const
 

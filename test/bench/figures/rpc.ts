@@ -18,7 +18,6 @@ export async function measureRpc(bench: Bench): Promise<void> {
     const crowd = bench.buyers.slice(0, buyers)
     const payments = await signAll(crowd, WARM_UP_EACH + scaled(bench, each), requirements)
     const calls: Record<string, number> = {}
-    const bytes: Record<string, number> = {}
     for (const { column, stack } of [OURS, OFFICIAL]) {
       bench.note(`RPC calls: ${buyers} at once, ${column}`)
       const devnet = await openDevnet(bench)
@@ -40,7 +39,7 @@ export async function measureRpc(bench: Bench): Promise<void> {
         const methods = [...counter.counts()].sort(([, one], [, other]) => other - one)
         calls[column] = methods.reduce((sum, [, times]) => sum + times, 0) / (count - failed)
         bench.note(methods.map(([name, times]) => `${name} ${times}`).join(', '))
-        bytes[column] = failed
+        if (failed > 0) bench.note(`${failed} failed`)
       } finally {
         await server.close()
         await counter.close()

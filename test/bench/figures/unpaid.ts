@@ -5,50 +5,72 @@ import type { ServerProcess } from '../server-process.js'
 import { type BareAnswer, FREE, PAID, type Stack } from '../servers/setup.js'
 
 const CONNECTIONS = 32
-const SECONDS = 4
 const WARM_UP_SECONDS = 2
+/** A round is made of short turns, so that whatever else slows the machine slows all alike. */
+const TURNS = 4
+const TURN_SECONDS = 1
 
 /** Headers that Node and Express write by themselves. */
 const AUTOMATIC = new Set(['date', 'connection', 'keep-alive', 'content-length', 'x-powered-by'])
 
 /** Requests without a payment, against Express answering the very same bytes. */
-export function measureUnpaid(bench: Bench): Promise<void> {
-  return measure(bench, { figure: 'unpaid requests (402)', path: PAID, status: 402 })
+export async function measureUnpaid(bench: Bench): Promise<void> {
+  const devnet = await openDevnet(bench)
+  try {
+    const ours = await openServer(devnet, 'ours')
+    const answer = await answerOf(ours.url + PAID)
+    const bare = await openServer(devnet, 'bare', { answer })
+    await compare(answer, bare.url + PAID)
+    const servers = { ours, official: await openServer(devnet, 'official'), bare }
+    await measure(bench, servers, { figure: 'unpaid requests (402)', path: PAID, status: 402 })
+  } finally {
+    await devnet.close()
+  }
 }
 
 /** A route that costs nothing, in an app that has others that do. */
-export function measureFree(bench: Bench): Promise<void> {
-  return measure(bench, { figure: 'unprotected route', path: FREE, status: 200 })
+export async function measureFree(bench: Bench): Promise<void> {
+  const devnet = await openDevnet(bench)
+  try {
+    const [ours, official, bare] = await Promise.all(
+      (['ours', 'official', 'bare'] as const).map((stack) => openServer(devnet, stack)),
+    )
+    if (!ours || !official || !bare) return
+    const servers = { ours, official, bare }
+    await measure(bench, servers, { figure: 'unprotected route', path: FREE, status: 200 })
+  } finally {
+    await devnet.close()
+  }
 }
 
 async function measure(
   bench: Bench,
+  servers: Readonly<Record<Stack, ServerProcess>>,
   { figure, path, status }: { figure: string; path: string; status: number },
 ): Promise<void> {
-  const devnet = await openDevnet(bench)
-  const servers = new Map<Stack, ServerProcess>()
+  const members = Object.entries(servers) as [Stack, ServerProcess][]
+  const load = { status, connections: CONNECTIONS }
   try {
-    const ours = await openServer(devnet, 'ours')
-    servers.set('ours', ours)
-    servers.set('official', await openServer(devnet, 'official'))
-    const answer = await answerOf(ours.url + PAID)
-    servers.set('bare', await openServer(devnet, 'bare', { answer }))
-    await compare(answer, servers.get('bare')?.url + PAID)
-
-    const load = { status, connections: CONNECTIONS }
-    for (const { url } of servers.values())
+    for (const [, { url }] of members)
       await hammer(url + path, { ...load, seconds: WARM_UP_SECONDS })
     for (let round = 0; round < bench.rounds; round++) {
-      const perSecond: Partial<Record<Stack, number>> = {}
-      for (const [stack, { url }] of inTurn([...servers], round)) {
-        bench.note(`${figure}: round ${round + 1}, ${stack}`)
-        perSecond[stack] = await hammer(url + path, { ...load, seconds: scaled(bench, SECONDS) })
-      }
+      bench.note(`${figure}: round ${round + 1}`)
+      const perSecond: Record<Stack, number> = { ours: 0, official: 0, bare: 0 }
+      const cpu: Record<Stack, number> = { ours: 0, official: 0, bare: 0 }
+      const turns = scaled(bench, TURNS)
+      for (let turn = 0; turn < turns; turn++)
+        for (const [stack, server] of inTurn(members, round + turn)) {
+          await server.reset()
+          const rate = await hammer(server.url + path, { ...load, seconds: TURN_SECONDS })
+          const { cpuMs } = await server.usage()
+          perSecond[stack] += rate / turns
+          cpu[stack] += (1000 * cpuMs) / (rate * TURN_SECONDS) / turns
+        }
       bench.table.add(`${figure}, ${CONNECTIONS} at once`, '1/s', perSecond)
+      bench.table.add(`CPU of the server a request, ${figure}`, 'µs', cpu)
     }
   } finally {
-    for (const server of servers.values()) await server.close()
-    await devnet.close()
+    for (const [, server] of members) await server.close()
   }
 }
 

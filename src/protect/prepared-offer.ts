@@ -1,0 +1,38 @@
+/** The 402 of a route whose price is fixed: written when it is declared, but for the URL. */
+import type { Request, Response } from 'express'
+import type { PaymentRequired } from '../protocol/payment.js'
+import { NOT_PAID, paymentRequired, sendPaymentRequired, type Asked } from './answers.js'
+
+/** Answers that a request is to be paid for. */
+export type UnpaidAnswer = (req: Request, res: Response) => void
+
+/** Stands for the URL: as JSON it is found nowhere before it. */
+const PLACEHOLDER = '\0'
+
+/**
+ * Prepares the answer to all requests that bring no payment.
+ *
+ * @param urlOf - The URL that a request asks for.
+ */
+export function prepareUnpaidAnswer(
+  askedAt: (url: string) => Asked,
+  urlOf: (req: Request) => string,
+): UnpaidAnswer {
+  const document = prepareDocument((url) => paymentRequired(askedAt(url), NOT_PAID))
+  return (req, res) => sendPaymentRequired(res, document(urlOf(req)))
+}
+
+/**
+ * Writes a document as JSON, once for all URLs.
+ *
+ * @param write - Makes the document; nothing in it before the URL holds a NUL.
+ * @returns The JSON for a URL, to the byte what it would be without preparation.
+ */
+export function prepareDocument(write: (url: string) => PaymentRequired): (url: string) => string {
+  const json = JSON.stringify(write(PLACEHOLDER))
+  const gap = JSON.stringify(PLACEHOLDER)
+  const start = json.indexOf(gap)
+  const before = json.slice(0, start)
+  const after = json.slice(start + gap.length)
+  return (url) => before + JSON.stringify(url) + after
+}

@@ -1,0 +1,94 @@
+/** A race: crowds of buyers at each contestant's server, round by round. */
+import { type Bench, inTurn, scaled } from './bench.js'
+import { requirementsOf, signAll, type SignedPayments } from './buyers.js'
+import { buy, callsFor, isSold } from './calls.js'
+import { type LoadResult, runClients } from './load.js'
+import type { Usage } from './servers/host.js'
+import { type Contestant, settingsOf, withWorld } from './world.js'
+
+/** Buyers at the same time, and how often each buys, by stack. */
+export interface Crowd {
+  readonly buyers: number
+  readonly each: Readonly<Record<Contestant['stack'], number>>
+}
+
+/** Who races, before which crowds, on which kind of chain. */
+export interface Race {
+  readonly name: string
+  readonly contestants: readonly Contestant[]
+  readonly crowds: readonly Crowd[]
+  /** Seconds; every transaction is mined at once without it. */
+  readonly blockTime?: number
+}
+
+/** What a crowd's buying came to. */
+export interface Outcome extends LoadResult, Usage {}
+
+/** The outcome of one crowd, at one server, in one round. */
+export interface Result extends Outcome {
+  readonly round: number
+  readonly column: Contestant['column']
+  readonly crowd: Crowd
+}
+
+const WARM_UP: Crowd = { buyers: 8, each: { ours: 8, official: 8 } }
+
+/** Runs all rounds. Each contestant has a new chain and a new server in each of them. */
+export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
+  bench.note(`${one.name}: signing`)
+  const payments = await signForAll(bench, [WARM_UP, ...one.crowds])
+  const results: Result[] = []
+  for (let round = 0; round < bench.rounds; round++)
+    for (const contestant of inTurn(one.contestants, round)) {
+      const { column } = contestant
+      bench.note(`${one.name}: round ${round + 1}, ${column}`)
+      for (const [crowd, outcome] of await run(bench, { ...one, contestant, payments })) {
+        results.push({ ...outcome, round, column, crowd })
+        if (outcome.failure === undefined) continue
+        bench.note(`${column}, ${crowd.buyers}: ${outcome.failed} failed: ${outcome.failure}`)
+      }
+    }
+  return results
+}
+
+/** Signs once for all rounds: each has a chain of its own, on which nothing is spent yet. */
+async function signForAll(
+  bench: Bench,
+  crowds: readonly Crowd[],
+): Promise<ReadonlyMap<Crowd, SignedPayments>> {
+  const requirements = requirementsOf(await settingsOf())
+  const signed = new Map<Crowd, SignedPayments>()
+  for (const crowd of crowds) {
+    const most = scaled(bench, Math.max(...Object.values(crowd.each)))
+    signed.set(crowd, await signAll(bench.buyers.slice(0, crowd.buyers), most, requirements))
+  }
+  return signed
+}
+
+/** One contestant's round: the crowds come one after the other. */
+async function run(
+  bench: Bench,
+  {
+    contestant,
+    payments,
+    ...one
+  }: Race & { contestant: Contestant; payments: ReadonlyMap<Crowd, SignedPayments> },
+): Promise<readonly (readonly [Crowd, Outcome])[]> {
+  const { blockTime } = one
+  const world = { contestant, ...(blockTime !== undefined && { blockTime }) }
+  return withWorld(bench, world, async (server) => {
+    const buyAll = (crowd: Crowd) => {
+      const times = scaled(bench, crowd.each[contestant.stack])
+      const own = (payments.get(crowd) ?? []).map((all) => all.slice(0, times))
+      return runClients(callsFor(server.url, own, buy), isSold)
+    }
+    await buyAll(WARM_UP)
+    const outcomes: [Crowd, Outcome][] = []
+    for (const crowd of one.crowds) {
+      await server.reset()
+      const result = await buyAll(crowd)
+      outcomes.push([crowd, { ...result, ...(await server.usage()) }])
+    }
+    return outcomes
+  })
+}

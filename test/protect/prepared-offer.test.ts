@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, it } from '@jest/globals'
+import type { Express } from 'express'
+import fc from 'fast-check'
+import type { Gateway } from '../../src/gateway.js'
+import { paymentRequired } from '../../src/protect/answers.js'
+import { prepareDocument } from '../../src/protect/prepared-offer.js'
+import type { ProtectOptions } from '../../src/protect/route.js'
+import { offerOf } from '../support/core.js'
+import { useDevnet } from '../support/devnet.js'
+import { paymentRequiredOf, useShop } from '../support/shop.js'
+
+const devnet = useDevnet()
+
+/** Routes of every kind, at one price. */
+function routesAt(price: string | (() => string)) {
+  return (app: Express, { x402Protect }: Gateway): void => {
+    app.use('/cors', (_req, res, next) => {
+      res.set('Access-Control-Expose-Headers', 'ETag, payment-response')
+      res.set('Cache-Control', 'public')
+      next()
+    })
+    app.use('/list', (_req, res, next) => {
+      res.setHeader('Access-Control-Expose-Headers', ['ETag', 'X-Own'])
+      next()
+    })
+    const words = { description: 'Wetter für Österreich ☀ "heute"', mimeType: 'text/plain' }
+    const resourceUrl: ProtectOptions['resourceUrl'] = (req) =>
+      `https://shop.example/ä☀/${req.originalUrl}`
+    const charge = (path: string, options: ProtectOptions): void => {
+      app.all(path, x402Protect(price, options), (_req, res) => {
+        res.send('sold')
+      })
+    }
+    for (const path of ['/plain', '/cors', '/list']) charge(path, {})
+    charge('/words', words)
+    charge('/upfront', { paymentFlow: 'upfront', maxTimeoutSeconds: 60 })
+    charge('/named', { ...words, resourceUrl })
+    charge('/members', { skip: async (req) => req.query['member'] === 'yes' })
+  }
+}
+const prepared = useShop(devnet, routesAt('$0.01'))
+/** Where the price is a function, what to answer is found out anew for each request. */
+const anew = useShop(
+  devnet,
+  routesAt(() => '$0.01'),
+)
+
+/** Every byte of an answer, but for its date. */
+async function bytesOf(url: string, requestLine: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname).setEncoding('latin1')
+  let answer = ''
+  socket.on('data', (chunk: string) => (answer += chunk))
+  socket.write(`${requestLine} HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n`)
+  await once(socket, 'end')
+  return answer.replace(/^Date: .*$/m, '')
+}
+
+describe('a 402 that was prepared', () => {
+  it.each([
+    'GET /plain',
+    'GET /plain?a=%C3%A4"b\\c',
+    'GET http://elsewhere.example/plain?whole',
+    'HEAD /plain',
+    'POST /plain',
+    'GET /cors',
+    'GET /list',
+    'GET /words',
+    'GET /words?1',
+    'GET /words?12',
+    'GET /upfront',
+    'GET /named?item=%E2%98%80%22',
+  ])('is, to the byte, what it would be otherwise: %s', async (requestLine) => {
+    const answer = await bytesOf(prepared.url, requestLine)
+    expect(answer).toMatch(/^HTTP\/1\.1 402 Payment Required\r\n/)
+    expect(answer).toBe(await bytesOf(anew.url, requestLine))
+  })
+
+  it('is no answer to whoever is let through', async () => {
+    expect((await prepared.ask('/members?member=no')).status).toBe(402)
+    expect((await prepared.ask('/members?member=yes')).status).toBe(200)
+  })
+
+  it('is no answer to OPTIONS, nor to whoever brings a payment', async () => {
+    const options = await prepared.ask('/plain', { method: 'OPTIONS' })
+    expect(options.status).toBe(200)
+    expect(await options.text()).toBe('sold')
+    for (const name of ['PAYMENT-SIGNATURE', 'X-PAYMENT']) {
+      const unreadable = await prepared.ask('/plain', { headers: { [name]: '' } })
+      expect(unreadable.status).toBe(400)
+      expect(paymentRequiredOf(unreadable).error).toContain(name)
+    }
+    expect((await prepared.buy('/named?item=1', devnet.payers[0]!)).status).toBe(200)
+  })
+})
+
+describe('a document that was prepared', () => {
+  it('is the JSON of the document, whatever its words and its URL', () => {
+    const accepts = [offerOf(devnet)]
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary' }),
+        (url, description) => {
+          const write = (of: string) =>
+            paymentRequired({ resource: { url: of, description }, accepts }, 'Payment required')
+          expect(prepareDocument(write)(url)).toBe(JSON.stringify(write(url)))
+        },
+      ),
+    )
+  })
+})
