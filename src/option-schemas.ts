@@ -83,6 +83,7 @@ export const merchantSchema = z.strictObject({
   crossCurrency: z.boolean().optional(),
   fxBufferBps: z.int().min(0).max(10_000).optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+  repeatSettlements: z.boolean().optional(),
 })
 
 export const projectSchema = z.strictObject({

@@ -262,6 +262,7 @@ function resolveMerchant(
     crossCurrency: merchant.crossCurrency ?? false,
     fxBufferBps: merchant.fxBufferBps ?? 0,
     maxTimeoutSeconds: merchant.maxTimeoutSeconds ?? DEFAULT_MAX_TIMEOUT_SECONDS,
+    repeatSettlements: merchant.repeatSettlements ?? true,
   }
 }
 

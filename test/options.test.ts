@@ -73,6 +73,7 @@ describe('the defaults', () => {
             crossCurrency: false,
             fxBufferBps: 0,
             maxTimeoutSeconds: 300,
+            repeatSettlements: true,
           },
         },
       ],
@@ -100,6 +101,7 @@ describe('options that are as they should be', () => {
           crossCurrency: true,
           fxBufferBps: 50,
           maxTimeoutSeconds: 60,
+          repeatSettlements: false,
           accepts: [
             { network: 'base', asset: FOO.address.toUpperCase().replace('0X', '0x') },
             { network: 'base', asset: 'EURC' },
@@ -120,6 +122,7 @@ describe('options that are as they should be', () => {
       hashToken(TOKEN),
       hashToken('x402_second-token-of-acme'),
     ])
+    expect(projects[2]?.merchant).toMatchObject({ repeatSettlements: false })
     expect(projects[2]?.merchant?.accepts.map(({ symbol }) => symbol)).toStrictEqual([
       'FOO',
       'EURC',
@@ -157,7 +160,12 @@ describe('options that are wrong', () => {
       },
       projects: [
         { id: '', tokens: ['short'] },
-        shop({ payTo: '0xbEEF', fxBufferBps: 0.5, maxTimeoutSecond: 60 }),
+        shop({
+          payTo: '0xbEEF',
+          fxBufferBps: 0.5,
+          maxTimeoutSecond: 60,
+          repeatSettlements: 'no',
+        }),
         'shop',
       ],
       rates: { 'EUR/USD': 1.08, EURUSD: '1.08' },
@@ -185,6 +193,7 @@ describe('options that are wrong', () => {
         'projects.1.merchant.payTo',
         'projects.1.merchant.fxBufferBps',
         'projects.1.merchant.maxTimeoutSecond',
+        'projects.1.merchant.repeatSettlements',
         'projects.2',
         'rates["EUR/USD"]',
         'rates["EURUSD"]',
