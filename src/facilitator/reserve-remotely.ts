@@ -123,8 +123,11 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
 
     const record = await ledger.find(entry)
     const inTheWay = checkLedger(record)
-    if (inTheWay !== undefined)
-      return { refused: inTheWay, payer, transaction: transactionOfRemote(record) }
+    if (inTheWay !== undefined) {
+      // Sent there, as far as is known here, though its transaction is not.
+      const unknown = inTheWay === 'settlement_pending' ? '' : undefined
+      return { refused: inTheWay, payer, transaction: transactionOfRemote(record) ?? unknown }
+    }
     // The facilitator takes a settled payment for a used one: whether its payer presents it is
     // for us to tell.
     if (record !== undefined && (await isSignedByPayer(payload, requirements)))

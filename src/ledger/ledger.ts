@@ -76,6 +76,11 @@ export type LedgerRecord = LedgerEntry &
     readonly id: string
     /** A request works on it, or has been granted what it pays for. */
     readonly held: boolean
+    /**
+     * It is held by another process, which has not been heard of for longer than one that lives
+     * would let pass: perhaps it is dead, and its hold will lapse.
+     */
+    readonly suspect: boolean
     /** Its payer was given what he paid for, or was about to be. */
     readonly granted: boolean
     /** Milliseconds since the epoch. */

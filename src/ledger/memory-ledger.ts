@@ -69,8 +69,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const move = (key: AuthorizationKey, status: LedgerStatus): void => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return
-    const { id, held, granted, createdAt } = record
-    store({ ...entryOf(record), id, held, granted, createdAt, ...status })
+    const { id, held, suspect, granted, createdAt } = record
+    store({ ...entryOf(record), id, held, suspect, granted, createdAt, ...status })
   }
 
   const hold = (key: AuthorizationKey, held: boolean): boolean => {
@@ -86,7 +86,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     reserve: async (entry) => {
       const existing = find(entry)
       if (existing !== undefined) return existing
-      const fresh = { id: recordId(entry), held: true, granted: false, createdAt: now() }
+      const ours = { held: true, suspect: false, granted: false }
+      const fresh = { id: recordId(entry), ...ours, createdAt: now() }
       store({ ...entryOf(entry), ...fresh, state: 'reserved' })
       return undefined
     },

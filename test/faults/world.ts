@@ -45,6 +45,8 @@ export interface WorldOptions {
   readonly relayers?: number
   /** Of the gateways. */
   readonly options?: GatewayOptions
+  /** Milliseconds for which a dead process holds what it worked on. @defaultValue 2000 */
+  readonly holdMs?: number
   /** A file or a `postgres://` URL, for the gateways. @defaultValue a new file */
   readonly ledger?: string
   /** The same ledger as the oracle reaches it. @defaultValue `ledger` */
@@ -99,6 +101,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   const folder = await mkdtemp(join(tmpdir(), 'x402-faults-'))
   const proxy = await startRpcProxy(devnet.rpcUrl)
   const { ledger = join(folder, 'ledger.db'), oracleLedger = ledger } = settings
+  const { holdMs = HOLD_MS } = settings
   const relayers = Array.from({ length: settings.relayers ?? 1 }, () => {
     const key = newNonce()
     return { key, address: privateKeyToAddress(key) }
@@ -165,7 +168,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         payTo: merchant,
         token: TOKEN,
         ledger,
-        holdMs: HOLD_MS,
+        holdMs,
         options: { settleTimeoutMs: 2000, ...settings.options, ...options },
       })
       gateways.push(gateway)
@@ -192,7 +195,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       )
       // What the dead still seem to hold was granted, or not: time tells.
       if (!seen.transfers.every(({ authorization }) => granted.has(authorization)))
-        await sleep(HOLD_MS * 1.5)
+        await sleep(holdMs * 1.5)
       return findViolations(await evidence())
     },
     records,

@@ -23,7 +23,10 @@ const DEFAULT_HOLD_MS = 30_000
 const LEASES_PER_HOLD = 1.5
 
 /** Holds are renewed this many times before they would lapse. */
-const RENEWALS_PER_HOLD = 3
+const RENEWALS_PER_HOLD = 15
+
+/** Renewals that a process may miss before others take it to be dead, perhaps. */
+const MISSED_RENEWALS = 2
 
 /** Holds that one statement renews. */
 const RENEWED_AT_ONCE = 500
@@ -51,6 +54,9 @@ export interface SqlLedgerOptions {
 export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledger {
   const { holdMs = DEFAULT_HOLD_MS } = options
   const { run } = store
+  const renewalMs = holdMs / RENEWALS_PER_HOLD
+  /** Milliseconds that a hold lasts still, below which its process has missed its renewals. */
+  const suspectMs = holdMs - MISSED_RENEWALS * renewalMs
   const leases = relayerLeases(store)
   const idempotency = sqlIdempotency(store, { leaseMs: holdMs * LEASES_PER_HOLD })
   /** What this process holds, by {@link recordId}. */
@@ -66,7 +72,12 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       await run(({ db, plus }) => extend(db, some, plus(holdMs)))
     }
   }
-  const renewal = setInterval(() => void renew().catch(() => undefined), holdMs / RENEWALS_PER_HOLD)
+  let renewing: Promise<void> | undefined
+  const renewal = setInterval(() => {
+    renewing ??= renew()
+      .catch(() => undefined)
+      .finally(() => (renewing = undefined))
+  }, renewalMs)
   renewal.unref()
 
   const revokeDoubtful = async (): Promise<void> => {
@@ -92,7 +103,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
   }
 
   const toRecord = (row: Selectable<AuthorizationRow> & Clock): LedgerRecord =>
-    recordOf(row, row.hold !== null && holds.get(row.id) === row.hold)
+    recordOf(row, { suspectMs, isOurs: row.hold !== null && holds.get(row.id) === row.hold })
 
   const findRecord = async (
     { db, now }: SqlDatabase,
@@ -420,8 +431,12 @@ function entryColumns(entry: LedgerEntry) {
   }
 }
 
-function recordOf(row: Selectable<AuthorizationRow> & Clock, isOurs: boolean): LedgerRecord {
-  const isHeld = row.hold !== null && Number(row.held_until) >= Number(row.now)
+function recordOf(
+  row: Selectable<AuthorizationRow> & Clock,
+  { isOurs, suspectMs }: { readonly isOurs: boolean; readonly suspectMs: number },
+): LedgerRecord {
+  const leftMs = row.hold === null ? -1 : Number(row.held_until) - Number(row.now)
+  const isGranted = row.granted === 1
   return {
     chainId: Number(row.chain_id),
     asset: row.asset as Address,
@@ -434,8 +449,9 @@ function recordOf(row: Selectable<AuthorizationRow> & Clock, isOurs: boolean): L
     id: row.id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
-    held: row.granted === 1 || isOurs || isHeld,
-    granted: row.granted === 1,
+    held: isGranted || isOurs || leftMs >= 0,
+    suspect: !isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs,
+    granted: isGranted,
     ...statusOf(row),
   }
 }
