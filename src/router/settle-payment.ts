@@ -34,13 +34,24 @@ const FAILED_TRANSACTIONS: readonly Reason[] = [
 ]
 
 /**
- * Reasons that another try may not meet: the ledger is asked again. Also a payment that was settled
- * may be free once more, where whoever settled it was gone before its answer.
+ * What became of the payment is not decided: the ledger is asked again. Also one that was settled may
+ * be free once more, where whoever settled it was gone before its answer.
  */
-const isPassing = (reason: Reason): boolean =>
-  reason === 'settlement_pending' ||
-  reason === 'duplicate_settlement' ||
-  reason === 'invalid_exact_evm_nonce_already_used'
+const UNDECIDED: readonly Reason[] = [
+  'settlement_pending',
+  'duplicate_settlement',
+  'invalid_exact_evm_nonce_already_used',
+]
+
+/** It was not tried, for a reason that another try may not meet. */
+const UNTRIED: readonly Reason[] = [
+  'insufficient_funds',
+  'invalid_exact_evm_transaction_simulation_failed',
+  'invalid_exact_evm_payload_authorization_valid_after',
+]
+
+const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
+const isPassing = (reason: Reason): boolean => isUndecided(reason) || UNTRIED.includes(reason)
 
 /**
  * Answers `POST /api/v2/payment/verify`.
@@ -58,14 +69,13 @@ export async function verifyPayment(
   const submission = readBody(req, parseSubmission)
   const { paymentPayload, paymentRequirements } = submission
   const request = { req, res, project, endpoint: 'verify', asked: submission }
-  return answerOnce(context, request, async () => {
+  return answerOnce<VerifyResponse>(context, request, async () => {
     const answer = await context.facilitator.verify(paymentPayload, paymentRequirements, merchant)
-    if (answer.isValid || !isPassing(answer.invalidReason)) return { answer, isFinal: true }
-    const keyed = merchant.repeatSettlements
-      ? keyOfPayment({ res, project, submission })
-      : undefined
-    if (keyed === undefined || !(await wasSettledForId(context, keyed)))
-      return { answer, isFinal: false }
+    if (answer.isValid) return { answer, isFinal: true }
+    const isRepeated = merchant.repeatSettlements && isUndecided(answer.invalidReason)
+    const byId = isRepeated ? keyOfPayment({ res, project, submission }) : undefined
+    if (byId === undefined || !(await wasSettledForId(context, byId)))
+      return { answer, isFinal: !isPassing(answer.invalidReason) }
     const { payer = '' } = answer
     return { answer: { isValid: true, payer }, isFinal: true }
   })
@@ -129,8 +139,9 @@ async function settleForId(
   const answer = await answerForKey(context, byId, async (claim) => {
     const once = await settleOnce(context, { ...request, claims: [...request.claims, claim] })
     isFinal = once.isFinal
-    if (once.answer.answer.success) return { answer: once.answer, keyIs: 'finished' }
-    return { answer: once.answer, keyIs: isFinal ? 'abandoned' : 'paused' }
+    const settled = once.answer.answer
+    if (settled.success) return { answer: once.answer, keyIs: 'finished' }
+    return { answer: once.answer, keyIs: isUndecided(settled.errorReason) ? 'paused' : 'abandoned' }
   })
   return { answer, isFinal }
 }

@@ -127,6 +127,19 @@ describe('a settlement with an Idempotency-Key', () => {
     expect((await api.post(SETTLE, body, key)).text).toBe(first.text)
   })
 
+  it('is tried again where it was not, for want of money that is there by now', async () => {
+    const privateKey = generatePrivateKey()
+    const { address } = privateKeyToAccount(privateKey)
+    const { paymentRequirements } = await submission()
+    const paymentPayload = await signPayment({ privateKey, address }, paymentRequirements)
+    const [body, key] = [{ paymentRequirements, paymentPayload }, newKey()]
+    const refused = await api.post(SETTLE, body, key)
+    expect(refused.body).toMatchObject({ errorReason: 'insufficient_funds' })
+    expect((await api.post(SETTLE, body, key)).text).toBe(refused.text)
+    await devnet.mint(address, 10_000n)
+    expect((await api.post(SETTLE, body, key)).body).toMatchObject({ success: true })
+  })
+
   it.each([
     ['empty', ''],
     ['of 256 characters', 'x'.repeat(256)],
@@ -405,15 +418,16 @@ describe('a settlement of a payment with an id', () => {
 
   it('is tried again where it was refused: its payer may have money by then', async () => {
     const id = generatePaymentId()
-    const payer = { privateKey: generatePrivateKey() }
-    const { address } = privateKeyToAccount(payer.privateKey)
+    const privateKey = generatePrivateKey()
+    const { address } = privateKeyToAccount(privateKey)
     const { paymentRequirements } = await submission()
     const extensions = { 'payment-identifier': { info: { required: false, id } } }
-    const signed = await signPayment({ ...payer, address }, paymentRequirements)
+    const signed = await signPayment({ privateKey, address }, paymentRequirements)
     const body = { paymentRequirements, paymentPayload: { ...signed, extensions } }
     expect((await api.post(SETTLE, body)).body).toMatchObject({ errorReason: 'insufficient_funds' })
     await devnet.mint(address, 10_000n)
     expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
+    expect((await api.post(SETTLE, await withId(id))).status).toBe(409)
   })
 
   it('is answered by what a process kept that died after its grant', async () => {
