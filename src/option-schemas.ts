@@ -120,8 +120,8 @@ export const optionsSchema = z.strictObject({
   facilitator: instanceWith('verify', 'settle', 'supported').optional(),
   ledger: instanceWith(
     ...['find', 'reserve', 'release', 'submit', 'withdraw'],
-    ...['settle', 'fail', 'yield', 'claim', 'grant'],
-    ...['listSubmitted', 'list', 'leaseRelayers', 'close'],
+    ...['settle', 'fail', 'correct', 'yield', 'claim', 'grant'],
+    ...['listSubmitted', 'listConcluded', 'list', 'leaseRelayers', 'close'],
   ).optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
   settleTimeoutMs: z.int().positive().optional(),

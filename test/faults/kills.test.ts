@@ -139,6 +139,31 @@ describe('a payment whose process was killed after the send', () => {
   )
 })
 
+describe('a reorganisation while nobody is alive', () => {
+  it(
+    'is undone by the next process, which sends what was settled and granted again',
+    async () => {
+      const world = await open()
+      const first = await world.start()
+      const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
+      for (const payment of payments)
+        expect(await world.present(first, payment)).toMatchObject({ granted: true })
+      await first.kill()
+      await world.node('anvil_reorg', 3, [])
+      expect((await world.evidence()).transfers).toEqual([])
+      const next = await world.start()
+      // What comes meanwhile must not take their place.
+      expect(await world.presentUntilDecided(next, await world.sign())).toMatchObject({
+        granted: true,
+      })
+      await until(async () => (await world.evidence()).transfers.length === 4)
+      for (const payment of payments)
+        expect(await world.present(next, payment)).toMatchObject({ granted: false })
+    },
+    2 * TAKE_OVER_MS,
+  )
+})
+
 describe('a process that is killed', () => {
   it(
     'before the write-ahead leaves a payment that the next one takes',

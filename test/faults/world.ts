@@ -10,6 +10,7 @@ import type { GatewayOptions, NetworkOptions } from '../../src/options.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { postgresLedger, sqliteLedger } from '../../src/sql.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
+import { signedAuthorization } from '../support/on-chain.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import {
   newNonce,
@@ -205,21 +206,6 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** The authorization that a payment carries. */
-export function signedAuthorization({ payload }: PaymentPayload): SignedAuthorization {
-  return (payload as { authorization: SignedAuthorization }).authorization
-}
-
-/** An ERC-3009 authorization on the wire. */
-export interface SignedAuthorization {
-  readonly from: Hex
-  readonly to: Hex
-  readonly value: string
-  readonly validAfter: string
-  readonly validBefore: string
-  readonly nonce: Hex
 }
 
 type Told = Omit<Answer, 'authorization'>

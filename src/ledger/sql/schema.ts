@@ -163,4 +163,13 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .addPrimaryKeyConstraint('x402_relayer_wishes_key', ['chain_id', 'relayer', 'holder'])
       .execute()
   },
+  '0004_concluded': async (db, { sql }) => {
+    // What became final a moment ago is looked at again.
+    await sql`CREATE INDEX x402_authorizations_settled ON x402_authorizations (updated_at) WHERE state = 'settled'`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_authorizations_failed ON x402_authorizations (updated_at) WHERE state = 'failed'`.execute(
+      db,
+    )
+  },
 }

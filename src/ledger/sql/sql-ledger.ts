@@ -10,6 +10,7 @@ import type {
   LedgerEntry,
   LedgerRecord,
   LedgerStatus,
+  Submission,
 } from '../ledger.js'
 import { relayerLeases } from './relayer-leases.js'
 import type { AuthorizationRow } from './schema.js'
@@ -276,6 +277,23 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       drop(key)
     },
 
+    correct: (key, transaction) =>
+      run(async ({ db, now }) => {
+        const changed = { transaction_hash: transaction, updated_at: now }
+        const free = { state: 'settled', reason: null, hold: null, held_until: 0 } as const
+        await db
+          .updateTable('x402_authorizations')
+          .set(changed)
+          .where((where) => where.and({ ...keyColumns(key), state: 'settled' }))
+          .where('transaction_hash', '!=', transaction)
+          .execute()
+        await db
+          .updateTable('x402_authorizations')
+          .set({ ...changed, ...free })
+          .where((where) => where.and({ ...keyColumns(key), state: 'failed' }))
+          .execute()
+      }),
+
     async yield(key) {
       const hold = drop(key)
       if (store.isClosed()) return
@@ -332,6 +350,19 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
           .orderBy('id')
           .execute()
         return rows.map(toRecord)
+      }),
+
+    listConcluded: ({ state, withinMs, limit }) =>
+      run(async ({ db, plus }) => {
+        const rows = await db
+          .selectFrom('x402_authorizations')
+          .select(ENTRY_COLUMNS)
+          .where('state', '=', state)
+          .where('updated_at', '>=', plus(-withinMs))
+          .orderBy('updated_at', 'desc')
+          .limit(limit)
+          .execute()
+        return rows.map((row) => ({ ...entryOf(row), id: row.id, state }))
       }),
 
     list: ({ project, id, state, from, until, after, limit }) =>
@@ -431,12 +462,22 @@ function entryColumns(entry: LedgerEntry) {
   }
 }
 
-function recordOf(
-  row: Selectable<AuthorizationRow> & Clock,
-  { isOurs, suspectMs }: { readonly isOurs: boolean; readonly suspectMs: number },
-): LedgerRecord {
-  const leftMs = row.hold === null ? -1 : Number(row.held_until) - Number(row.now)
-  const isGranted = row.granted === 1
+/** What an entry is made of, and the record's id. */
+const ENTRY_COLUMNS = [
+  'chain_id',
+  'asset',
+  'payer',
+  'nonce',
+  'pay_to',
+  'value',
+  'valid_before',
+  'project',
+  'id',
+] as const
+
+function entryOf(
+  row: Pick<Selectable<AuthorizationRow>, (typeof ENTRY_COLUMNS)[number]>,
+): LedgerEntry {
   return {
     chainId: Number(row.chain_id),
     asset: row.asset as Address,
@@ -446,6 +487,17 @@ function recordOf(
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
+  }
+}
+
+function recordOf(
+  row: Selectable<AuthorizationRow> & Clock,
+  { isOurs, suspectMs }: { readonly isOurs: boolean; readonly suspectMs: number },
+): LedgerRecord {
+  const leftMs = row.hold === null ? -1 : Number(row.held_until) - Number(row.now)
+  const isGranted = row.granted === 1
+  return {
+    ...entryOf(row),
     id: row.id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
@@ -458,20 +510,28 @@ function recordOf(
 
 function statusOf(row: Selectable<AuthorizationRow>): LedgerStatus {
   const { state } = row
+  if (state === 'reserved') return { state }
   const transaction = row.transaction_hash as Hex
+  const submission = submissionOf(row)
   switch (state) {
-    case 'reserved':
-      return { state }
-    case 'submitted': {
-      const relayer = row.relayer as Address
-      const transactionCount = Number(row.transaction_count)
-      const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
-      const submission = { transaction, relayer, transactionCount, raw: row.raw as Hex }
-      return { state, submission: { ...submission, ...(replaces && { replaces }) } }
-    }
+    case 'submitted':
+      return { state, submission }
     case 'settled':
-      return { state, transaction }
-    case 'failed':
-      return { state, transaction, reason: row.reason as Reason }
+      return { state, transaction, ...(row.raw !== null && { submission }) }
+    case 'failed': {
+      const reason = row.reason as Reason
+      return { state, transaction, reason, ...(row.raw !== null && { submission }) }
+    }
+  }
+}
+
+function submissionOf(row: Selectable<AuthorizationRow>): Submission {
+  const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
+  return {
+    transaction: row.transaction_hash as Hex,
+    relayer: row.relayer as Address,
+    transactionCount: Number(row.transaction_count),
+    raw: row.raw as Hex,
+    ...(replaces && { replaces }),
   }
 }
