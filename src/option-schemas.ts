@@ -1,6 +1,7 @@
 /** The shapes of a gateway's options. Their errors never repeat what was given: it may be a secret. */
 import { isAddress } from 'viem'
 import { z } from 'zod'
+import type { Ledger } from './ledger/ledger.js'
 import { MIN_TOKEN_LENGTH } from './merchants/project.js'
 import { explainCurrency, isCurrency } from './money/currency.js'
 
@@ -45,6 +46,13 @@ const instanceWith = (...methods: string[]) =>
   z.custom<object>((value) => methods.every((name) => hasMethod(value, name)), {
     error: `must be an object with the methods ${methods.join(', ')}`,
   })
+
+/** Every method of a ledger: the compiler sees to it that none is left out. */
+const LEDGER_METHODS: Readonly<Record<Exclude<keyof Ledger, 'idempotency'>, true>> = {
+  ...{ find: true, reserve: true, release: true, submit: true, withdraw: true },
+  ...{ settle: true, fail: true, correct: true, yield: true, claim: true, grant: true },
+  ...{ listSubmitted: true, listConcluded: true, list: true, leaseRelayers: true, close: true },
+}
 
 const assetSchema = z.strictObject({
   address: addressOf("the token's contract"),
@@ -118,11 +126,11 @@ export const optionsSchema = z.strictObject({
     .optional(),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   facilitator: instanceWith('verify', 'settle', 'supported').optional(),
-  ledger: instanceWith(
-    ...['find', 'reserve', 'release', 'submit', 'withdraw'],
-    ...['settle', 'fail', 'correct', 'yield', 'claim', 'grant'],
-    ...['listSubmitted', 'listConcluded', 'list', 'leaseRelayers', 'close'],
-  ).optional(),
+  ledger: instanceWith(...Object.keys(LEDGER_METHODS))
+    .refine((ledger) => hasMethod((ledger as Partial<Ledger>).idempotency, 'begin'), {
+      error: 'must have an idempotency with the method begin',
+    })
+    .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
   settleTimeoutMs: z.int().positive().optional(),
   now: z

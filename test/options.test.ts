@@ -129,6 +129,20 @@ describe('options that are as they should be', () => {
     ])
   })
 
+  it('take limits of the relayers at their bounds, in their own units', () => {
+    for (const [maxFeePerGasGwei, maxFeePerGas] of [
+      [1e-9, 1n],
+      [1e6, 10n ** 15n],
+    ] as const)
+      expect(
+        resolveOptions({ networks: { base: { ...BASE, maxFeePerGasGwei } } }).networks[0]?.core,
+      ).toMatchObject({ maxFeePerGas })
+    for (const replaceAfterSeconds of [1, 3600])
+      expect(
+        resolveOptions({ networks: { base: { ...BASE, replaceAfterSeconds } } }).networks[0]?.core,
+      ).toMatchObject({ stuckMs: replaceAfterSeconds * 1000 })
+  })
+
   it('need no node and no key where the facilitator is elsewhere', () => {
     const resolved = resolveOptions({ facilitator, networks: { base: {} }, projects: [shop()] })
     expect(resolved.networks[0]).toMatchObject({ core: undefined, assets: [{ symbol: 'USDC' }] })
@@ -217,7 +231,23 @@ describe('options that are wrong', () => {
     ['rates that are a text', { rates: '1.08' }, ['rates']],
     ['a limit that is on', { rateLimit: true }, ['rateLimit']],
     ['a store that is none', { rateLimit: { store: {} } }, ['rateLimit.store']],
-    ['a ledger without all its methods', { ledger: { ...memoryLedger(), claim: 1 } }, ['ledger']],
+    ...Object.keys(memoryLedger()).map((member): [string, unknown, string[]] => [
+      `a ledger without its ${member}`,
+      { ledger: { ...memoryLedger(), [member]: 1 } },
+      ['ledger'],
+    ]),
+    ...[0, 1e-10, 1e7, -1, NaN, '20'].map((maxFeePerGasGwei): [string, unknown, string[]] => [
+      `a gas price of ${JSON.stringify(maxFeePerGasGwei)} gwei at most`,
+      { networks: { base: { ...BASE, maxFeePerGasGwei } } },
+      ['networks.base.maxFeePerGasGwei'],
+    ]),
+    ...[0, 0.5, 3601, -30, Infinity, '30'].map(
+      (replaceAfterSeconds): [string, unknown, string[]] => [
+        `transactions replaced after ${JSON.stringify(replaceAfterSeconds)} seconds`,
+        { networks: { base: { ...BASE, replaceAfterSeconds } } },
+        ['networks.base.replaceAfterSeconds'],
+      ],
+    ),
     [
       'an asset that is a number',
       { networks: { base: { ...BASE, assets: [1] } } },
