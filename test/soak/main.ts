@@ -51,6 +51,9 @@ const FAULTS: readonly Fault[] = [
   { kind: 'refuse', code: -32603, message: 'internal error' },
 ]
 
+/** Transactions that each reorganisation dropped. */
+const reorganisations: number[] = []
+
 const { values } = parseArgs({
   options: {
     payments: { type: 'string', default: '300' },
@@ -65,9 +68,6 @@ if (!Number.isSafeInteger(payments) || payments < 1 || !Number.isSafeInteger(see
   throw new TypeError('--payments and --seed are integers')
 process.stdout.write(`soak: ${payments} payments, seed ${seed}\n`)
 process.exitCode = (await soak(createRandom(seed))) ? 0 : 1
-
-/** Transactions that each reorganisation dropped. */
-const reorganisations: number[] = []
 
 /** Drops the last blocks and all that is in them. */
 async function reorganise({ node }: World, random: Random): Promise<void> {
