@@ -1,19 +1,14 @@
 import { LRUCache } from 'lru-cache'
-import { keccak256, parseTransaction } from 'viem'
+import { keccak256 } from 'viem'
 import { GatewayError } from '../../errors.js'
-import type {
-  ConcludedEntry,
-  Ledger,
-  LedgerEntry,
-  LedgerRecord,
-  Submission,
-} from '../../ledger/ledger.js'
+import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
 import { describeEntry } from './answers.js'
 import type { NetworkCore } from './network-core.js'
 import { authorizationStateCall, findUse, saysUsed } from './outcome.js'
+import { sendAgain, type Dropped } from './send-again.js'
 
 /** Milliseconds for which a settled payment is looked at: reorganisations reach back no further. */
 const WATCH_MS = 180_000
@@ -60,15 +55,9 @@ export interface FinalityWatchOptions {
 
 type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
 
-interface Watched {
-  readonly core: NetworkCore
-  readonly entry: ConcludedEntry
+interface Watched extends Dropped {
   /** By the process's own monotonic clock. */
   readonly until: number
-  /** Looks in a row that found it dropped. */
-  drops: number
-  /** Hashes under which it was sent anew, newest first. */
-  sentAnew: readonly Hex[]
 }
 
 /** Payments remembered: those that nothing more can come of, and those announced. */
@@ -135,28 +124,6 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
     return true
   }
 
-  /** Hands a transaction over again; under another count, where its own was used meanwhile. */
-  const sendAgain = async (one: Watched, { raw }: Submission): Promise<void> => {
-    const { chain, relayers } = one.core
-    for (const transaction of one.sentAnew) if (await chain.hasTransaction(transaction)) return
-    const broadcast = await chain.broadcast(raw)
-    const isStale =
-      broadcast.outcome === 'rejected' && broadcast.because === 'stale_transaction_count'
-    // A node that lags behind may call it unused, and stale as well.
-    if (!isStale || one.drops < 2) return
-    const { to, data, gas } = parseTransaction(raw)
-    if (!to || !data || !gas) return
-    await relayers.send({
-      call: { to, data },
-      gas,
-      writeAhead: async ({ transaction }) => {
-        await ledger.correct(one.entry, transaction)
-        one.sentAnew = [transaction, ...one.sentAnew]
-      },
-      takeBack: async () => undefined,
-    })
-  }
-
   /** @returns Whether it is looked at once more. */
   const lookAtSettled = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
     const isOver = performance.now() > one.until
@@ -177,7 +144,7 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
     // A stranger's transaction is not ours to send.
     if (submission === undefined || submission.raw === '0x') return !isOver
     logger.warn('A settled payment was undone by the chain and is sent again.', { transaction })
-    await sendAgain(one, submission)
+    await sendAgain(ledger, one, submission)
     return true
   }
 

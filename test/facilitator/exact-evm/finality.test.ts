@@ -132,6 +132,21 @@ describe.each(stores)(
 )
 
 describe('a settled payment that a reorganisation undoes', () => {
+  it('is sent under another count where one before its own is missing', async () => {
+    const ledger = memoryLedger()
+    const first = open({ ledger })
+    await sendAs(devnet, first.relayer.address, '0x')
+    const [before, payment] = [await merchantBalance(), await sign()]
+    await settle(first, payment)
+    first.close()
+    await askNode(devnet, 'anvil_reorg', 2, [])
+    expect(await merchantBalance()).toBe(before)
+    const next = open({ ledger })
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    expect(await settle(next, await sign())).toMatchObject({ success: true })
+    expect(await merchantBalance()).toBe(before + 2n * PRICE)
+  })
+
   it('is one all the same where a stranger sends it then, and names his transaction', async () => {
     const core = open({ reconcileIntervalMs: 300 })
     const [before, payment] = [await merchantBalance(), await sign()]
