@@ -113,11 +113,15 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
 function announceRefusal(
   events: EventBus,
   { requirements, terms }: { requirements: PaymentRequirements; terms?: MerchantTerms | undefined },
-  { refused, payer }: Refusal,
+  { refused, payer, transaction }: Refusal,
 ): void {
   const { network, asset, amount, payTo } = requirements
   const project = terms?.project
-  events.emit('refused', { network, asset, amount, payTo, payer, project, reason: refused })
+  const told = { network, asset, amount, payTo, payer, project }
+  // Its transaction is out, by a process that may be dead: nobody has refused it.
+  if (refused === 'settlement_pending' && transaction !== undefined)
+    events.emit('pending', { ...told, transaction })
+  else events.emit('refused', { ...told, reason: refused })
 }
 
 /** What the ledger knows a payment by. */

@@ -52,6 +52,13 @@ async function submission(overrides: SigningOverrides = {}, payer = 0) {
   return { paymentPayload, paymentRequirements }
 }
 
+/** A submission whose payer gave his payment an id. */
+async function withId(id: unknown, overrides?: SigningOverrides) {
+  const body = await submission(overrides)
+  const extensions = { 'payment-identifier': { info: { required: false, id } } }
+  return { ...body, paymentPayload: { ...body.paymentPayload, extensions } }
+}
+
 describe('a settlement with an Idempotency-Key', () => {
   it('is answered alike again, byte for byte, also with success', async () => {
     const [before, body, key] = [await earned(), await submission(), newKey()]
@@ -309,12 +316,6 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
 })
 
 describe('a settlement of a payment with an id', () => {
-  const withId = async (id: unknown, overrides?: SigningOverrides) => {
-    const body = await submission(overrides)
-    const extensions = { 'payment-identifier': { info: { required: false, id } } }
-    return { ...body, paymentPayload: { ...body.paymentPayload, extensions } }
-  }
-
   it('is answered 409 where another payment has the id, and can be settled with another', async () => {
     const id = generatePaymentId()
     expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
@@ -485,12 +486,6 @@ describe('a settlement of a payment with an id, for a merchant who has none repe
     )
   })
   afterAll(() => strict.close())
-
-  const withId = async (id: string) => {
-    const body = await submission()
-    const extensions = { 'payment-identifier': { info: { required: false, id } } }
-    return { ...body, paymentPayload: { ...body.paymentPayload, extensions } }
-  }
 
   it('says success once, however often it comes', async () => {
     const [before, body] = [await earned(), await withId(generatePaymentId())]

@@ -131,6 +131,15 @@ describe.each(stores)(
   },
 )
 
+/** Undoes the last block; returns when what was in it waits to be mined again. */
+async function undoUntilSentAgain(): Promise<void> {
+  await askNode(devnet, 'evm_setAutomine', false)
+  await askNode(devnet, 'anvil_reorg', 1, [])
+  await devnet.mine()
+  const waiting = () => askNode<Hex>(devnet, 'eth_getBlockTransactionCountByNumber', 'pending')
+  await until(async () => (await waiting()) !== '0x0')
+}
+
 describe('a settled payment that a reorganisation undoes', () => {
   it('is sent under another count where one before its own is missing', async () => {
     const ledger = memoryLedger()
@@ -151,14 +160,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     const core = open({ reconcileIntervalMs: 300 })
     const [before, payment] = [await merchantBalance(), await sign()]
     const { transaction } = await settle(core, payment)
-    await askNode(devnet, 'evm_setAutomine', false)
-    await askNode(devnet, 'anvil_reorg', 1, [])
-    await devnet.mine()
-    // It was found to be gone, and waits to be mined again.
-    await until(
-      async () =>
-        (await askNode<Hex>(devnet, 'eth_getBlockTransactionCountByNumber', 'pending')) !== '0x0',
-    )
+    await undoUntilSentAgain()
     const others = await frontRun(devnet, payment)
     await devnet.mine()
     expect(await merchantBalance()).toBe(before + PRICE)
@@ -175,13 +177,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     const payer = await newPayer(devnet)
     const payment = await sign(payer)
     await settle(core, payment)
-    await askNode(devnet, 'evm_setAutomine', false)
-    await askNode(devnet, 'anvil_reorg', 1, [])
-    await devnet.mine()
-    await until(
-      async () =>
-        (await askNode<Hex>(devnet, 'eth_getBlockTransactionCountByNumber', 'pending')) !== '0x0',
-    )
+    await undoUntilSentAgain()
     await cancel(payer, payment)
     await devnet.mine()
     await until(() => core.errors.some(({ message }) => message.includes('used up')))
