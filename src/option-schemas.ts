@@ -1,6 +1,7 @@
 /** The shapes of a gateway's options. Their errors never repeat what was given: it may be a secret. */
 import { isAddress } from 'viem'
 import { z } from 'zod'
+import type { Ledger } from './ledger/ledger.js'
 import { MIN_TOKEN_LENGTH } from './merchants/project.js'
 import { explainCurrency, isCurrency } from './money/currency.js'
 import { parseDecimal } from './money/decimal.js'
@@ -49,6 +50,15 @@ const instanceWith = (...methods: string[]) =>
   z.custom<object>((value) => methods.every((name) => hasMethod(value, name)), {
     error: `must be an object with the methods ${methods.join(', ')}`,
   })
+
+/** Every method that a ledger must have: the compiler sees to it that none is left out. */
+const LEDGER_METHODS: Readonly<
+  Record<Exclude<keyof Ledger, 'idempotency' | 'sharedSecret'>, true>
+> = {
+  ...{ find: true, reserve: true, release: true, submit: true, withdraw: true },
+  ...{ settle: true, fail: true, correct: true, yield: true, claim: true, grant: true },
+  ...{ listSubmitted: true, listConcluded: true, list: true, leaseRelayers: true, close: true },
+}
 
 const seconds = z.number().positive().max(31_536_000).optional()
 const pricing = {
@@ -111,6 +121,7 @@ export const merchantSchema = z.strictObject({
   minAmount: limit.optional(),
   maxAmount: limit.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+  repeatSettlements: z.boolean().optional(),
 })
 
 const cacheTimes = { maxAgeSeconds: seconds, freshSeconds: seconds, staleSeconds: seconds }
@@ -183,11 +194,11 @@ export const optionsSchema = z.strictObject({
     .optional(),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   facilitator: instanceWith('verify', 'settle', 'supported').optional(),
-  ledger: instanceWith(
-    ...['find', 'reserve', 'release', 'submit', 'withdraw'],
-    ...['settle', 'fail', 'yield', 'claim', 'grant'],
-    ...['listSubmitted', 'list', 'leaseRelayers', 'close'],
-  ).optional(),
+  ledger: instanceWith(...Object.keys(LEDGER_METHODS))
+    .refine((ledger) => hasMethod((ledger as Partial<Ledger>).idempotency, 'begin'), {
+      error: 'must have an idempotency with the method begin',
+    })
+    .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
   settleTimeoutMs: z.int().positive().optional(),
   now: z

@@ -71,6 +71,14 @@ export interface MerchantOptions {
   readonly maxAmount?: string
   /** Seconds a payer should let an authorization live. @defaultValue 300 */
   readonly maxTimeoutSeconds?: number
+  /**
+   * Whether verify and settle of the API repeat the answer to a payment that comes again with its
+   * `payment-identifier`. The identifier is the buyer's: a shop that keeps no book of what it served
+   * may serve him twice for one payment, and sets this to false. An identifier then only binds to its
+   * payment. The answer to a repeated `Idempotency-Key`, which is the shop's own word, is not
+   * concerned. @defaultValue true
+   */
+  readonly repeatSettlements?: boolean
 }
 
 /** A tenant: its secret identify tokens, and its merchant once there is one. */

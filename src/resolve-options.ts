@@ -269,6 +269,7 @@ function resolveMerchant(
     minAmount,
     maxAmount,
     maxTimeoutSeconds: merchant.maxTimeoutSeconds ?? DEFAULT_MAX_TIMEOUT_SECONDS,
+    repeatSettlements: merchant.repeatSettlements ?? true,
   }
 }
 

@@ -73,6 +73,7 @@ describe('the defaults', () => {
             crossCurrency: false,
             fxBufferBps: 0,
             maxTimeoutSeconds: 300,
+            repeatSettlements: true,
           },
         },
       ],
@@ -100,6 +101,7 @@ describe('options that are as they should be', () => {
           crossCurrency: true,
           fxBufferBps: 50,
           maxTimeoutSeconds: 60,
+          repeatSettlements: false,
           accepts: [
             { network: 'base', asset: FOO.address.toUpperCase().replace('0X', '0x') },
             { network: 'base', asset: 'EURC' },
@@ -120,10 +122,25 @@ describe('options that are as they should be', () => {
       hashToken(TOKEN),
       hashToken('x402_second-token-of-acme'),
     ])
+    expect(projects[2]?.merchant).toMatchObject({ repeatSettlements: false })
     expect(projects[2]?.merchant?.accepts.map(({ symbol }) => symbol)).toStrictEqual([
       'FOO',
       'EURC',
     ])
+  })
+
+  it('take limits of the relayers at their bounds, in their own units', () => {
+    for (const [maxFeePerGasGwei, maxFeePerGas] of [
+      [1e-9, 1n],
+      [1e6, 10n ** 15n],
+    ] as const)
+      expect(
+        resolveOptions({ networks: { base: { ...BASE, maxFeePerGasGwei } } }).networks[0]?.core,
+      ).toMatchObject({ maxFeePerGas })
+    for (const replaceAfterSeconds of [1, 3600])
+      expect(
+        resolveOptions({ networks: { base: { ...BASE, replaceAfterSeconds } } }).networks[0]?.core,
+      ).toMatchObject({ stuckMs: replaceAfterSeconds * 1000 })
   })
 
   it('need no node and no key where the facilitator is elsewhere', () => {
@@ -157,7 +174,12 @@ describe('options that are wrong', () => {
       },
       projects: [
         { id: '', tokens: ['short'] },
-        shop({ payTo: '0xbEEF', fxBufferBps: 0.5, maxTimeoutSecond: 60 }),
+        shop({
+          payTo: '0xbEEF',
+          fxBufferBps: 0.5,
+          maxTimeoutSecond: 60,
+          repeatSettlements: 'no',
+        }),
         'shop',
       ],
       rates: { 'EUR/USD': 1.08, EURUSD: '1.08' },
@@ -185,6 +207,7 @@ describe('options that are wrong', () => {
         'projects.1.merchant.payTo',
         'projects.1.merchant.fxBufferBps',
         'projects.1.merchant.maxTimeoutSecond',
+        'projects.1.merchant.repeatSettlements',
         'projects.2',
         'rates["EUR/USD"]',
         'rates["EURUSD"]',
@@ -208,7 +231,23 @@ describe('options that are wrong', () => {
     ['rates that are a text', { rates: '1.08' }, ['rates']],
     ['a limit that is on', { rateLimit: true }, ['rateLimit']],
     ['a store that is none', { rateLimit: { store: {} } }, ['rateLimit.store']],
-    ['a ledger without all its methods', { ledger: { ...memoryLedger(), claim: 1 } }, ['ledger']],
+    ...Object.keys(memoryLedger()).map((member): [string, unknown, string[]] => [
+      `a ledger without its ${member}`,
+      { ledger: { ...memoryLedger(), [member]: 1 } },
+      ['ledger'],
+    ]),
+    ...[0, 1e-10, 1e7, -1, NaN, '20'].map((maxFeePerGasGwei): [string, unknown, string[]] => [
+      `a gas price of ${JSON.stringify(maxFeePerGasGwei)} gwei at most`,
+      { networks: { base: { ...BASE, maxFeePerGasGwei } } },
+      ['networks.base.maxFeePerGasGwei'],
+    ]),
+    ...[0, 0.5, 3601, -30, Infinity, '30'].map(
+      (replaceAfterSeconds): [string, unknown, string[]] => [
+        `transactions replaced after ${JSON.stringify(replaceAfterSeconds)} seconds`,
+        { networks: { base: { ...BASE, replaceAfterSeconds } } },
+        ['networks.base.replaceAfterSeconds'],
+      ],
+    ),
     [
       'an asset that is a number',
       { networks: { base: { ...BASE, assets: [1] } } },

@@ -3,13 +3,14 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import express from 'express'
+import express, { type RequestHandler } from 'express'
 import { ConfigError, LedgerError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { memoryLedger } from '../ledger/memory-ledger.js'
 import { sqliteLedger } from '../ledger/sql/sqlite-ledger.js'
 import type { Logger } from '../logger.js'
+import { PROBLEM_JSON, problemDetails } from '../protocol/problem.js'
 import { resolveOptions } from '../resolve-options.js'
 import type { CliContext } from './cli.js'
 import { withConfig } from './read-config.js'
@@ -53,6 +54,7 @@ export async function serve(command: ServeCommand): Promise<void> {
       next()
     })
     app.use(gateway.gatewayRouter())
+    app.use(answerNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
     if (!signal.aborted) await once(signal, 'abort')
@@ -60,6 +62,14 @@ export async function serve(command: ServeCommand): Promise<void> {
   } finally {
     await gateway.close()
   }
+}
+
+/** Answers what is not the gateway's: nothing else is here. */
+const answerNotFound: RequestHandler = (req, res) => {
+  const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp.`
+  const problem = problemDetails({ status: 404, code: 'not_found', detail })
+  res.status(404).set({ 'Content-Type': PROBLEM_JSON, 'Cache-Control': 'no-store' })
+  res.end(JSON.stringify(problem))
 }
 
 /** Opens a gateway whose ledger can be written to. */

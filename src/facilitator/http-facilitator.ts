@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
+import { fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
 import { parseExactEvmPayload } from '../protocol/payment.js'
 import type {
   PaymentPayload,
@@ -65,6 +67,9 @@ const supportedSchema = z.object({
 /**
  * A facilitator elsewhere, over HTTP (x402 v2 §7): another gateway of ours or anybody's.
  *
+ * Settlements carry an `Idempotency-Key`: where the answer to one was lost, asking again gives the
+ * same answer, if the facilitator knows such keys.
+ *
  * @throws {@link ConfigError} for a `url` that is none. Its methods throw {@link FacilitatorError}
  * when the facilitator cannot be asked; what it may have done is then not known.
  */
@@ -73,12 +78,22 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL')
   const base = url.replace(/\/+$/, '')
+  /**
+   * Part of every key: an answer that was lost is repeated to whoever asked, and not to another
+   * process that brings the same payment, and might honour it once more.
+   */
+  const asker = randomUUID()
 
-  const request = async <T>(path: string, schema: z.ZodType<T>, body?: object): Promise<T> => {
+  const request = async <T>(
+    path: string,
+    schema: z.ZodType<T>,
+    { body, key }: { readonly body?: object; readonly key?: string } = {},
+  ): Promise<T> => {
     const answer = await fetch(`${base}/${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         ...(body && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key }),
         ...(token !== undefined && { 'x-project-identify-token': token }),
         ...headers,
       },
@@ -99,12 +114,16 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
 
   return {
     async verify(payload, requirements): Promise<VerifyResponse> {
-      const answer = await request('verify', verifySchema, submission(payload, requirements))
+      const answer = await request('verify', verifySchema, {
+        body: submission(payload, requirements),
+      })
       const payer = answer.payer ?? payerOf(payload)
       return { ...answer, payer }
     },
     async settle(payload, requirements): Promise<SettleResponse> {
-      const answer = await request('settle', settleSchema, submission(payload, requirements))
+      const body = submission(payload, requirements)
+      const key = idempotencyKey(asker, fingerprintOf(body))
+      const answer = await request('settle', settleSchema, { body, key })
       const { transaction, network, payer } = answer
       return {
         ...answer,

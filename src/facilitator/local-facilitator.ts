@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events'
-import type { Ledger } from '../ledger/ledger.js'
+import type { AuthorizationKey, Ledger } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
-import { EXACT, X402_VERSION } from '../protocol/payment.js'
+import { findNetwork } from '../protocol/networks.js'
+import { EXACT, parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
+import { authorizationKey, lowerHex, parseAuthorization } from './exact-evm/authorization.js'
 import { checkLedger } from './exact-evm/checks.js'
 import { describePayment } from './exact-evm/answers.js'
 import {
@@ -52,8 +54,20 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
   const reconciler = createReconciler({ ...options, now, reconcileIntervalMs })
   const context: SettleContext = { ...options, now, reconciler, recent: rememberRecent() }
 
+  /** What failed may have been paid all the same: then the payment is examined as it stands now. */
+  const reexamine = async (payment: PresentedPayment, refusal: Refusal) => {
+    const key = keyOf(networks, payment)
+    const record = key && (await ledger.find(key))
+    if (record?.state !== 'failed') return refusal
+    await reconciler.review(record)
+    return examinePayment(context, payment)
+  }
+
   const examine = async (payment: PresentedPayment) => {
-    const examined = await examinePayment(context, payment)
+    const first = await examinePayment(context, payment)
+    // Only a payment that the ledger knows is refused with its transaction.
+    const isKnown = isRefusal(first) && first.transaction !== undefined
+    const examined = isKnown ? await reexamine(payment, first) : first
     if (isRefusal(examined)) announceRefusal(events, payment, examined)
     else events.emit('verified', describePayment(examined))
     return examined
@@ -105,9 +119,26 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
 function announceRefusal(
   events: EventBus,
   { requirements, terms }: { requirements: PaymentRequirements; terms?: MerchantTerms | undefined },
-  { refused, payer }: Refusal,
+  { refused, payer, transaction }: Refusal,
 ): void {
   const { network, asset, amount, payTo } = requirements
   const project = terms?.project
-  events.emit('refused', { network, asset, amount, payTo, payer, project, reason: refused })
+  const told = { network, asset, amount, payTo, payer, project }
+  // Its transaction is out, by a process that may be dead: nobody has refused it.
+  if (refused === 'settlement_pending' && transaction !== undefined)
+    events.emit('pending', { ...told, transaction })
+  else events.emit('refused', { ...told, reason: refused })
+}
+
+/** What the ledger knows a payment by. */
+function keyOf(
+  networks: LocalFacilitatorOptions['networks'],
+  { payload, requirements }: PresentedPayment,
+): AuthorizationKey | undefined {
+  const wire = parseExactEvmPayload(payload.payload)
+  const core = networks.get(findNetwork(requirements.network)?.caip2 ?? '')
+  if (!wire.ok || core === undefined) return undefined
+  const { chainId } = core.chain.network
+  const asset = lowerHex(requirements.asset)
+  return authorizationKey(parseAuthorization(wire.value.authorization), { chainId, asset })
 }

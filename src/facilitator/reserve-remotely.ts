@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Ledger, LedgerRecord, Submission } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
 import { findNetwork } from '../protocol/networks.js'
+import { withoutPaymentId } from '../protocol/payment-identifier.js'
 import { parseExactEvmPayload } from '../protocol/payment.js'
 import type {
   Address,
@@ -106,14 +107,17 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
         !answer.success &&
         answer.errorReason === 'invalid_exact_evm_nonce_already_used' &&
         answer.transaction !== ''
-      return settledBefore
-        ? { success: true, transaction: answer.transaction, network, payer }
-        : answer
+      if (settledBefore) return { success: true, transaction: answer.transaction, network, payer }
+      // Likewise it may be at work on that call still.
+      const isAtWork = !answer.success && answer.errorReason === 'duplicate_settlement'
+      return isAtWork ? { ...answer, errorReason: 'settlement_pending' } : answer
     }
     return settleHeld({ ...payment, ask })
   }
 
-  const reserve: ReservingFacilitator['reserve'] = async (payload, requirements, terms) => {
+  const reserve: ReservingFacilitator['reserve'] = async (presented, requirements, terms) => {
+    // Who asks again by an id is answered here: elsewhere it would make a payment good twice.
+    const payload = withoutPaymentId(presented)
     const entry = entryOf(payload, requirements, terms)
     if ('refused' in entry) return entry
     const payer = displayAddress(entry.from)
@@ -123,8 +127,11 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
 
     const record = await ledger.find(entry)
     const inTheWay = checkLedger(record)
-    if (inTheWay !== undefined)
-      return { refused: inTheWay, payer, transaction: transactionOfRemote(record) }
+    if (inTheWay !== undefined) {
+      // Sent there, as far as is known here, though its transaction is not.
+      const unknown = inTheWay === 'settlement_pending' ? '' : undefined
+      return { refused: inTheWay, payer, transaction: transactionOfRemote(record) ?? unknown }
+    }
     // The facilitator takes a settled payment for a used one: whether its payer presents it is
     // for us to tell.
     if (record !== undefined && (await isSignedByPayer(payload, requirements)))
@@ -150,7 +157,7 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
     async verify(payload, requirements, terms) {
       const entry = entryOf(payload, requirements, terms)
       if ('refused' in entry) return { isValid: false, invalidReason: entry.refused }
-      return facilitator.verify(payload, requirements, terms)
+      return facilitator.verify(withoutPaymentId(payload), requirements, terms)
     },
     reserve,
     async settle(payload, requirements, terms) {
@@ -162,7 +169,12 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
 }
 
 /** Stands for a transaction that only the facilitator knows. */
-const ASKED: Submission = { transaction: '0x', relayer: '0x', transactionCount: 0, raw: '0x' }
+export const ASKED: Submission = {
+  transaction: '0x',
+  relayer: '0x',
+  transactionCount: 0,
+  raw: '0x',
+}
 
 function transactionOfRemote(record: LedgerRecord | undefined): Hex | undefined {
   const transaction = record && transactionOf(record)

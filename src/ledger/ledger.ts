@@ -7,9 +7,14 @@
  *            reserve            submit (write-ahead)        receipt
  * (nothing) ────────→ reserved ─────────────────────→ submitted ────→ settled
  *                        │  release            withdraw   │ └─ reverted → failed
- *                        ↓                 (never taken)  ↓
- *                    (nothing)                        (nothing)
+ *                        ↓                 (never taken)  ↓                 ┊ correct
+ *                    (nothing)                        (nothing)             ↓
+ *                                                                        settled
  * ```
+ *
+ * One move alone looks back, the dotted one: an authorization whose transaction failed can still be
+ * used, by whoever has seen it on the chain, until it lapses. The merchant is paid then, and the
+ * record says so.
  *
  * Beside its state a record knows whether it is *held*: whether a request is working on it, or has
  * been granted what was paid for. A payment whose outcome was unknown when its request had to be
@@ -69,8 +74,13 @@ export interface LedgerEntry extends AuthorizationKey {
 export type LedgerStatus =
   | { readonly state: 'reserved' }
   | { readonly state: 'submitted'; readonly submission: Submission }
-  | { readonly state: 'settled'; readonly transaction: Hex }
-  | { readonly state: 'failed'; readonly transaction: Hex; readonly reason: Reason }
+  | ({ readonly state: 'settled'; readonly transaction: Hex } & Submitted)
+  | ({ readonly state: 'failed'; readonly transaction: Hex; readonly reason: Reason } & Submitted)
+
+/** What a final record keeps of its last transaction; nothing where a stranger's came first. */
+interface Submitted {
+  readonly submission?: Submission | undefined
+}
 
 /** One record. */
 export type LedgerRecord = LedgerEntry &
@@ -79,6 +89,11 @@ export type LedgerRecord = LedgerEntry &
     readonly id: string
     /** A request works on it, or has been granted what it pays for. */
     readonly held: boolean
+    /**
+     * It is held by another process, which has not been heard of for longer than one that lives
+     * would let pass: perhaps it is dead, and its hold will lapse.
+     */
+    readonly suspect: boolean
     /** Its payer was given what he paid for, or was about to be. */
     readonly granted: boolean
     /** Milliseconds since the epoch. */
@@ -100,6 +115,17 @@ export interface LedgerQuery {
   readonly after?: { readonly createdAt: number; readonly id: string } | undefined
   readonly limit: number
 }
+
+/** Which final records are listed; newest first. */
+export interface ConcludedQuery {
+  readonly state: 'settled' | 'failed'
+  /** Milliseconds by which their last change lies back at most. */
+  readonly withinMs: number
+  readonly limit: number
+}
+
+/** A final record, as far as it takes to look at the chain once more: there may be many. */
+export type ConcludedEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 
 /** Names a record: 128 bits of the SHA-256 of its key, in hexadecimal digits. */
 export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
@@ -149,6 +175,12 @@ export interface Ledger {
   /** Records that the transaction was mined without paying the merchant. */
   fail(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void>
   /**
+   * Records that the merchant was paid by this transaction, of a record that is final: one that had
+   * failed is settled after all, and held by nobody; one that is settled is so by another transaction,
+   * after a reorganisation.
+   */
+  correct(key: AuthorizationKey, transaction: Hex): Promise<void>
+  /**
    * Records that the payer is about to be given what he paid for: the hold stays for good.
    *
    * Asked for last of all before the answer goes out; when it throws, the answer must not.
@@ -160,6 +192,8 @@ export interface Ledger {
   claim(key: AuthorizationKey): Promise<boolean>
   /** Records whose transaction is out and not known to be mined, oldest first. */
   listSubmitted(): Promise<readonly LedgerRecord[]>
+  /** Records that became final lately. */
+  listConcluded(query: ConcludedQuery): Promise<readonly ConcludedEntry[]>
   /** Records of a project, newest first; those that are given back are gone. */
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]>
   /**

@@ -69,8 +69,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const move = (key: AuthorizationKey, status: LedgerStatus): void => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return
-    const { id, held, granted, createdAt } = record
-    store({ ...entryOf(record), id, held, granted, createdAt, ...status })
+    const { id, held, suspect, granted, createdAt } = record
+    store({ ...entryOf(record), id, held, suspect, granted, createdAt, ...status })
   }
 
   const hold = (key: AuthorizationKey, held: boolean): boolean => {
@@ -86,7 +86,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     reserve: async (entry) => {
       const existing = find(entry)
       if (existing !== undefined) return existing
-      const fresh = { id: recordId(entry), held: true, granted: false, createdAt: now() }
+      const ours = { held: true, suspect: false, granted: false }
+      const fresh = { id: recordId(entry), ...ours, createdAt: now() }
       store({ ...entryOf(entry), ...fresh, state: 'reserved' })
       return undefined
     },
@@ -106,8 +107,19 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       if (record?.state === 'submitted' && record.submission.transaction === transaction)
         records.delete(keyOf(key))
     },
-    settle: async (key, transaction) => move(key, { state: 'settled', transaction }),
-    fail: async (key, failure) => move(key, { state: 'failed', ...failure }),
+    settle: async (key, transaction) =>
+      move(key, { state: 'settled', transaction, submission: submissionOf(find(key)) }),
+    fail: async (key, failure) =>
+      move(key, { state: 'failed', ...failure, submission: submissionOf(find(key)) }),
+    correct: async (key, transaction) => {
+      const record = find(key)
+      if (record === undefined || !isFinal(record)) return
+      const { id, suspect, granted, createdAt } = record
+      const held = record.state === 'settled' && record.held
+      const submission = submissionOf(record)
+      const kept = { ...entryOf(record), id, held, suspect, granted, createdAt }
+      store({ ...kept, state: 'settled', transaction, submission })
+    },
     yield: async (key) => void hold(key, false),
     claim: async (key) => hold(key, true),
     grant: async (key) => {
@@ -120,6 +132,12 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       all()
         .filter((record) => record.state === 'submitted')
         .toSorted((one, other) => newestFirst(other, one)),
+    listConcluded: async ({ state, withinMs, limit }) =>
+      all()
+        .filter((record) => record.state === state && record.updatedAt >= now() - withinMs)
+        .toSorted((one, other) => other.updatedAt - one.updatedAt)
+        .slice(0, limit)
+        .map((record) => ({ ...entryOf(record), id: record.id, state })),
     list: async ({ project, id, state, from = 0, until = Infinity, after, limit }) =>
       all()
         .filter((record) => record.project === project)
@@ -158,6 +176,10 @@ function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
 function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
   const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote } = record
   return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote }
+}
+
+function submissionOf(record: LedgerRecord | undefined): Submission | undefined {
+  return record === undefined || record.state === 'reserved' ? undefined : record.submission
 }
 
 function isFinal(record: LedgerRecord): boolean {

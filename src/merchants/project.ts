@@ -23,6 +23,8 @@ export interface Merchant {
   readonly maxAmount?: Decimal | undefined
   /** Seconds a payer should let an authorization live. */
   readonly maxTimeoutSeconds: number
+  /** Whether the API repeats its answer to a payment that comes again with its own id. */
+  readonly repeatSettlements: boolean
 }
 
 /** A tenant of the gateway: its secret tokens and, once configured, its merchant. */

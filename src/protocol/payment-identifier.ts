@@ -53,3 +53,9 @@ export function readPaymentId({ extensions }: PaymentPayload): Parsed<string | u
   if (!parsed.ok) return parsed
   return { ok: true, value: parsed.value.extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined }
 }
+
+/** A payment as it is without its id, for those whom that does not concern. */
+export function withoutPaymentId(payload: PaymentPayload): PaymentPayload {
+  const { [PAYMENT_IDENTIFIER]: id, ...extensions } = payload.extensions ?? {}
+  return id === undefined ? payload : { ...payload, extensions }
+}

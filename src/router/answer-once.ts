@@ -1,6 +1,10 @@
 import type { Request, Response } from 'express'
 import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
-import type { IdempotencyClaim, IdempotencyStore } from '../ledger/idempotency.js'
+import type {
+  IdempotencyClaim,
+  IdempotencyStore,
+  RepeatableRequest,
+} from '../ledger/idempotency.js'
 import type { Logger } from '../logger.js'
 import { IDEMPOTENCY_KEY } from '../protocol/headers.js'
 import { RequestProblem } from './problem-response.js'
@@ -51,27 +55,65 @@ export async function answerOnce<T extends object>(
 ): Promise<T> {
   const key = readKey(request.req)
   if (key === undefined) return (await produce(undefined)).answer
-  const { project, endpoint, asked } = request
-  const begun = await beginOrWait(
-    context.idempotency,
-    { key: idempotencyKey('header', project, endpoint, key), fingerprint: fingerprintOf(asked) },
-    context.settleTimeoutMs,
-  )
+  const { res, project, endpoint, asked } = request
+  const keyed: KeyedRequest = {
+    key: idempotencyKey('header', project, endpoint, key),
+    fingerprint: fingerprintOf(asked),
+    res,
+    inProgress: `The first request with this ${IDEMPOTENCY_KEY} is not answered yet: send it again later.`,
+    conflict: () =>
+      new RequestProblem({
+        status: 409,
+        code: 'idempotency_conflict',
+        detail: `This ${IDEMPOTENCY_KEY} was used with another body: take a new key for a new request.`,
+      }),
+  }
+  return answerForKey(context, keyed, async (claim) => {
+    const { answer, isFinal } = await produce(claim)
+    return { answer, keyIs: isFinal ? 'finished' : 'paused' }
+  })
+}
+
+/** A request that is answered once for its key. */
+export interface KeyedRequest extends RepeatableRequest {
+  readonly res: Response
+  /** What is said where the first request takes too long. */
+  readonly inProgress: string
+  /** What is thrown where the key belongs to another request. */
+  readonly conflict: () => RequestProblem
+}
+
+/** An answer, and what becomes of its key: {@link IdempotencyClaim} says what each is. */
+export interface KeyedAnswer<T> {
+  readonly answer: T
+  readonly keyIs: 'finished' | 'paused' | 'abandoned'
+}
+
+/**
+ * Answers a request once for its key, and its repetitions with the stored answer.
+ *
+ * @throws {@link RequestProblem} where the key belongs to another request, or is worked on for too
+ * long; and whatever `produce` throws, after which the key may be tried again.
+ */
+export async function answerForKey<T extends object>(
+  context: AnswerOnceContext,
+  request: KeyedRequest,
+  produce: (claim: IdempotencyClaim) => Promise<KeyedAnswer<T>>,
+): Promise<T> {
+  const { key, fingerprint } = request
+  const asked = { key, fingerprint }
+  const begun = await beginOrWait(context.idempotency, asked, context.settleTimeoutMs)
   switch (begun.state) {
     case 'done':
       return JSON.parse(begun.answer) as T
     case 'conflict':
-      throw new RequestProblem({
-        status: 409,
-        code: 'idempotency_conflict',
-        detail: `This ${IDEMPOTENCY_KEY} was used with another body: take a new key for a new request.`,
-      })
+      throw request.conflict()
     case 'busy':
       request.res.set('Retry-After', String(RETRY_AFTER_SECONDS))
       throw new RequestProblem({
         status: 503,
         code: 'idempotency_in_progress',
-        detail: `The first request with this ${IDEMPOTENCY_KEY} is not answered yet: send it again later.`,
+        detail: request.inProgress,
       })
     case 'fresh':
       return storeAnswer(context, begun.claim, () => produce(begun.claim))
@@ -82,17 +124,26 @@ export async function answerOnce<T extends object>(
 async function storeAnswer<T extends object>(
   { logger }: AnswerOnceContext,
   claim: IdempotencyClaim,
-  produce: () => Promise<OnceAnswer<T>>,
+  produce: () => Promise<KeyedAnswer<T>>,
 ): Promise<T> {
   // The answer is right all the same: a repetition finds out what became of its payment.
   const note = (stored: Promise<void>): Promise<void> =>
     stored.catch((error: unknown) => logger.error('An answer could not be stored.', { error }))
-  const produced = await produce().catch(async (error: unknown) => {
+  const { answer, keyIs } = await produce().catch(async (error: unknown) => {
     await note(claim.pause())
     throw error
   })
-  await note(produced.isFinal ? claim.finish(JSON.stringify(produced.answer)) : claim.pause())
-  return produced.answer
+  switch (keyIs) {
+    case 'finished':
+      await note(claim.finish(JSON.stringify(answer)))
+      break
+    case 'paused':
+      await note(claim.pause())
+      break
+    case 'abandoned':
+      await note(claim.abandon())
+  }
+  return answer
 }
 
 function readKey(req: Request): string | undefined {

@@ -1,10 +1,12 @@
-import { fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
-import type { IdempotencyStore } from '../ledger/idempotency.js'
+import type { Response } from 'express'
 import type { Reservation } from '../facilitator/facilitator.js'
+import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
+import type { IdempotencyStore } from '../ledger/idempotency.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import { parsePaymentSubmission } from '../protocol/payment.js'
 import type { PaymentSubmission, SettleResponse } from '../protocol/payment.js'
+import type { AnswerOnceContext, KeyedRequest } from './answer-once.js'
 import { RequestProblem } from './problem-response.js'
 
 /** A payment to verify or settle, and the id that its payer gave it. */
@@ -24,34 +26,70 @@ export function parseSubmission(body: unknown): Parsed<Submission> {
   return { ok: false, errors }
 }
 
-/** A payment that is about to be settled. */
-interface BoundPayment {
+/** A payment of a project, with the request that brings it. */
+export interface IdentifiedPayment {
+  readonly res: Response
   readonly project: string
   readonly submission: Submission
-  readonly reservation: Reservation
 }
 
 /**
- * Binds the id of a payment to it, for its project: another payment with this id is refused.
+ * What a payment is known by when it comes again: the id that its payer gave it, for its project.
  *
- * More is not done for an id here. It is the payer's, not our caller's: were a settled payment
- * answered with success once more for its id, the payer could have every copy of it served by a
- * resource server that keeps no book of its own. Our caller's word is the `Idempotency-Key`.
+ * @returns `undefined` for a payment without id.
+ */
+export function keyOfPayment(payment: IdentifiedPayment): KeyedRequest | undefined {
+  const { res, project, submission } = payment
+  if (submission.paymentId === undefined) return undefined
+  const { extensions: _extensions, ...signed } = submission.paymentPayload
+  const { scheme, network, asset, payTo, amount } = submission.paymentRequirements
+  const required = { scheme, network, asset, payTo, amount }
+  return {
+    key: idempotencyKey('payment', project, submission.paymentId),
+    // What is required counts: who has paid for one thing is not to have a dearer one for it.
+    fingerprint: fingerprintOf({ signed, required }),
+    res,
+    inProgress: 'The first request with this payment is not answered yet: send it again later.',
+    conflict: () => anotherPayment(network),
+  }
+}
+
+/**
+ * Binds a payment that is reserved to its id, and does no more: another payment with this id is
+ * refused, and `success` is never said twice.
  *
  * @throws {@link RequestProblem} where another payment has the id; the reservation is released.
  */
-export async function bindPaymentId(store: IdempotencyStore, payment: BoundPayment): Promise<void> {
-  const { submission, reservation } = payment
-  const isBound = await tryToBind(store, payment).catch(async (error: unknown) => {
+export async function bindPaymentId(
+  store: IdempotencyStore,
+  { key, fingerprint, conflict }: KeyedRequest,
+  reservation: Reservation,
+): Promise<void> {
+  try {
+    const begun = await store.begin({ key, fingerprint })
+    if (begun.state === 'conflict') throw conflict()
+    if (begun.state === 'fresh') await begun.claim.pause()
+  } catch (error) {
     await reservation.release()
     throw error
-  })
-  if (isBound) return
-  await reservation.release()
-  const { network } = submission.paymentRequirements
+  }
+}
+
+/** Tells whether a payment was settled for the id that it comes with, which is then repeated. */
+export async function wasSettledForId(
+  { idempotency, settleTimeoutMs }: AnswerOnceContext,
+  { key, fingerprint }: KeyedRequest,
+): Promise<boolean> {
+  const begun = await beginOrWait(idempotency, { key, fingerprint }, settleTimeoutMs)
+  if (begun.state !== 'fresh') return begun.state === 'done'
+  await begun.claim.abandon()
+  return begun.claim.kept !== undefined
+}
+
+function anotherPayment(network: string): RequestProblem {
   const errorReason = 'payment_identifier_conflict'
   const refusal: SettleResponse = { success: false, errorReason, transaction: '', network }
-  throw new RequestProblem(
+  return new RequestProblem(
     {
       status: 409,
       code: 'idempotency_conflict',
@@ -59,18 +97,4 @@ export async function bindPaymentId(store: IdempotencyStore, payment: BoundPayme
     },
     { ...refusal },
   )
-}
-
-async function tryToBind(
-  store: IdempotencyStore,
-  { project, submission }: BoundPayment,
-): Promise<boolean> {
-  if (submission.paymentId === undefined) return true
-  const { extensions: _extensions, ...payment } = submission.paymentPayload
-  const begun = await store.begin({
-    key: idempotencyKey('payment', project, submission.paymentId),
-    fingerprint: fingerprintOf(payment),
-  })
-  if (begun.state === 'fresh') await begun.claim.pause()
-  return begun.state !== 'conflict'
 }

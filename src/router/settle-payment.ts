@@ -4,10 +4,22 @@ import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { IdempotencyClaim } from '../ledger/idempotency.js'
 import type { SettleResponse, VerifyResponse } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import { answerOnce, type AnswerOnceContext, type OnceAnswer } from './answer-once.js'
+import {
+  answerForKey,
+  answerOnce,
+  type AnswerOnceContext,
+  type KeyedRequest,
+  type OnceAnswer,
+} from './answer-once.js'
 import { merchantOf } from './authenticate.js'
 import { readBody } from './json-body.js'
-import { bindPaymentId, parseSubmission, type Submission } from './payment-id.js'
+import {
+  bindPaymentId,
+  keyOfPayment,
+  parseSubmission,
+  wasSettledForId,
+  type Submission,
+} from './payment-id.js'
 import { RequestProblem } from './problem-response.js'
 import { appliedRateOf, type QuoteContext } from './quote-fiat.js'
 
@@ -23,27 +35,50 @@ const FAILED_TRANSACTIONS: readonly Reason[] = [
 ]
 
 /**
- * Reasons that another try may not meet: the ledger is asked again. Also a payment that was settled
- * may be free once more, where whoever settled it was gone before its answer.
+ * What became of the payment is not decided: the ledger is asked again. Also one that was settled may
+ * be free once more, where whoever settled it was gone before its answer.
  */
-const isPassing = (reason: Reason): boolean =>
-  reason === 'settlement_pending' ||
-  reason === 'duplicate_settlement' ||
-  reason === 'invalid_exact_evm_nonce_already_used'
+const UNDECIDED: readonly Reason[] = [
+  'settlement_pending',
+  'duplicate_settlement',
+  'invalid_exact_evm_nonce_already_used',
+]
 
-/** Answers `POST /api/v2/payment/verify`. */
+/** It was not tried, for a reason that another try may not meet. */
+const UNTRIED: readonly Reason[] = [
+  'insufficient_funds',
+  'invalid_exact_evm_transaction_simulation_failed',
+  'invalid_exact_evm_payload_authorization_valid_after',
+]
+
+const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
+const isPassing = (reason: Reason): boolean => isUndecided(reason) || UNTRIED.includes(reason)
+
+/**
+ * Answers `POST /api/v2/payment/verify`.
+ *
+ * A payment whose settlement would be repeated for its id is as good as it was: whoever verifies
+ * first, and then settles, could not ask for it again otherwise.
+ */
 export async function verifyPayment(
   context: SettlePaymentContext,
   req: Request,
   res: Response,
 ): Promise<VerifyResponse> {
   const merchant = merchantOf(res)
+  const { project } = merchant
   const submission = readBody(req, parseSubmission)
   const { paymentPayload, paymentRequirements } = submission
-  const request = { req, res, project: merchant.project, endpoint: 'verify', asked: submission }
-  return answerOnce(context, request, async () => {
+  const request = { req, res, project, endpoint: 'verify', asked: submission }
+  return answerOnce<VerifyResponse>(context, request, async () => {
     const answer = await context.facilitator.verify(paymentPayload, paymentRequirements, merchant)
-    return { answer, isFinal: answer.isValid || !isPassing(answer.invalidReason) }
+    if (answer.isValid) return { answer, isFinal: true }
+    const isRepeated = merchant.repeatSettlements && isUndecided(answer.invalidReason)
+    const byId = isRepeated ? keyOfPayment({ res, project, submission }) : undefined
+    if (byId === undefined || !(await wasSettledForId(context, byId)))
+      return { answer, isFinal: !isPassing(answer.invalidReason) }
+    const { payer = '' } = answer
+    return { answer: { isValid: true, payer }, isFinal: true }
   })
 }
 
@@ -53,12 +88,16 @@ export async function settlePayment(
   req: Request,
   res: Response,
 ): Promise<SettleResponse> {
-  const { project } = merchantOf(res)
+  const { project, repeatSettlements } = merchantOf(res)
   const submission = readBody(req, parseSubmission)
   const request = { req, res, project, endpoint: 'settle', asked: submission }
-  const { answer, failed } = await answerOnce(context, request, (claim) =>
-    settleOnce(context, { res, submission, claim }),
-  )
+  const byId = keyOfPayment({ res, project, submission })
+  const { answer, failed } = await answerOnce(context, request, (claim) => {
+    const claims = claim === undefined ? [] : [claim]
+    return byId !== undefined && repeatSettlements
+      ? settleForId(context, byId, { res, submission, claims })
+      : settleOnce(context, { res, submission, claims, bound: byId })
+  })
   if (!failed) return answer
   throw new RequestProblem(
     {
@@ -70,11 +109,14 @@ export async function settlePayment(
   )
 }
 
-/** A payment to settle, and the key that its caller gave the request. */
+/** A payment to settle. */
 interface SettleRequest {
   readonly res: Response
   readonly submission: Submission
-  readonly claim: IdempotencyClaim | undefined
+  /** Of the key that its caller gave the request, and of the id of its payment. */
+  readonly claims: readonly IdempotencyClaim[]
+  /** The id that the payment is bound to, where it does no more. */
+  readonly bound?: KeyedRequest | undefined
 }
 
 /** What came of settling. */
@@ -84,9 +126,30 @@ interface Settlement {
   readonly failed: boolean
 }
 
+/**
+ * Settles a payment once for its id: where it comes again, it is answered alike.
+ *
+ * Only success is repeated. What was refused leaves the id free, for the same payment or another.
+ */
+async function settleForId(
+  context: SettlePaymentContext,
+  byId: KeyedRequest,
+  request: SettleRequest,
+): Promise<OnceAnswer<Settlement>> {
+  let isFinal = true
+  const answer = await answerForKey(context, byId, async (claim) => {
+    const once = await settleOnce(context, { ...request, claims: [...request.claims, claim] })
+    isFinal = once.isFinal
+    const settled = once.answer.answer
+    if (settled.success) return { answer: once.answer, keyIs: 'finished' }
+    return { answer: once.answer, keyIs: isUndecided(settled.errorReason) ? 'paused' : 'abandoned' }
+  })
+  return { answer, isFinal }
+}
+
 async function settleOnce(
   context: SettlePaymentContext,
-  { res, submission, claim }: SettleRequest,
+  { res, submission, claims, bound }: SettleRequest,
 ): Promise<OnceAnswer<Settlement>> {
   const merchant = merchantOf(res)
   const { paymentPayload, paymentRequirements } = submission
@@ -95,16 +158,13 @@ async function settleOnce(
   const reserved = await context.facilitator.reserve(paymentPayload, paymentRequirements, terms)
   if (isRefusal(reserved)) {
     // Granted by a process that was gone before it could say so.
-    if (claim?.kept !== undefined && reserved.refused === 'invalid_exact_evm_nonce_already_used')
-      return { answer: JSON.parse(claim.kept) as Settlement, isFinal: true }
+    const kept = claims.find((claim) => claim.kept !== undefined)?.kept
+    if (kept !== undefined && reserved.refused === 'invalid_exact_evm_nonce_already_used')
+      return { answer: JSON.parse(kept) as Settlement, isFinal: true }
     const answer = refusalResponse(reserved, paymentRequirements.network)
     return { answer: { answer, failed: false }, isFinal: !isPassing(reserved.refused) }
   }
-  await bindPaymentId(context.idempotency, {
-    project: merchant.project,
-    submission,
-    reservation: reserved,
-  })
+  if (bound !== undefined) await bindPaymentId(context.idempotency, bound, reserved)
 
   const answer = await reserved.settle()
   if (!answer.success) {
@@ -113,14 +173,16 @@ async function settleOnce(
     return { answer: { answer, failed }, isFinal: wasTried && !isPassing(answer.errorReason) }
   }
   const settlement = { answer, failed: false }
-  const keep = async (kept: string | undefined): Promise<void> =>
-    claim?.keep(kept).catch((error: unknown) => {
-      context.logger.error('An answer could not be stored.', { error })
-    })
+  const keep = async (kept: string | undefined): Promise<void> => {
+    for (const claim of claims)
+      await claim.keep(kept).catch((error: unknown) => {
+        context.logger.error('An answer could not be stored.', { error })
+      })
+  }
   await keep(JSON.stringify(settlement))
-  // Where nobody is there to have the answer, the caller may ask for it once more: by his key, or
-  // else by the same payment.
-  const granted = res.destroyed && claim === undefined ? reserved.reopen() : reserved.grant()
+  // Where nobody is there to have the answer, the caller may ask for it once more: by his key, by
+  // the payment's id, or else by the same payment.
+  const granted = res.destroyed && claims.length === 0 ? reserved.reopen() : reserved.grant()
   await granted.catch(async (error: unknown) => {
     await keep(undefined)
     throw error

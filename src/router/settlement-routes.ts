@@ -1,6 +1,7 @@
 import express, { type Request, type Router } from 'express'
 import { z } from 'zod'
 import { displayAddress } from '../facilitator/exact-evm/authorization.js'
+import { ASKED } from '../facilitator/reserve-remotely.js'
 import type { Ledger, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
@@ -182,8 +183,10 @@ function transactionOf(record: LedgerRecord): { transaction?: Hex } {
   switch (record.state) {
     case 'reserved':
       return {}
-    case 'submitted':
-      return { transaction: record.submission.transaction }
+    case 'submitted': {
+      const { transaction } = record.submission
+      return transaction === ASKED.transaction ? {} : { transaction }
+    }
     case 'settled':
     case 'failed':
       return { transaction: record.transaction }

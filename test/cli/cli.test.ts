@@ -115,6 +115,25 @@ describe('serve', () => {
     await expect(fetch(url!)).rejects.toThrow('fetch failed')
   })
 
+  it.each([
+    ['GET', '/'],
+    ['GET', '/favicon.ico'],
+    ['POST', '/api/v1/payment/settle'],
+    ['DELETE', '/%zz'],
+  ])('answers %s %s, which is not its own, with problem details', async (method, path) => {
+    const command = start(['serve', '--port', '0'], ENVIRONMENT)
+    const url = /http:\/\/\S+$/.exec(await command.firstLine)?.[0]
+    const answer = await fetch(`${url}${path}`, { method })
+    expect(answer.status).toBe(404)
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(await answer.json()).toMatchObject({
+      ...{ type: 'urn:x402-gateway:problem:not_found', title: 'Not Found', status: 404 },
+      ...{ code: 'not_found', detail: expect.stringContaining(path) },
+    })
+    await command.end()
+  })
+
   it('reads gateway.config.json', async () => {
     await writeConfig({ ...CONFIG, handlerId: 'com.example.file' })
     const { profile, status } = await serve([])

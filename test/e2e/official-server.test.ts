@@ -7,7 +7,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { payingFetch } from '../../example-app/buy.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader, type TestServer } from '../support/http.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
@@ -98,6 +98,43 @@ describe('an official resource server whose facilitator is our gateway', () => {
     const before = await merchantBalance()
     expect((await pay()).status).toBe(402)
     expect(await merchantBalance()).toBe(before)
+  })
+})
+
+describe('our gateway, asked over HTTP', () => {
+  it('gives an answer that was lost again to who asked, and to nobody else', async () => {
+    let isLost = true
+    const gateway = createGateway(shopOptions(devnet))
+    opened.push(gateway)
+    const app = express()
+    app.post('/settle', (_req, res, next) => {
+      if (isLost) res.json = () => res.destroy()
+      isLost = false
+      next()
+    })
+    app.use((req, _res, next) => {
+      req.url = `/api/v2/payment${req.url}`
+      next()
+    }, gateway.gatewayRouter())
+    const { url } = await open(app)
+    const offer: PaymentRequirements = {
+      ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', asset: devnet.asset },
+      ...{ payTo: devnet.merchant.address, maxTimeoutSeconds: 300 },
+      extra: { name: 'USDC', version: '2' },
+    }
+    const payment = await signPayment(devnet.payers[6]!, offer)
+    const before = await merchantBalance()
+    const elsewhere = httpFacilitator({ url, token: SHOP_TOKEN })
+    await expect(elsewhere.settle(payment, offer)).rejects.toMatchObject({
+      code: 'facilitator_unreachable',
+    })
+    expect(await elsewhere.settle(payment, offer)).toMatchObject({ success: true })
+    expect(await merchantBalance()).toBe(before + 10_000n)
+    const another = httpFacilitator({ url, token: SHOP_TOKEN })
+    expect(await another.settle(payment, offer)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+    })
   })
 })
 

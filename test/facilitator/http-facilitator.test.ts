@@ -63,6 +63,25 @@ describe('a facilitator over HTTP', () => {
     expect(elsewhere.requests[0]?.headers).not.toHaveProperty('x-project-identify-token')
   })
 
+  it('is asked to settle with a key of its own for each payment, alike again', async () => {
+    elsewhere.scripts = { verify: { body: { isValid: true } }, settle: 'break' }
+    const [one, another] = [open(), open()]
+    const second = await signPayment(PAYERS[0]!, offer)
+    const asked = [
+      one.settle(payment, offer),
+      one.settle(payment, { ...offer }),
+      one.settle(second, offer),
+      another.settle(payment, offer),
+    ]
+    await Promise.allSettled(asked)
+    const keys = elsewhere.requests.map(({ headers }) => headers['idempotency-key'])
+    for (const key of keys) expect(key).toMatch(/^[0-9a-f]{64}$/)
+    // Another process may have honoured it by itself: it is not given the same answer.
+    expect(new Set(keys).size).toBe(3)
+    await one.verify(payment, offer)
+    expect(elsewhere.requests.at(-1)?.headers).not.toHaveProperty('idempotency-key')
+  })
+
   it('passes on what verify answers', async () => {
     expect(await verify({ body: { isValid: true, payer } })).toEqual({ isValid: true, payer })
     const refusal = { isValid: false, invalidReason: 'some_reason_of_theirs', payer }

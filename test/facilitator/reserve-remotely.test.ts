@@ -57,6 +57,10 @@ const settle = (one: PaymentPayload = payment) => facilitator.settle(one, offer,
 const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
 const asked = (): string[] => elsewhere.requests.map(({ path }) => path.split('/').at(-1)!)
 
+interface AskedBody {
+  readonly paymentPayload: PaymentPayload
+}
+
 async function reserve(one: PaymentPayload = payment) {
   const reserved = await facilitator.reserve(one, offer, terms)
   if ('refused' in reserved) throw new Error(reserved.refused)
@@ -250,6 +254,31 @@ describe('a remote facilitator with a ledger here', () => {
     elsewhere.scripts = { verify: USED, settle: used }
     expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+  })
+
+  it('is told nothing of the id that a payer gave his payment, who is answered here', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    const info = { id: 'payment_0123456789abcdef' }
+    const extensions = { 'payment-identifier': { info }, other: { info: {} } }
+    expect(await settle({ ...payment, extensions })).toMatchObject({ success: true })
+    await facilitator.verify({ ...payment, extensions }, offer, terms)
+    const told = elsewhere.requests.map(({ body }) => (body as AskedBody).paymentPayload.extensions)
+    const rest = { other: { info: {} } }
+    expect(told).toEqual([rest, rest, rest])
+  })
+
+  it('that is at work on a call whose answer was lost is asked again, until it knows', async () => {
+    const busy = refusal('duplicate_settlement', TRANSACTION)
+    elsewhere.scripts = { verify: VALID, settle: ['break', busy, PAID] }
+    await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+    expect(await settle()).toEqual(failed('settlement_pending'))
+    expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
+  })
+
+  it('that is at work on a call of somebody else’s has refused the payment', async () => {
+    elsewhere.scripts = { verify: VALID, settle: refusal('duplicate_settlement', TRANSACTION) }
+    expect(await settle()).toEqual(failed('duplicate_settlement'))
+    expect(await ledger.listSubmitted()).toEqual([])
   })
 
   it('that answers pending is asked again, until it knows', async () => {

@@ -79,6 +79,31 @@ describe('a receipt that is withheld', () => {
     },
   )
 
+  it.each(['/report', 'settle'])(
+    'for half a minute, by %s’s own patience, is pending and then redeemed once',
+    async (path) => {
+      const world = await open({ options: { settleTimeoutMs: 25_000 } })
+      const gateway = await world.start()
+      const withheldUntil = performance.now() + 30_000
+      const none: Fault = { kind: 'answer', result: null }
+      world.proxy.fault = (method) =>
+        /Receipt/.test(method) && performance.now() < withheldUntil ? none : undefined
+      const payment = await world.sign()
+      const pending = await world.present(gateway, payment, path)
+      expect(pending).toMatchObject({ granted: false, reason: 'settlement_pending' })
+      expect((await world.evidence()).transfers).toMatchObject([
+        { transaction: pending.transaction },
+      ])
+      const both = await Promise.all([
+        world.presentUntilDecided(gateway, payment, path),
+        world.presentUntilDecided(gateway, payment, path),
+      ])
+      expect(both.filter(({ granted }) => granted)).toHaveLength(1)
+      expect(performance.now()).toBeGreaterThan(withheldUntil)
+    },
+    120_000,
+  )
+
   it('by the node alone is found later, by nobody’s asking', async () => {
     const world = await open({ options: { settleTimeoutMs: 300 } })
     const gateway = await world.start()

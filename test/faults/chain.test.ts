@@ -1,66 +1,17 @@
 import { describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
-import { newNonce, type TestPayer } from '../support/sign-payment.js'
+import { emptyAccount, frontRun, newPayer, toHex } from '../support/on-chain.js'
 import { until } from '../support/until.js'
 import { useWorlds } from './use-worlds.js'
-import { signedAuthorization, type World } from './world.js'
+import type { World } from './world.js'
 
 const devnet = useDevnet()
 const open = useWorlds(devnet)
 
 const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
-const toHex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 const GWEI = 10n ** 9n
 const ONE_ETHER = 10n ** 18n
-
-const token = parseAbi([
-  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-  'function transfer(address to, uint256 value) returns (bool)',
-])
-
-/** A stranger sends the payer's authorization himself. */
-async function frontRun(world: World, payment: PaymentPayload): Promise<Hex> {
-  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
-  const { signature } = payment.payload as { signature: Hex }
-  const { r, s, yParity } = parseSignature(signature)
-  const data = encodeFunctionData({
-    abi: token,
-    functionName: 'transferWithAuthorization',
-    args: [
-      from,
-      to,
-      BigInt(value),
-      BigInt(validAfter),
-      BigInt(validBefore),
-      nonce,
-      27 + yParity,
-      r,
-      s,
-    ],
-  })
-  const stranger = privateKeyToAccount(newNonce()).address
-  return sendAs(world, stranger, data)
-}
-
-/** Sends a call of the token's from any account, ahead of everybody else. */
-async function sendAs({ node, devnet }: World, from: Hex, data: Hex): Promise<Hex> {
-  await node('anvil_setBalance', from, toHex(ONE_ETHER))
-  await node('anvil_impersonateAccount', from)
-  const gas = { gas: toHex(200_000), maxFeePerGas: toHex(100n * GWEI) }
-  const tip = { maxPriorityFeePerGas: toHex(50n * GWEI) }
-  return node('eth_sendTransaction', { from, to: devnet.asset, data, ...gas, ...tip })
-}
-
-/** An account with a million units of the token and nothing else. */
-async function newPayer(): Promise<TestPayer> {
-  const privateKey = newNonce()
-  const { address } = privateKeyToAccount(privateKey)
-  await devnet.mint(address, 1_000_000n)
-  return { address, privateKey }
-}
 
 /** Does something while transactions wait to be mined. */
 async function withoutMining<T>({ node }: World, work: () => Promise<T>): Promise<T> {
@@ -84,7 +35,7 @@ describe('a stranger who is faster with the same authorization', () => {
     const answer = await withoutMining(world, async () => {
       const answering = world.present(gateway, payment, path)
       await sends(world, 1)
-      await frontRun(world, payment)
+      await frontRun(devnet, payment)
       await devnet.mine()
       return answering
     })
@@ -102,7 +53,7 @@ describe('a stranger who is faster with the same authorization', () => {
     const answering = world.present(gateway, payment, '/slow/500')
     await until(() => world.proxy.methods.includes('eth_call'))
     await until(async () => (await world.records()).length === 1)
-    await frontRun(world, payment)
+    await frontRun(devnet, payment)
     expect(await answering).toMatchObject({ granted: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
@@ -119,7 +70,7 @@ describe('a stranger who is faster with the same authorization', () => {
     await world.present(first, payment)
     await first.kill()
     world.proxy.fault = undefined
-    await frontRun(world, payment)
+    await frontRun(devnet, payment)
     const next = await world.start()
     expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
@@ -127,20 +78,14 @@ describe('a stranger who is faster with the same authorization', () => {
 })
 
 describe('a payer who empties the account', () => {
-  const empty = async (world: World, payer: TestPayer): Promise<void> => {
-    const args = [devnet.payers[0]!.address, 1_000_000n] as const
-    const data = encodeFunctionData({ abi: token, functionName: 'transfer', args })
-    await sendAs(world, payer.address, data)
-  }
-
   it('between verify and settle is refused; nothing is granted', async () => {
     const world = await open()
     const gateway = await world.start()
-    const payer = await newPayer()
+    const payer = await newPayer(devnet)
     const payment = await world.sign({}, payer)
     const answering = world.present(gateway, payment, '/slow/500')
     await until(async () => (await world.records()).length === 1)
-    await empty(world, payer)
+    await emptyAccount(devnet, payer)
     expect(await answering).toMatchObject({ status: 402, reason: 'insufficient_funds' })
     expect((await world.evidence()).transfers).toEqual([])
     // With money again, the same payment is good.
@@ -153,12 +98,12 @@ describe('a payer who empties the account', () => {
     async (path) => {
       const world = await open({ options: { settleTimeoutMs: 10_000 } })
       const gateway = await world.start()
-      const payer = await newPayer()
+      const payer = await newPayer(devnet)
       const payment = await world.sign({}, payer)
       const answer = await withoutMining(world, async () => {
         const answering = world.present(gateway, payment, path)
         await sends(world, 1)
-        await empty(world, payer)
+        await emptyAccount(devnet, payer)
         await devnet.mine()
         return answering
       })
@@ -167,6 +112,53 @@ describe('a payer who empties the account', () => {
       expect(await world.records()).toMatchObject([{ state: 'failed' }])
     },
   )
+})
+
+describe('an authorization whose transaction failed', () => {
+  it.each(['/report', 'settle'])(
+    'and that a stranger sends later is redeemed once by %s',
+    async (path) => {
+      const world = await open({ options: { settleTimeoutMs: 500 } })
+      const gateway = await world.start()
+      const payer = await newPayer(devnet)
+      const payment = await world.sign({}, payer)
+      await withoutMining(world, async () => {
+        // Nobody is told that it failed: that would be true only for a while.
+        expect(await world.present(gateway, payment, path)).toMatchObject({
+          reason: 'settlement_pending',
+        })
+        await emptyAccount(devnet, payer)
+        await devnet.mine()
+      })
+      await until(async () => (await world.records())[0]?.state === 'failed')
+      await devnet.mint(payer.address, 10_000n)
+      const transaction = await frontRun(devnet, payment)
+      const answers = await Promise.all(
+        Array.from({ length: 3 }, () => world.presentUntilDecided(gateway, payment, path)),
+      )
+      expect(answers.filter(({ granted }) => granted)).toMatchObject([{ transaction }])
+      expect(await world.records()).toMatchObject([{ state: 'settled', transaction }])
+    },
+  )
+
+  it('and that a stranger sends later is settled by nobody’s asking', async () => {
+    const world = await open({ options: { settleTimeoutMs: 500 } })
+    const gateway = await world.start()
+    const payer = await newPayer(devnet)
+    const payment = await world.sign({}, payer)
+    await withoutMining(world, async () => {
+      await world.present(gateway, payment)
+      await emptyAccount(devnet, payer)
+      await devnet.mine()
+    })
+    await until(async () => (await world.records())[0]?.state === 'failed')
+    await gateway.kill()
+    await devnet.mint(payer.address, 10_000n)
+    await frontRun(devnet, payment)
+    const next = await world.start()
+    await until(async () => (await world.records())[0]?.state === 'settled')
+    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
+  })
 })
 
 describe('an authorization that lapses', () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
@@ -75,6 +76,91 @@ describe.each(paths)('a process that is killed while it serves %s', (path) => {
       await redeem(world, payment, path)
     },
     TAKE_OVER_MS,
+  )
+})
+
+describe('a payment whose process was killed after the send', () => {
+  it.each(['/report', 'settle'])(
+    'is answered by %s as pending until it is free',
+    async (path) => {
+      const world = await open({ holdMs: 10_000 })
+      const first = await world.start()
+      killOnce(world, first, (method) => (isSend(method) ? 'after' : undefined))
+      const payment = await world.sign()
+      expect(await world.present(first, payment, path)).toMatchObject({ status: 0 })
+      await first.kill()
+      const next = await world.start()
+      // The process is not missed at once.
+      await until(
+        async () => (await world.present(next, payment, path)).reason !== 'duplicate_settlement',
+      )
+      const from = world.answers.length - 1
+      await world.presentUntilDecided(next, payment, path)
+      const told = world.answers.slice(from)
+      const { transfers } = await world.evidence()
+      expect(transfers).toHaveLength(1)
+      expect(told.pop()).toMatchObject({ granted: true })
+      expect(told.length).toBeGreaterThan(0)
+      for (const answer of told)
+        expect(answer).toMatchObject({
+          status: path === 'settle' ? 200 : 503,
+          reason: 'settlement_pending',
+          transaction: transfers[0]!.transaction,
+        })
+    },
+    TAKE_OVER_MS,
+  )
+
+  it(
+    'is a duplicate for as long as its process lives, however slow its node is',
+    async () => {
+      const world = await open({
+        relayers: 2,
+        holdMs: 20_000,
+        options: { settleTimeoutMs: 20_000 },
+      })
+      const [first, other] = await Promise.all([world.start(), world.start()])
+      let isWithheld = true
+      world.proxy.fault = (method) =>
+        isWithheld && /Receipt/.test(method) ? { kind: 'answer', result: null } : undefined
+      const payment = await world.sign()
+      const answering = world.presentUntilDecided(first, payment)
+      await until(async () => (await world.records())[0]?.state === 'submitted')
+      const refused = { status: 402, reason: 'duplicate_settlement' }
+      // Longer than a dead one takes to be suspected.
+      for (let seconds = 0; seconds < 5; seconds++) {
+        expect(await world.present(other, payment)).toMatchObject(refused)
+        await sleep(1000)
+      }
+      isWithheld = false
+      expect(await answering).toMatchObject({ granted: true })
+    },
+    TAKE_OVER_MS,
+  )
+})
+
+describe('a reorganisation while nobody is alive', () => {
+  it(
+    'is undone by the next process, which sends what was settled and granted again',
+    async () => {
+      const world = await open()
+      const first = await world.start()
+      const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
+      for (const payment of payments)
+        expect(await world.present(first, payment)).toMatchObject({ granted: true })
+      await first.kill()
+      await world.node('anvil_reorg', 3, [])
+      expect((await world.evidence()).transfers).toEqual([])
+      const next = await world.start()
+      // What comes meanwhile must not take their place.
+      expect(await world.presentUntilDecided(next, await world.sign())).toMatchObject({
+        granted: true,
+      })
+      await until(async () => (await world.evidence()).transfers.length === 4)
+      for (const payment of payments)
+        expect(await world.present(next, payment)).toMatchObject({ granted: false })
+    },
+    2 * TAKE_OVER_MS,
   )
 })
 

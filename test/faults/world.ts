@@ -10,6 +10,7 @@ import type { GatewayOptions, NetworkOptions } from '../../src/options.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { postgresLedger, sqliteLedger } from '../../src/sql.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
+import { signedAuthorization } from '../support/on-chain.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import {
   newNonce,
@@ -45,6 +46,8 @@ export interface WorldOptions {
   readonly relayers?: number
   /** Of the gateways. */
   readonly options?: GatewayOptions
+  /** Milliseconds for which a dead process holds what it worked on. @defaultValue 2000 */
+  readonly holdMs?: number
   /** A file or a `postgres://` URL, for the gateways. @defaultValue a new file */
   readonly ledger?: string
   /** The same ledger as the oracle reaches it. @defaultValue `ledger` */
@@ -99,6 +102,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   const folder = await mkdtemp(join(tmpdir(), 'x402-faults-'))
   const proxy = await startRpcProxy(devnet.rpcUrl)
   const { ledger = join(folder, 'ledger.db'), oracleLedger = ledger } = settings
+  const { holdMs = HOLD_MS } = settings
   const relayers = Array.from({ length: settings.relayers ?? 1 }, () => {
     const key = newNonce()
     return { key, address: privateKeyToAddress(key) }
@@ -165,7 +169,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         payTo: merchant,
         token: TOKEN,
         ledger,
-        holdMs: HOLD_MS,
+        holdMs,
         options: { settleTimeoutMs: 2000, ...settings.options, ...options },
       })
       gateways.push(gateway)
@@ -192,7 +196,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       )
       // What the dead still seem to hold was granted, or not: time tells.
       if (!seen.transfers.every(({ authorization }) => granted.has(authorization)))
-        await sleep(HOLD_MS * 1.5)
+        await sleep(holdMs * 1.5)
       return findViolations(await evidence())
     },
     records,
@@ -202,21 +206,6 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** The authorization that a payment carries. */
-export function signedAuthorization({ payload }: PaymentPayload): SignedAuthorization {
-  return (payload as { authorization: SignedAuthorization }).authorization
-}
-
-/** An ERC-3009 authorization on the wire. */
-export interface SignedAuthorization {
-  readonly from: Hex
-  readonly to: Hex
-  readonly value: string
-  readonly validAfter: string
-  readonly validBefore: string
-  readonly nonce: Hex
 }
 
 type Told = Omit<Answer, 'authorization'>

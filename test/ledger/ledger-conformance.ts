@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { recordId } from '../../src/ledger/ledger.js'
 import type {
+  ConcludedQuery,
   Ledger,
   LedgerEntry,
   LedgerQuery,
@@ -260,6 +261,97 @@ export function describeLedger(
         await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
         expect(await ledger.claim(entry)).toBe(false)
         expect(await ledger.find(entry)).toBeUndefined()
+      })
+    })
+
+    describe('looking back', () => {
+      it('settles what had failed, which may then be claimed and granted once', async () => {
+        const { ledger, entry, record } = await openAt('failed')
+        await ledger.correct(entry, OTHER.transaction)
+        const { transaction } = OTHER
+        expect(await record()).toMatchObject({
+          ...lower(entry),
+          ...{ state: 'settled', transaction, submission: { raw: SUBMISSION.raw } },
+          ...{ held: false, granted: false },
+        })
+        expect(await record()).not.toHaveProperty('reason')
+        const claims = await Promise.all(
+          Array.from({ length: 10 }, () => ledger.claim({ ...entry })),
+        )
+        expect(claims.filter(Boolean)).toHaveLength(1)
+        await ledger.grant(entry)
+        expect(await ledger.claim(entry)).toBe(false)
+      })
+
+      it('settles what had failed by the very transaction that is said to have failed', async () => {
+        const { ledger, entry, record } = await openAt('failed')
+        await ledger.correct(entry, FAILURE.transaction)
+        expect(await record()).toMatchObject({ state: 'settled', held: false })
+      })
+
+      it('names the transaction that paid what is settled, and changes nothing else', async () => {
+        const { ledger, entry, record } = await openAt('settled')
+        await ledger.correct(entry, OTHER.transaction)
+        expect(await record()).toMatchObject({
+          ...{ state: 'settled', transaction: OTHER.transaction },
+          ...{ held: true, granted: false },
+        })
+        await ledger.grant(entry)
+        await ledger.correct(entry, SUBMISSION.transaction)
+        const { transaction } = SUBMISSION
+        expect(await record()).toMatchObject({ transaction, held: true, granted: true })
+        expect(await ledger.claim(entry)).toBe(false)
+      })
+
+      it.each(['reserved', 'submitted'] as const)(
+        'changes nothing of what is %s',
+        async (state) => {
+          const { ledger, entry, record } = await openAt(state)
+          const before = await record()
+          await ledger.correct(entry, OTHER.transaction)
+          expect(await record()).toEqual(before)
+          const stranger = newEntry()
+          await ledger.correct(stranger, OTHER.transaction)
+          expect(await ledger.find(stranger)).toBeUndefined()
+        },
+      )
+
+      it('keeps what was sent for it beside how it ended', async () => {
+        for (const state of ['settled', 'failed'] as const) {
+          const { record } = await openAt(state)
+          const { raw, relayer } = SUBMISSION
+          expect(await record()).toMatchObject({ state, submission: { raw, relayer } })
+        }
+        const { ledger, entry, record } = await openAt('reserved')
+        await ledger.settle(entry, OTHER.transaction)
+        expect((await record()) as object).not.toMatchObject({ submission: expect.anything() })
+      })
+
+      it('lists what came to an end lately, newest first', async () => {
+        const { ledger, entry: old, clock } = await openAt('settled')
+        const AGO_MS = 2000
+        clock.ms += AGO_MS
+        await sleep(AGO_MS)
+        const entries = [newEntry(), newEntry(), newEntry(), newEntry()] as const
+        const ends = ['settled', 'failed', 'submitted', 'settled'] as const
+        for (const [index, end] of ends.entries()) {
+          await steps[end](ledger, entries[index]!)
+          await pass(clock)
+        }
+        const listed = async (query: Partial<ConcludedQuery>) => {
+          const all = { state: 'settled', withinMs: 86_400_000, limit: 10 } as const
+          return (await ledger.listConcluded({ ...all, ...query })).map(({ id }) => id)
+        }
+        const [first, failed, , last] = entries.map(recordId)
+        expect(await listed({})).toEqual([last, first, recordId(old)])
+        expect(await listed({ limit: 2 })).toEqual([last, first])
+        expect(await listed({ state: 'failed' })).toEqual([failed])
+        expect(await listed({ withinMs: 0 })).toEqual([])
+        const [entry] = await ledger.listConcluded({ state: 'failed', withinMs: 1e6, limit: 1 })
+        expect(entry).toEqual({ ...lower(entries[1]), id: failed, state: 'failed' })
+        // A grant is a change as well, and names what was granted anew.
+        await ledger.grant(old)
+        expect((await listed({ limit: 1 }))[0]).toBe(recordId(old))
       })
     })
 

@@ -107,6 +107,34 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await living.grant(submitted)
     })
 
+    it('suspects a process that holds something and has missed two renewals', async () => {
+      const [silent, other] = [await openSleepy(), open()]
+      const [reserved, submitted, granted] = [newEntry(), newEntry(), newEntry()]
+      await steps.reserved(silent, reserved)
+      await steps.submitted(silent, submitted)
+      await steps.settled(silent, granted)
+      await silent.grant(granted)
+      /** As if it held them for 30 s, and had renewed that so many seconds ago. */
+      const renewedAgo = (ms: number) =>
+        database.execute(
+          `UPDATE x402_authorizations SET held_until = created_at + ${30_000 - ms} WHERE granted = 0`,
+        )
+      await renewedAgo(0)
+      for (const entry of [reserved, submitted, granted])
+        expect(await other.find(entry)).toMatchObject({ held: true, suspect: false })
+      await renewedAgo(4001)
+      for (const entry of [reserved, submitted])
+        expect(await other.find(entry)).toMatchObject({ held: true, suspect: true })
+      expect(await other.listSubmitted()).toMatchObject([{ suspect: true }])
+      // What is granted is held by nobody who could die; and whoever holds it knows that it lives.
+      expect(await other.find(granted)).toMatchObject({ held: true, suspect: false })
+      expect(await silent.find(submitted)).toMatchObject({ held: true, suspect: false })
+      // It may live after all: nothing is taken from it before its hold has lapsed.
+      expect(await other.claim(submitted)).toBe(false)
+      await lapse()
+      expect(await other.find(submitted)).toMatchObject({ held: false, suspect: false })
+    })
+
     it('is free again once its process was closed', async () => {
       const [gone, other] = [open(), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
@@ -239,8 +267,8 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await database.execute('ALTER TABLE x402_authorizations RENAME TO x402_hidden')
       await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
       await expect(ledger.yield(entry)).rejects.toMatchObject(NOT_HELD)
+      await database.execute('UPDATE x402_hidden SET granted = 1')
       await database.execute('ALTER TABLE x402_hidden RENAME TO x402_authorizations')
-      await database.execute('UPDATE x402_authorizations SET granted = 1')
       await until(async () => (await ledger.find(entry))?.held === false)
       expect(await ledger.claim(entry)).toBe(true)
       await ledger.grant(entry)

@@ -38,6 +38,7 @@ function merchantWith(terms: Partial<Merchant>): Merchant {
     crossCurrency: true,
     fxBufferBps: 0,
     maxTimeoutSeconds: 300,
+    repeatSettlements: true,
     ...terms,
   }
 }

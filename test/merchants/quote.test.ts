@@ -31,6 +31,7 @@ const merchantWith = (terms: Partial<Merchant> = {}): Merchant => ({
   crossCurrency: false,
   fxBufferBps: 0,
   maxTimeoutSeconds: 300,
+  repeatSettlements: true,
   ...terms,
 })
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import { createTestClient, http } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { LedgerError } from '../../src/errors.js'
 import type { Ledger } from '../../src/ledger/ledger.js'
 import { memoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -49,6 +50,13 @@ async function submission(overrides: SigningOverrides = {}, payer = 0) {
   const paymentRequirements = body.accepts[0] as PaymentRequirements
   const paymentPayload = await signPayment(devnet.payers[payer]!, paymentRequirements, overrides)
   return { paymentPayload, paymentRequirements }
+}
+
+/** A submission whose payer gave his payment an id. */
+async function withId(id: unknown, overrides?: SigningOverrides) {
+  const body = await submission(overrides)
+  const extensions = { 'payment-identifier': { info: { required: false, id } } }
+  return { ...body, paymentPayload: { ...body.paymentPayload, extensions } }
 }
 
 describe('a settlement with an Idempotency-Key', () => {
@@ -124,6 +132,19 @@ describe('a settlement with an Idempotency-Key', () => {
     const first = await api.post(SETTLE, body, key)
     expect(first.body).toMatchObject({ success: false, transaction: '' })
     expect((await api.post(SETTLE, body, key)).text).toBe(first.text)
+  })
+
+  it('is tried again where it was not, for want of money that is there by now', async () => {
+    const privateKey = generatePrivateKey()
+    const { address } = privateKeyToAccount(privateKey)
+    const { paymentRequirements } = await submission()
+    const paymentPayload = await signPayment({ privateKey, address }, paymentRequirements)
+    const [body, key] = [{ paymentRequirements, paymentPayload }, newKey()]
+    const refused = await api.post(SETTLE, body, key)
+    expect(refused.body).toMatchObject({ errorReason: 'insufficient_funds' })
+    expect((await api.post(SETTLE, body, key)).text).toBe(refused.text)
+    await devnet.mint(address, 10_000n)
+    expect((await api.post(SETTLE, body, key)).body).toMatchObject({ success: true })
   })
 
   it.each([
@@ -295,12 +316,6 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
 })
 
 describe('a settlement of a payment with an id', () => {
-  const withId = async (id: unknown, overrides?: SigningOverrides) => {
-    const body = await submission(overrides)
-    const extensions = { 'payment-identifier': { info: { required: false, id } } }
-    return { ...body, paymentPayload: { ...body.paymentPayload, extensions } }
-  }
-
   it('is answered 409 where another payment has the id, and can be settled with another', async () => {
     const id = generatePaymentId()
     expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
@@ -328,12 +343,110 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, await withId(id), OTHER)).body).toMatchObject({ success: true })
   })
 
-  it('does not say success twice: the id is the payer’s word, and not our caller’s', async () => {
+  it('is answered alike again with its id, byte for byte', async () => {
     const [before, body] = [await earned(), await withId(generatePaymentId())]
-    const copies = await Promise.all(Array.from({ length: 10 }, () => api.post(SETTLE, body)))
-    expect(copies.filter((copy) => copy.body.success === true)).toHaveLength(1)
-    expect((await api.post(SETTLE, body)).body).toMatchObject({ success: false })
+    const first = await api.post(SETTLE, body)
+    expect(first.body).toMatchObject({ success: true })
+    const again = await api.post(SETTLE, body)
+    expect([again.status, again.text]).toEqual([200, first.text])
+    expect((await api.post(SETTLE, body, newKey())).text).toBe(first.text)
     expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('is sent once of twenty at once, and all are answered alike', async () => {
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    const copies = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        api.post(SETTLE, body, index % 2 ? newKey() : undefined),
+      ),
+    )
+    expect(copies[0]!.body).toMatchObject({ success: true })
+    for (const { status, text } of copies) expect([status, text]).toEqual([200, copies[0]!.text])
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('is refused as used without its id, with another, and by another project', async () => {
+    const body = await withId(generatePaymentId())
+    expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
+    const { extensions: _extensions, ...bare } = body.paymentPayload
+    const info = { required: false, id: generatePaymentId() }
+    const renamed = { ...bare, extensions: { 'payment-identifier': { info } } }
+    const used = { success: false, errorReason: 'invalid_exact_evm_nonce_already_used' }
+    expect((await api.post(SETTLE, { ...body, paymentPayload: bare })).body).toMatchObject(used)
+    expect((await api.post(SETTLE, { ...body, paymentPayload: renamed })).body).toMatchObject(used)
+    expect((await api.post(SETTLE, body, OTHER)).body).toMatchObject(used)
+  })
+
+  it('is answered 409 where more is asked for the same payment than was paid', async () => {
+    const body = await withId(generatePaymentId())
+    expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
+    const paymentRequirements = { ...body.paymentRequirements, amount: '10000000' }
+    expect((await api.post(SETTLE, { ...body, paymentRequirements })).status).toBe(409)
+  })
+
+  it('verifies as good again once it is settled, as it would be settled', async () => {
+    const body = await withId(generatePaymentId())
+    expect((await api.post(VERIFY, body)).body).toMatchObject({ isValid: true })
+    expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
+    const { from } = (body.paymentPayload.payload as { authorization: { from: string } })
+      .authorization
+    expect((await api.post(VERIFY, body)).body).toEqual({ isValid: true, payer: from })
+    const { extensions: _extensions, ...paymentPayload } = body.paymentPayload
+    expect((await api.post(VERIFY, { ...body, paymentPayload })).body).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_exact_evm_nonce_already_used',
+    })
+    // Whoever learned of the id only is not given what another has paid.
+    const stranger = await withId(body.paymentPayload.extensions['payment-identifier'].info.id)
+    expect((await api.post(VERIFY, stranger)).body).toMatchObject({ isValid: true })
+    expect((await api.post(SETTLE, stranger)).status).toBe(409)
+  })
+
+  it('is asked again where it was pending, and is then answered alike', async () => {
+    const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    await chain().setAutomine(false)
+    const pending = await gateway.post(SETTLE, body)
+    expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    await chain().setAutomine(true)
+    await chain().mine({ blocks: 1 })
+    const answer = await gateway.post(SETTLE, body)
+    expect(answer.body).toMatchObject({ success: true, transaction: pending.body.transaction })
+    expect((await gateway.post(SETTLE, body)).text).toBe(answer.text)
+    expect(await earned()).toBe(before + 10_000n)
+    await gateway.close()
+  })
+
+  it('is tried again where it was refused: its payer may have money by then', async () => {
+    const id = generatePaymentId()
+    const privateKey = generatePrivateKey()
+    const { address } = privateKeyToAccount(privateKey)
+    const { paymentRequirements } = await submission()
+    const extensions = { 'payment-identifier': { info: { required: false, id } } }
+    const signed = await signPayment({ privateKey, address }, paymentRequirements)
+    const body = { paymentRequirements, paymentPayload: { ...signed, extensions } }
+    expect((await api.post(SETTLE, body)).body).toMatchObject({ errorReason: 'insufficient_funds' })
+    await devnet.mint(address, 10_000n)
+    expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
+    expect((await api.post(SETTLE, await withId(id))).status).toBe(409)
+  })
+
+  it('is answered by what a process kept that died after its grant', async () => {
+    const ledger = memoryLedger()
+    const begin: Ledger['idempotency']['begin'] = async (request) => {
+      const begun = await ledger.idempotency.begin(request)
+      if (begun.state !== 'fresh') return begun
+      // It never comes to finish.
+      return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
+    }
+    const gateway = await serveGateway(options({ ledger: { ...ledger, idempotency: { begin } } }))
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    const first = await gateway.post(SETTLE, body)
+    expect(first.body).toMatchObject({ success: true })
+    expect((await gateway.post(VERIFY, body)).body).toMatchObject({ isValid: true })
+    expect((await gateway.post(SETTLE, body)).text).toBe(first.text)
+    expect(await earned()).toBe(before + 10_000n)
+    await gateway.close()
   })
 
   it('is answered 400 where the id is none', async () => {
@@ -348,6 +461,69 @@ describe('a settlement of a payment with an id', () => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const gateway = await serveGateway(options({ ledger: { ...ledger, idempotency: { begin } } }))
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    expect((await gateway.post(SETTLE, body)).status).toBe(503)
+    expect(await earned()).toBe(before)
+    const { extensions: _extensions, ...paymentPayload } = body.paymentPayload
+    expect((await gateway.post(SETTLE, { ...body, paymentPayload })).body).toMatchObject({
+      success: true,
+    })
+    await gateway.close()
+  })
+})
+
+describe('a settlement of a payment with an id, for a merchant who has none repeated', () => {
+  let strict: GatewayApi
+  beforeAll(async () => {
+    const { projects = [] } = shopOptions(devnet)
+    strict = await serveGateway(
+      options({
+        projects: projects.map((project) => ({
+          ...project,
+          merchant: { ...project.merchant!, repeatSettlements: false },
+        })),
+      }),
+    )
+  })
+  afterAll(() => strict.close())
+
+  it('says success once, however often it comes', async () => {
+    const [before, body] = [await earned(), await withId(generatePaymentId())]
+    const copies = await Promise.all(Array.from({ length: 10 }, () => strict.post(SETTLE, body)))
+    expect(copies.filter((copy) => copy.body.success === true)).toHaveLength(1)
+    expect((await strict.post(SETTLE, body)).body).toMatchObject({ success: false })
+    expect((await strict.post(VERIFY, body)).body).toMatchObject({ isValid: false })
+    expect(await earned()).toBe(before + 10_000n)
+  })
+
+  it('is repeated for its Idempotency-Key all the same: that is the shop’s own word', async () => {
+    const [body, key] = [await withId(generatePaymentId()), newKey()]
+    const first = await strict.post(SETTLE, body, key)
+    expect(first.body).toMatchObject({ success: true })
+    expect((await strict.post(SETTLE, body, key)).text).toBe(first.text)
+  })
+
+  it('is answered 409 where another payment has the id', async () => {
+    const id = generatePaymentId()
+    expect((await strict.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
+    const before = await earned()
+    expect((await strict.post(SETTLE, await withId(id))).status).toBe(409)
+    expect(await earned()).toBe(before)
+  })
+
+  it('sends nothing where the id cannot be written down', async () => {
+    const ledger = memoryLedger()
+    const begin = async (): Promise<never> => {
+      throw new LedgerError('ledger_unavailable', 'away')
+    }
+    const { projects = [] } = shopOptions(devnet)
+    const merchant = { ...projects[0]!.merchant!, repeatSettlements: false }
+    const gateway = await serveGateway(
+      options({
+        ledger: { ...ledger, idempotency: { begin } },
+        projects: [{ ...projects[0]!, merchant }],
+      }),
+    )
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     expect((await gateway.post(SETTLE, body)).status).toBe(503)
     expect(await earned()).toBe(before)

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import { recordId } from '../../src/ledger/ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
+import { useScriptedFacilitator } from '../support/scripted-facilitator.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
 
@@ -12,6 +14,7 @@ const OTHER_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-another' }
 const EMPTY_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-nobody' }
 
 const devnet = useDevnet()
+const elsewhere = useScriptedFacilitator()
 const clock = { ms: Date.now() }
 const ledger = memoryLedger({ now: () => clock.ms })
 let api: GatewayApi
@@ -147,6 +150,29 @@ describe('the settlements of a merchant', () => {
     })
     // A token that nobody here knows has no symbol.
     expect((await listed('failed')).settlements[0]).not.toHaveProperty('symbol')
+  })
+
+  it('name no transaction that only a facilitator elsewhere knows', async () => {
+    const remote = await serveGateway(
+      shopOptions(devnet, {
+        ledger: memoryLedger(),
+        networks: { 'base-sepolia': {} },
+        facilitator: httpFacilitator({ url: elsewhere.url }),
+      }),
+    )
+    elsewhere.scripts = { verify: { body: { isValid: true } }, settle: 'break' }
+    const offer = await remote.post('/api/v2/payment/requirements', {
+      resourceUrl: 'https://shop.example/report',
+      requestedAmount: 0.25,
+    })
+    const paymentRequirements = offer.body.accepts[0]
+    const paymentPayload = await signPayment(devnet.payers[0]!, paymentRequirements)
+    const asked = { paymentPayload, paymentRequirements }
+    expect((await remote.post('/api/v2/payment/settle', asked)).status).toBe(502)
+    const { settlements } = (await remote.get(PATH)).body
+    expect(settlements).toMatchObject([{ status: 'pending', amount: '250000' }])
+    expect(settlements[0]).not.toHaveProperty('transaction')
+    await remote.close()
   })
 
   it('are turned page by page, newest first, whatever comes meanwhile', async () => {

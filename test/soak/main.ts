@@ -2,8 +2,9 @@
  * Many payments, while everything around them fails: `npm run soak -- --payments 10000 --seed 7`.
  *
  * Two gateways share a ledger (PostgreSQL where one answers, else a file). Their node loses, delays,
- * doubles and garbles what it is asked, or is away; they themselves are killed and ended. In the end
- * the oracle of the fault suite is asked. Ends with 1 when it finds anything.
+ * doubles and garbles what it is asked, or is away; the chain is reorganised; they themselves are
+ * killed and ended. In the end the oracle of the fault suite is asked. Ends with 1 when it finds
+ * anything.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,6 +24,10 @@ const CLIENTS = 24
 
 /** Payments between two ends of a gateway. */
 const PAYMENTS_PER_KILL = 40
+
+/** Payments between two reorganisations, and blocks that one drops at most. */
+const PAYMENTS_PER_REORG = 75
+const LONGEST_REORG = 3
 
 /** Of what the node is asked, so much meets a fault. */
 const FAULT_PROBABILITY = 0.04
@@ -46,6 +51,9 @@ const FAULTS: readonly Fault[] = [
   { kind: 'refuse', code: -32603, message: 'internal error' },
 ]
 
+/** Transactions that each reorganisation dropped. */
+const reorganisations: number[] = []
+
 const { values } = parseArgs({
   options: {
     payments: { type: 'string', default: '300' },
@@ -60,6 +68,17 @@ if (!Number.isSafeInteger(payments) || payments < 1 || !Number.isSafeInteger(see
   throw new TypeError('--payments and --seed are integers')
 process.stdout.write(`soak: ${payments} payments, seed ${seed}\n`)
 process.exitCode = (await soak(createRandom(seed))) ? 0 : 1
+
+/** Drops the last blocks and all that is in them. */
+async function reorganise({ node }: World, random: Random): Promise<void> {
+  const depth = random.pick(Array.from({ length: LONGEST_REORG }, (_, index) => index + 1))
+  const head = Number(await node('eth_blockNumber'))
+  let dropped = 0
+  for (let block = head - depth + 1; block <= head; block++)
+    dropped += Number(await node('eth_getBlockTransactionCountByNumber', `0x${block.toString(16)}`))
+  await node('anvil_reorg', depth, [])
+  reorganisations.push(dropped)
+}
 
 async function soak(random: Random): Promise<boolean> {
   const startedAt = performance.now()
@@ -94,6 +113,7 @@ async function soak(random: Random): Promise<boolean> {
         ),
       ),
       kills: shop.ends(),
+      reorganisations,
       faults: count(faults),
       transfers: transfers.length,
       /** Let out by a process that was killed before its answer arrived. */
@@ -160,8 +180,13 @@ async function openGateways(world: World, random: Random): Promise<Gateways> {
     async settle() {
       const deadline = performance.now() + PATIENCE_MS
       while (performance.now() < deadline) {
-        const records = await world.records()
-        if (!records.some(({ state }) => state === 'submitted')) return
+        const { records, answers, transfers } = await world.evidence()
+        const paid = new Set(transfers.map(({ authorization }) => authorization))
+        // What a reorganisation dropped is sent again within a round or two.
+        const isOwed = answers.some(
+          ({ granted, authorization }) => granted && !paid.has(authorization),
+        )
+        if (!isOwed && !records.some(({ state }) => state === 'submitted')) return
         await sleep(500)
       }
     },
@@ -180,6 +205,7 @@ async function payAll(world: World, shop: Gateways, random: Random): Promise<str
       begun += 1
       if (begun % PAYMENTS_PER_KILL === 0)
         replacing = (replacing ?? Promise.resolve()).then(() => shop.replaceOne())
+      if (begun % PAYMENTS_PER_REORG === 0) await reorganise(world, random)
       const isPoor = random.chance(0.03)
       const path = random.pick(PATHS)
       const times = random.chance(0.1) ? 3 : 1

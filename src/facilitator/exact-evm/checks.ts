@@ -84,8 +84,11 @@ export function checkLedger(record: LedgerRecord | undefined): Reason | undefine
   if (record === undefined) return undefined
   if (record.state === 'failed') return record.reason
   if (record.granted) return 'invalid_exact_evm_nonce_already_used'
-  // Not final: whoever holds it may be dead, and its hold then lapses.
-  return record.held ? 'duplicate_settlement' : undefined
+  if (!record.held) return undefined
+  // Who sent it seems to be dead: once its hold has lapsed, the same payment is good again.
+  return record.suspect && record.state !== 'reserved'
+    ? 'settlement_pending'
+    : 'duplicate_settlement'
 }
 
 function sameHex(one: string, other: string): boolean {

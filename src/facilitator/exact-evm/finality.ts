@@ -1,75 +1,208 @@
+import { LRUCache } from 'lru-cache'
+import { keccak256 } from 'viem'
+import { GatewayError } from '../../errors.js'
+import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
+import type { Hex } from '../../protocol/payment.js'
+import type { EventBus } from '../events.js'
+import { describeEntry } from './answers.js'
 import type { NetworkCore } from './network-core.js'
-import { authorizationStateCall, saysUsed, type SubmittedPayment } from './outcome.js'
+import { authorizationStateCall, findUse, saysUsed } from './outcome.js'
+import { sendAgain, type Dropped } from './send-again.js'
 
 /** Milliseconds for which a settled payment is looked at: reorganisations reach back no further. */
 const WATCH_MS = 180_000
 
-/** Settled payments that are looked at in one request. */
+/** Milliseconds that a start looks back for payments that failed, and may be paid all the same. */
+const FAILED_LOOK_BACK_MS = 86_400_000
+
+/** Milliseconds by which two looks at the ledger overlap: its clock is not ours. */
+const OVERLAP_MS = 10_000
+
+/** Payments that are looked at in one request. */
 const BATCH = 200
 
-/** Settled payments that are looked at; beyond, the oldest are let go. */
+/** Payments that are looked at; beyond, the oldest are let go. */
 const MAX_WATCHED = 20_000
 
-/** Looks after payments that are settled, but not final. */
+/** Looks after payments that are final in the ledger, but not on the chain. */
 export interface FinalityWatch {
-  /** Takes up a payment that was just settled. */
-  watch(core: NetworkCore, payment: SubmittedPayment): void
   /**
-   * Hands over again what a reorganisation dropped: the same bytes, which can pay only once.
+   * Takes up what became final since the last look, whoever wrote it down, and looks at the chain.
+   * What a reorganisation dropped is handed over again.
    *
-   * @throws {@link ChainError}
+   * @throws {@link ChainError}, {@link LedgerError}
    */
   check(): Promise<void>
+  /**
+   * Looks whether the authorization of a payment that failed was used after all.
+   *
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  review(record: LedgerRecord): Promise<void>
 }
 
-interface Watched {
-  readonly core: NetworkCore
-  readonly payment: SubmittedPayment
+/** Options of {@link createFinalityWatch}. */
+export interface FinalityWatchOptions {
+  /** By chain id. */
+  readonly cores: ReadonlyMap<number, NetworkCore>
+  readonly ledger: Ledger
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Unix time in seconds. */
+  readonly now: () => bigint
+}
+
+type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
+
+interface Watched extends Dropped {
   /** By the process's own monotonic clock. */
   readonly until: number
 }
 
+/** Payments remembered: those that nothing more can come of, and those announced. */
+const REMEMBERED = 100_000
+
 /**
  * A receipt is believed when it is first seen: no request waits for confirmations. Should the chain
- * forget the transaction later, the relayer sends it again.
+ * forget the transaction later, the relayer sends it again. Likewise a payment is taken to have failed
+ * with its transaction, though its authorization can be used until it lapses.
  */
-export function createFinalityWatch({
-  now,
-  logger,
-}: {
-  readonly now: () => bigint
-  readonly logger: Logger
-}): FinalityWatch {
-  const watched = new Set<Watched>()
+export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatch {
+  const { cores, ledger, events, logger, now } = options
+  const watched = new Map<string, Watched>()
+  const decided = new LRUCache<string, true>({ max: REMEMBERED })
+  const corrected = new LRUCache<string, true>({ max: REMEMBERED })
+  let lookedAt: number | undefined
+
+  const takeUp = async (state: FinalRecord['state'], withinMs: number): Promise<void> => {
+    for (const entry of await ledger.listConcluded({ state, withinMs, limit: MAX_WATCHED })) {
+      const core = cores.get(entry.chainId)
+      if (core === undefined || watched.get(entry.id)?.entry.state === state) continue
+      if (decided.has(entry.id) || hasLapsed(entry, now())) continue
+      const until = performance.now() + WATCH_MS
+      watched.set(entry.id, { core, entry, until, drops: 0, sentAnew: [] })
+      const [oldest] = watched.keys()
+      if (oldest !== undefined && watched.size > MAX_WATCHED) watched.delete(oldest)
+    }
+  }
+
+  const takeUpAll = async (): Promise<void> => {
+    const startedAt = performance.now()
+    const sinceMs = lookedAt === undefined ? Infinity : startedAt - lookedAt + OVERLAP_MS
+    await takeUp('settled', Math.min(sinceMs, WATCH_MS))
+    await takeUp('failed', Math.min(sinceMs, FAILED_LOOK_BACK_MS))
+    lookedAt = startedAt
+  }
+
+  /** The merchant was paid by another transaction than the one in the record. */
+  const correct = async (
+    { core }: Watched,
+    record: FinalRecord,
+    transaction: Hex,
+  ): Promise<void> => {
+    await ledger.correct(record, transaction)
+    if (record.state === 'settled' || corrected.has(record.id)) return
+    corrected.set(record.id, true)
+    logger.warn('A payment that had failed was paid all the same.', { transaction })
+    events.emit('settled', { ...describeEntry(core.chain.network, record), transaction })
+  }
+
+  /** Finds out by which transaction an authorization was used. @returns Whether that is known. */
+  const findPayment = async (one: Watched, record: FinalRecord): Promise<boolean> => {
+    const use = await findUse(one.core, { ...record, submission: knownOf(one, record) })
+    if (use === 'open') return false
+    if ('paid' in use) await correct(one, record, use.paid)
+    else {
+      decided.set(record.id, true)
+      const { transaction } = use
+      if (record.state === 'settled')
+        logger.error('A settled payment was undone, and its authorization used up.', {
+          transaction,
+        })
+    }
+    return true
+  }
+
+  /** @returns Whether it is looked at once more. */
+  const lookAtSettled = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
+    const isOver = performance.now() > one.until
+    if (isUsed === undefined || (isUsed && one.drops === 0)) return !isOver
+    const record = await ledger.find(one.entry)
+    if (record?.state !== 'settled') return false
+    if (isUsed) {
+      if (!(await findPayment(one, record))) return true
+      one.drops = 0
+      return !isOver
+    }
+    const { transaction, submission } = record
+    if (hasLapsed(record, now())) {
+      logger.error('A settled payment was undone by the chain, and has lapsed.', { transaction })
+      return false
+    }
+    one.drops += 1
+    // A stranger's transaction is not ours to send.
+    if (submission === undefined || submission.raw === '0x') return !isOver
+    logger.warn('A settled payment was undone by the chain and is sent again.', { transaction })
+    await sendAgain(ledger, one, submission)
+    return true
+  }
+
+  /** @returns Whether it is looked at once more. */
+  const lookAtFailed = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
+    if (isUsed !== true) return !hasLapsed(one.entry, now())
+    const record = await ledger.find(one.entry)
+    return record?.state === 'failed' && !(await findPayment(one, record))
+  }
 
   const checkBatch = async (core: NetworkCore, batch: readonly Watched[]): Promise<void> => {
-    const calls = batch.map(({ payment }) => authorizationStateCall(payment))
-    const states = await core.chain.callMany(calls)
+    const states = await core.chain.callMany(
+      batch.map(({ entry }) => authorizationStateCall(entry)),
+    )
     for (const [index, one] of batch.entries()) {
-      const { payment, until } = one
-      const isDropped = saysUsed(states[index]) === false
-      const isLapsed = now() > payment.validBefore
-      if (performance.now() > until && (!isDropped || isLapsed)) watched.delete(one)
-      if (!isDropped || isLapsed) continue
-      const { transaction, raw } = payment.submission
-      logger.warn('A settled payment was undone by the chain and is sent again.', { transaction })
-      await core.chain.broadcast(raw)
+      const lookAt = one.entry.state === 'settled' ? lookAtSettled : lookAtFailed
+      const goesOn = await lookAt(one, saysUsed(states[index])).catch((error: unknown) => {
+        if (!(error instanceof GatewayError)) throw error
+        logger.warn('A payment could not be looked after.', { error })
+        return true
+      })
+      if (!goesOn) watched.delete(one.entry.id)
     }
   }
 
   return {
-    watch(core, payment) {
-      const [oldest] = watched
-      if (oldest !== undefined && watched.size >= MAX_WATCHED) watched.delete(oldest)
-      watched.add({ core, payment, until: performance.now() + WATCH_MS })
-    },
     async check() {
+      await takeUpAll()
       const byCore = new Map<NetworkCore, Watched[]>()
-      for (const one of watched) byCore.set(one.core, [...(byCore.get(one.core) ?? []), one])
+      for (const one of watched.values())
+        byCore.set(one.core, [...(byCore.get(one.core) ?? []), one])
       for (const [core, all] of byCore)
         for (let start = 0; start < all.length; start += BATCH)
           await checkBatch(core, all.slice(start, start + BATCH))
     },
+    async review(record) {
+      const core = cores.get(record.chainId)
+      if (core === undefined || record.state !== 'failed') return
+      if (decided.has(record.id) || hasLapsed(record, now())) return
+      const [state] = await core.chain.callMany([authorizationStateCall(record)])
+      if (saysUsed(state) !== true) return
+      await findPayment({ core, entry: record, until: 0, drops: 0, sentAnew: [] }, record)
+    },
   }
+}
+
+/** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
+const LATE_SECONDS = 120n
+
+/** Whether nobody can use an authorization any more, nor has just used it. */
+function hasLapsed({ validBefore }: LedgerEntry, now: bigint): boolean {
+  return now > validBefore + LATE_SECONDS
+}
+
+/** Every transaction of ours that may have paid. */
+function knownOf({ sentAnew }: Watched, record: FinalRecord): Submission | undefined {
+  const { submission, transaction } = record
+  if (submission === undefined) return undefined
+  const replaces = [...sentAnew, transaction, ...(submission.replaces ?? [])]
+  return { ...submission, transaction: keccak256(submission.raw), replaces }
 }

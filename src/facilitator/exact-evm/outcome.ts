@@ -89,7 +89,7 @@ export async function judgeReceipt(
  */
 export async function findUse(
   core: NetworkCore,
-  payment: LedgerEntry & { readonly submission?: Submission },
+  payment: LedgerEntry & { readonly submission?: Submission | undefined },
 ): Promise<Outcome> {
   const transaction = await findUsingTransaction(core.chain, payment)
   const receipt = transaction && (await core.chain.getReceipt(transaction))

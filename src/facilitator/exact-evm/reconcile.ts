@@ -57,6 +57,12 @@ export interface Reconciler {
    * @param sent - Whether the node's answer was lost: it may not have the transaction.
    */
   follow(payment: SubmittedPayment, sent: { readonly inDoubt: boolean }): Promise<Outcome>
+  /**
+   * Looks whether the authorization of a payment that failed was used after all, and writes that down.
+   *
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  review(record: LedgerRecord): Promise<void>
   /** Writes down what the chain has decided, and announces it once. */
   conclude(payment: ConcludedPayment, decision: Decision): Promise<void>
 }
@@ -73,7 +79,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const revisits = new LRUCache<string, { readonly every: number; left: number }>({
     max: REMEMBERED,
   })
-  const finality = createFinalityWatch({ now, logger })
+  const finality = createFinalityWatch({ ...options, cores })
 
   const conclude: Reconciler['conclude'] = async (payment, decision) => {
     const id = recordId(payment)
@@ -96,8 +102,6 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     const core = cores.get(payment.chainId)
     if (!isNews || core === undefined) return
-    const { submission } = payment
-    if ('paid' in decision && submission) finality.watch(core, { ...payment, submission })
     const told = describeEntry(core.chain.network, payment)
     if ('paid' in decision) events.emit('settled', { ...told, transaction: decision.paid })
     else {
@@ -222,7 +226,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   closed.addEventListener('abort', () => clearInterval(timer))
   startRound()
 
-  return { look, follow, conclude }
+  return { look, follow, conclude, review: finality.review }
 }
 
 type SubmittedRecord = LedgerRecord & SubmittedPayment

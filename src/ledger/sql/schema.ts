@@ -180,4 +180,13 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .addColumn('secret', 'text', (column) => column.notNull())
       .execute()
   },
+  '0005_concluded': async (db, { sql }) => {
+    // What became final a moment ago is looked at again.
+    await sql`CREATE INDEX x402_authorizations_settled ON x402_authorizations (updated_at) WHERE state = 'settled'`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_authorizations_failed ON x402_authorizations (updated_at) WHERE state = 'failed'`.execute(
+      db,
+    )
+  },
 }

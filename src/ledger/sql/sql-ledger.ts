@@ -1,45 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Selectable, Updateable } from 'kysely'
+import type { Updateable } from 'kysely'
 import { LedgerError } from '../../errors.js'
-import type { Address, Hex } from '../../protocol/payment.js'
-import type { AppliedRate } from '../../money/rates.js'
-import type { Reason } from '../../protocol/reasons.js'
-import { recordId } from '../ledger.js'
-import type {
-  AuthorizationKey,
-  Ledger,
-  LedgerEntry,
-  LedgerRecord,
-  LedgerStatus,
-} from '../ledger.js'
+import type { AuthorizationKey, Ledger, LedgerEntry, LedgerRecord } from '../ledger.js'
+import { entryColumns, keyColumns, recordOf, type TimedRow } from './authorization-rows.js'
+import { createHolds, type HoldsOptions } from './holds.js'
+import { recordLists } from './record-lists.js'
 import { relayerLeases } from './relayer-leases.js'
 import type { AuthorizationRow } from './schema.js'
 import { sqlIdempotency } from './sql-idempotency.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 
-/** Milliseconds for which a process holds what it works on, unless it renews the hold. */
-const DEFAULT_HOLD_MS = 30_000
-
 /** Claims of idempotency keys outlive the holds of their payments by this much. */
 const LEASES_PER_HOLD = 1.5
-
-/** Holds are renewed this many times before they would lapse. */
-const RENEWALS_PER_HOLD = 3
-
-/** Holds that one statement renews. */
-const RENEWED_AT_ONCE = 500
 
 /** Times a reservation is tried while others take and give back the same authorization. */
 const RESERVE_ATTEMPTS = 10
 
 /** Options of {@link sqlLedger}. */
-export interface SqlLedgerOptions {
-  /**
-   * Milliseconds after which what a dead process held is free for others.
-   * @defaultValue 30000
-   */
-  readonly holdMs?: number
-}
+export type SqlLedgerOptions = HoldsOptions
 
 /**
  * Keeps the ledger in an SQL database, which may be shared by several processes.
@@ -50,50 +28,13 @@ export interface SqlLedgerOptions {
  * every statement may run twice, where a connection broke before its answer came.
  */
 export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledger {
-  const { holdMs = DEFAULT_HOLD_MS } = options
+  const holds = createHolds(store, options)
+  const { holdMs } = holds
   const { run } = store
   const leases = relayerLeases(store)
   const idempotency = sqlIdempotency(store, { leaseMs: holdMs * LEASES_PER_HOLD })
-  /** What this process holds, by {@link recordId}. */
-  const holds = new Map<string, string>()
-  /** Grants that were refused to the caller, though the database may have written them down. */
-  const doubtful = new Map<string, string>()
-
-  const renew = async (): Promise<void> => {
-    await revokeDoubtful()
-    const renewed = [...holds.values()]
-    while (renewed.length > 0) {
-      const some = renewed.splice(0, RENEWED_AT_ONCE)
-      await run(({ db, plus }) => extend(db, some, plus(holdMs)))
-    }
-  }
-  const renewal = setInterval(() => void renew().catch(() => undefined), holdMs / RENEWALS_PER_HOLD)
-  renewal.unref()
-
-  const revokeDoubtful = async (): Promise<void> => {
-    for (const [id, hold] of doubtful) {
-      await run(({ db }) =>
-        db
-          .updateTable('x402_authorizations')
-          .set({ granted: 0, hold: null, held_until: 0 })
-          .where('id', '=', id)
-          .where('hold', '=', hold)
-          .execute(),
-      )
-      doubtful.delete(id)
-    }
-  }
-
-  /** Takes note of what this process no longer works on. @returns The hold it had. */
-  const drop = (key: AuthorizationKey): string | undefined => {
-    const id = recordId(key)
-    const hold = holds.get(id)
-    holds.delete(id)
-    return hold
-  }
-
-  const toRecord = (row: Selectable<AuthorizationRow> & Clock): LedgerRecord =>
-    recordOf(row, row.hold !== null && holds.get(row.id) === row.hold)
+  const toRecord = (row: TimedRow): LedgerRecord =>
+    recordOf(row, { suspectMs: holds.suspectMs, isOurs: holds.isOurs(row) })
 
   const findRecord = async (
     { db, now }: SqlDatabase,
@@ -139,17 +80,6 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
         .execute()
     })
 
-  const letGo = async (key: AuthorizationKey, hold: string): Promise<void> => {
-    await run(({ db }) =>
-      db
-        .updateTable('x402_authorizations')
-        .set({ hold: null, held_until: 0 })
-        .where((where) => where.and({ ...keyColumns(key), hold }))
-        .where('granted', '=', 0)
-        .execute(),
-    )
-  }
-
   /** @returns Whether the authorization was free. */
   const tryReserve = (entry: LedgerEntry, hold: string): Promise<boolean> =>
     run(async ({ db, now, plus }) => {
@@ -189,12 +119,11 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
     find: (key) => run((database) => findRecord(database, key)),
 
     async reserve(entry) {
-      const id = recordId(entry)
       const hold = randomUUID()
       for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
         // What this process works on stays its own, though its hold may have lapsed meanwhile.
-        if (!holds.has(id) && (await tryReserve(entry, hold))) {
-          holds.set(id, hold)
+        if (holds.of(entry) === undefined && (await tryReserve(entry, hold))) {
+          holds.take(entry, hold)
           return undefined
         }
         const record = await run((database) => findRecord(database, entry))
@@ -204,7 +133,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
     },
 
     async release(key) {
-      const hold = drop(key)
+      const hold = holds.drop(key)
       if (hold === undefined || store.isClosed()) return
       const { numDeletedRows } = await run(({ db }) =>
         db
@@ -213,7 +142,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
           .where('state', '=', 'reserved')
           .executeTakeFirst(),
       )
-      if (numDeletedRows === 0n) await letGo(key, hold)
+      if (numDeletedRows === 0n) await holds.letGo(key, hold)
     },
 
     submit: (key, submission) =>
@@ -221,7 +150,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
         const { transaction, relayer, transactionCount: transaction_count, raw } = submission
         const replaces = submission.replaces?.join(',') ?? null
         const columns = { transaction_hash: transaction, relayer, transaction_count, raw, replaces }
-        const hold = holds.get(recordId(key))
+        const hold = holds.of(key)
         const { numUpdatedRows } = await db
           .updateTable('x402_authorizations')
           .set({ state: 'submitted', ...columns, updated_at: now })
@@ -242,7 +171,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       }),
 
     async withdraw(key, transaction) {
-      const hold = holds.get(recordId(key))
+      const hold = holds.of(key)
       const { deleted, record } = await run(async (database) => {
         const { numDeletedRows } = await database.db
           .deleteFrom('x402_authorizations')
@@ -252,7 +181,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
           .executeTakeFirst()
         return { deleted: numDeletedRows > 0n, record: await findRecord(database, key) }
       })
-      if (deleted) return void drop(key)
+      if (deleted) return void holds.drop(key)
       const isOthers =
         record?.state === 'submitted' && record.submission.transaction === transaction
       if (isOthers) throw lostHold()
@@ -263,19 +192,35 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
 
     async fail(key, { transaction, reason }) {
       await conclude(key, { state: 'failed', transaction_hash: transaction, reason })
-      drop(key)
+      holds.drop(key)
     },
 
+    correct: (key, transaction) =>
+      run(async ({ db, now }) => {
+        const changed = { transaction_hash: transaction, updated_at: now }
+        const free = { state: 'settled', reason: null, hold: null, held_until: 0 } as const
+        await db
+          .updateTable('x402_authorizations')
+          .set(changed)
+          .where((where) => where.and({ ...keyColumns(key), state: 'settled' }))
+          .where('transaction_hash', '!=', transaction)
+          .execute()
+        await db
+          .updateTable('x402_authorizations')
+          .set({ ...changed, ...free })
+          .where((where) => where.and({ ...keyColumns(key), state: 'failed' }))
+          .execute()
+      }),
+
     async yield(key) {
-      const hold = drop(key)
+      const hold = holds.drop(key)
       if (store.isClosed()) return
-      if (hold !== undefined) await letGo(key, hold)
-      else if (doubtful.has(recordId(key))) await revokeDoubtful()
+      if (hold !== undefined) await holds.letGo(key, hold)
+      else await holds.revoke(key)
     },
 
     async claim(key) {
-      const id = recordId(key)
-      if (holds.has(id)) return false
+      if (holds.of(key) !== undefined) return false
       const hold = randomUUID()
       const claimed = await run(async ({ db, now, plus }) => {
         const { numUpdatedRows } = await db
@@ -294,68 +239,24 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
           .executeTakeFirst()
         return numUpdatedRows > 0n
       })
-      if (claimed) holds.set(id, hold)
+      if (claimed) holds.take(key, hold)
       return claimed
     },
 
     async grant(key) {
-      const hold = drop(key)
+      const hold = holds.drop(key)
       if (hold === undefined) throw lostHold()
       const granted = await changeHeld(key, hold, {
         from: ['submitted', 'settled'],
         to: { granted: 1 },
       }).catch((error: unknown) => {
-        doubtful.set(recordId(key), hold)
+        holds.doubt(key, hold)
         throw error
       })
       if (!granted) throw lostHold()
     },
 
-    listSubmitted: () =>
-      run(async ({ db, now }) => {
-        const rows = await db
-          .selectFrom('x402_authorizations')
-          .selectAll()
-          .select(now.as('now'))
-          .where('state', '=', 'submitted')
-          .orderBy('created_at')
-          .orderBy('id')
-          .execute()
-        return rows.map(toRecord)
-      }),
-
-    list: ({ project, id, state, from, until, after, limit }) =>
-      run(async ({ db, now }) => {
-        let select = db
-          .selectFrom('x402_authorizations')
-          .selectAll()
-          .select(now.as('now'))
-          .where('project', '=', project)
-          .where((where) =>
-            where.or([
-              where('state', '!=', 'reserved'),
-              where('hold', 'is', null),
-              where('held_until', '>=', now),
-            ]),
-          )
-        if (id !== undefined) select = select.where('id', '=', id)
-        if (state !== undefined) select = select.where('state', '=', state)
-        if (from !== undefined) select = select.where('created_at', '>=', from)
-        if (until !== undefined) select = select.where('created_at', '<', until)
-        if (after !== undefined)
-          select = select.where((where) =>
-            where.or([
-              where('created_at', '<', after.createdAt),
-              where.and([where('created_at', '=', after.createdAt), where('id', '<', after.id)]),
-            ]),
-          )
-        const rows = await select
-          .orderBy('created_at', 'desc')
-          .orderBy('id', 'desc')
-          .limit(limit)
-          .execute()
-        return rows.map(toRecord)
-      }),
+    ...recordLists(store, toRecord),
 
     leaseRelayers: leases.lease,
 
@@ -377,14 +278,12 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       }),
 
     async close() {
-      clearInterval(renewal)
       idempotency.close()
-      const held = [...holds.values()]
-      holds.clear()
       // Nothing can be done with what is still held: it lapses now.
+      const lapse = holds.end()
       await store.close(async (database) => {
         await leases.giveUp(database)
-        if (held.length > 0) await extend(database.db, held, 0)
+        await lapse(database)
       })
     },
   }
@@ -396,86 +295,6 @@ interface Change {
   readonly to: Updateable<AuthorizationRow>
 }
 
-/** The database's time at which a row was read. */
-interface Clock {
-  readonly now: number | string
-}
-
-/** Lets holds last until another time. */
-async function extend(
-  db: SqlDatabase['db'],
-  holds: readonly string[],
-  until: Updateable<AuthorizationRow>['held_until'] | ReturnType<SqlDatabase['plus']>,
-): Promise<void> {
-  await db
-    .updateTable('x402_authorizations')
-    .set({ held_until: until })
-    .where('hold', 'in', holds)
-    .where((where) => where('granted', '=', where.lit(0)))
-    .execute()
-}
-
 function lostHold(): LedgerError {
   return new LedgerError('ledger_unavailable', 'This payment is no longer held: it was let go.')
-}
-
-function keyColumns({ chainId, asset, from, nonce }: AuthorizationKey) {
-  return {
-    chain_id: chainId,
-    asset: asset.toLowerCase(),
-    payer: from.toLowerCase(),
-    nonce: nonce.toLowerCase(),
-  }
-}
-
-function entryColumns(entry: LedgerEntry) {
-  return {
-    id: recordId(entry),
-    pay_to: entry.payTo,
-    value: entry.value.toString(),
-    valid_before: entry.validBefore.toString(),
-    project: entry.project ?? null,
-    quote: entry.quote === undefined ? null : JSON.stringify(entry.quote),
-  }
-}
-
-function recordOf(row: Selectable<AuthorizationRow> & Clock, isOurs: boolean): LedgerRecord {
-  const isHeld = row.hold !== null && Number(row.held_until) >= Number(row.now)
-  return {
-    chainId: Number(row.chain_id),
-    asset: row.asset as Address,
-    from: row.payer as Address,
-    nonce: row.nonce as Hex,
-    payTo: row.pay_to as Address,
-    value: BigInt(row.value),
-    validBefore: BigInt(row.valid_before),
-    project: row.project ?? undefined,
-    quote: row.quote === null ? undefined : (JSON.parse(row.quote) as AppliedRate),
-    id: row.id,
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-    held: row.granted === 1 || isOurs || isHeld,
-    granted: row.granted === 1,
-    ...statusOf(row),
-  }
-}
-
-function statusOf(row: Selectable<AuthorizationRow>): LedgerStatus {
-  const { state } = row
-  const transaction = row.transaction_hash as Hex
-  switch (state) {
-    case 'reserved':
-      return { state }
-    case 'submitted': {
-      const relayer = row.relayer as Address
-      const transactionCount = Number(row.transaction_count)
-      const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
-      const submission = { transaction, relayer, transactionCount, raw: row.raw as Hex }
-      return { state, submission: { ...submission, ...(replaces && { replaces }) } }
-    }
-    case 'settled':
-      return { state, transaction }
-    case 'failed':
-      return { state, transaction, reason: row.reason as Reason }
-  }
 }

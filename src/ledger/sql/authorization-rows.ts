@@ -1,0 +1,117 @@
+/** Records of the ledger, as rows of their table. */
+import type { Selectable } from 'kysely'
+import type { AppliedRate } from '../../money/rates.js'
+import type { Address, Hex } from '../../protocol/payment.js'
+import type { Reason } from '../../protocol/reasons.js'
+import { recordId } from '../ledger.js'
+import type {
+  AuthorizationKey,
+  LedgerEntry,
+  LedgerRecord,
+  LedgerStatus,
+  Submission,
+} from '../ledger.js'
+import type { AuthorizationRow } from './schema.js'
+
+/** A row, and the database's time at which it was read. */
+export type TimedRow = Selectable<AuthorizationRow> & { readonly now: number | string }
+
+/** The columns of a key. */
+export function keyColumns({ chainId, asset, from, nonce }: AuthorizationKey) {
+  return {
+    chain_id: chainId,
+    asset: asset.toLowerCase(),
+    payer: from.toLowerCase(),
+    nonce: nonce.toLowerCase(),
+  }
+}
+
+/** The columns of an entry, but for those of its key. */
+export function entryColumns(entry: LedgerEntry) {
+  return {
+    id: recordId(entry),
+    pay_to: entry.payTo,
+    value: entry.value.toString(),
+    valid_before: entry.validBefore.toString(),
+    project: entry.project ?? null,
+    quote: entry.quote === undefined ? null : JSON.stringify(entry.quote),
+  }
+}
+
+/** What an entry is made of, and the record's id. */
+export const ENTRY_COLUMNS = [
+  'chain_id',
+  'asset',
+  'payer',
+  'nonce',
+  'pay_to',
+  'value',
+  'valid_before',
+  'project',
+  'quote',
+  'id',
+] as const
+
+/** Reads an entry. */
+export function entryOf(
+  row: Pick<Selectable<AuthorizationRow>, (typeof ENTRY_COLUMNS)[number]>,
+): LedgerEntry {
+  return {
+    chainId: Number(row.chain_id),
+    asset: row.asset as Address,
+    from: row.payer as Address,
+    nonce: row.nonce as Hex,
+    payTo: row.pay_to as Address,
+    value: BigInt(row.value),
+    validBefore: BigInt(row.valid_before),
+    project: row.project ?? undefined,
+    quote: row.quote === null ? undefined : (JSON.parse(row.quote) as AppliedRate),
+  }
+}
+
+/** Reads a record. */
+export function recordOf(
+  row: TimedRow,
+  { isOurs, suspectMs }: { readonly isOurs: boolean; readonly suspectMs: number },
+): LedgerRecord {
+  const leftMs = row.hold === null ? -1 : Number(row.held_until) - Number(row.now)
+  const isGranted = row.granted === 1
+  return {
+    ...entryOf(row),
+    id: row.id,
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+    held: isGranted || isOurs || leftMs >= 0,
+    suspect: !isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs,
+    granted: isGranted,
+    ...statusOf(row),
+  }
+}
+
+function statusOf(row: Selectable<AuthorizationRow>): LedgerStatus {
+  const { state } = row
+  if (state === 'reserved') return { state }
+  const transaction = row.transaction_hash as Hex
+  const submission = submissionOf(row)
+  switch (state) {
+    case 'submitted':
+      return { state, submission }
+    case 'settled':
+      return { state, transaction, ...(row.raw !== null && { submission }) }
+    case 'failed': {
+      const reason = row.reason as Reason
+      return { state, transaction, reason, ...(row.raw !== null && { submission }) }
+    }
+  }
+}
+
+function submissionOf(row: Selectable<AuthorizationRow>): Submission {
+  const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
+  return {
+    transaction: row.transaction_hash as Hex,
+    relayer: row.relayer as Address,
+    transactionCount: Number(row.transaction_count),
+    raw: row.raw as Hex,
+    ...(replaces && { replaces }),
+  }
+}

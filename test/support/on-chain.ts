@@ -1,0 +1,71 @@
+/** What payers and strangers do on the chain by themselves. */
+import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Devnet } from '../../src/devnet/index.js'
+import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { askNode } from './core.js'
+import { newNonce, type TestPayer } from './sign-payment.js'
+
+const GWEI = 10n ** 9n
+const ONE_ETHER = 10n ** 18n
+
+const token = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function transfer(address to, uint256 value) returns (bool)',
+])
+
+/** An ERC-3009 authorization on the wire. */
+export interface SignedAuthorization {
+  readonly from: Hex
+  readonly to: Hex
+  readonly value: string
+  readonly validAfter: string
+  readonly validBefore: string
+  readonly nonce: Hex
+}
+
+/** The authorization that a payment carries. */
+export function signedAuthorization({ payload }: PaymentPayload): SignedAuthorization {
+  return (payload as { authorization: SignedAuthorization }).authorization
+}
+
+/** A number as JSON-RPC takes it. */
+export const toHex = (value: bigint | number): Hex => `0x${value.toString(16)}`
+
+/** A stranger sends the payer's authorization himself. */
+export async function frontRun(devnet: Devnet, payment: PaymentPayload): Promise<Hex> {
+  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
+  const { signature } = payment.payload as { signature: Hex }
+  const { r, s, yParity } = parseSignature(signature)
+  const window = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
+  const data = encodeFunctionData({
+    abi: token,
+    functionName: 'transferWithAuthorization',
+    args: [from, to, ...window, nonce, 27 + yParity, r, s],
+  })
+  return sendAs(devnet, privateKeyToAccount(newNonce()).address, data)
+}
+
+/** Sends a call of the token's from any account, ahead of everybody else. */
+export async function sendAs(devnet: Devnet, from: Hex, data: Hex): Promise<Hex> {
+  await askNode(devnet, 'anvil_setBalance', from, toHex(ONE_ETHER))
+  await askNode(devnet, 'anvil_impersonateAccount', from)
+  const gas = { gas: toHex(200_000), maxFeePerGas: toHex(100n * GWEI) }
+  const tip = { maxPriorityFeePerGas: toHex(50n * GWEI) }
+  return askNode(devnet, 'eth_sendTransaction', { from, to: devnet.asset, data, ...gas, ...tip })
+}
+
+/** An account with a million units of the token and nothing else. */
+export async function newPayer(devnet: Devnet): Promise<TestPayer> {
+  const privateKey = newNonce()
+  const { address } = privateKeyToAccount(privateKey)
+  await devnet.mint(address, 1_000_000n)
+  return { address, privateKey }
+}
+
+/** A {@link newPayer} gives all of it away. */
+export async function emptyAccount(devnet: Devnet, payer: TestPayer): Promise<void> {
+  const args = [devnet.payers[0]!.address, 1_000_000n] as const
+  const data = encodeFunctionData({ abi: token, functionName: 'transfer', args })
+  await sendAs(devnet, payer.address, data)
+}
