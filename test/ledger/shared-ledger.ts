@@ -49,6 +49,24 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await open().list({ project: 'shop', limit: 10 })).toHaveLength(4)
     })
 
+    it('keeps the bytes of a settled payment for a while, and its record for good', async () => {
+      const [settled, submitted] = [newEntry(), newEntry()]
+      const ledger = open({ bytes: { keptMs: 300, sweepMs: 20 } })
+      for (const entry of [settled, submitted]) {
+        await ledger.reserve(entry)
+        await ledger.submit(entry, SUBMISSION)
+      }
+      await ledger.settle(settled, SUBMISSION.transaction)
+      expect(await ledger.find(settled)).toMatchObject({ submission: SUBMISSION })
+      await until(async () => {
+        const record = await ledger.find(settled)
+        return record?.state === 'settled' && record.submission === undefined
+      })
+      const { transaction } = SUBMISSION
+      expect(await ledger.find(settled)).toMatchObject({ state: 'settled', transaction })
+      expect(await ledger.find(submitted)).toMatchObject({ submission: SUBMISSION })
+    })
+
     it('has one secret of each name, whoever asks for it first', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
       const secrets = await Promise.all(

@@ -188,5 +188,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
     await sql`CREATE INDEX x402_authorizations_failed ON x402_authorizations (updated_at) WHERE state = 'failed'`.execute(
       db,
     )
+    await sql`CREATE INDEX x402_authorizations_bytes ON x402_authorizations (updated_at) WHERE state = 'settled' AND raw IS NOT NULL`.execute(
+      db,
+    )
   },
 }

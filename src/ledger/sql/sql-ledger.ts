@@ -3,6 +3,7 @@ import type { Updateable } from 'kysely'
 import { LedgerError } from '../../errors.js'
 import type { AuthorizationKey, Ledger, LedgerEntry, LedgerRecord } from '../ledger.js'
 import { entryColumns, keyColumns, recordOf, type TimedRow } from './authorization-rows.js'
+import { forgetBytes, type ForgetBytesOptions } from './forget-bytes.js'
 import { createHolds, type HoldsOptions } from './holds.js'
 import { recordLists } from './record-lists.js'
 import { relayerLeases } from './relayer-leases.js'
@@ -17,7 +18,10 @@ const LEASES_PER_HOLD = 1.5
 const RESERVE_ATTEMPTS = 10
 
 /** Options of {@link sqlLedger}. */
-export type SqlLedgerOptions = HoldsOptions
+export interface SqlLedgerOptions extends HoldsOptions {
+  /** When a settled payment's transaction is no longer kept. */
+  readonly bytes?: ForgetBytesOptions
+}
 
 /**
  * Keeps the ledger in an SQL database, which may be shared by several processes.
@@ -32,6 +36,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
   const { holdMs } = holds
   const { run } = store
   const leases = relayerLeases(store)
+  const endForgetting = forgetBytes(store, options.bytes)
   const idempotency = sqlIdempotency(store, { leaseMs: holdMs * LEASES_PER_HOLD })
   const toRecord = (row: TimedRow): LedgerRecord =>
     recordOf(row, { suspectMs: holds.suspectMs, isOurs: holds.isOurs(row) })
@@ -279,6 +284,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
 
     async close() {
       idempotency.close()
+      endForgetting()
       // Nothing can be done with what is still held: it lapses now.
       const lapse = holds.end()
       await store.close(async (database) => {
