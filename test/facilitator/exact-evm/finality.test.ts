@@ -210,7 +210,7 @@ describe.each([
     const before = await merchantBalance()
     await devnet.mint(payer.address, PRICE)
     const transaction = await frontRun(devnet, payment)
-    expect(await merchantBalance()).toBe(before + PRICE)
+    await until(async () => (await merchantBalance()) === before + PRICE)
     if (reconcileIntervalMs < 1000) await core.until('settled')
     const answers = await Promise.all(Array.from({ length: 5 }, () => settle(core, payment)))
     expect(answers.filter(({ success }) => success)).toMatchObject([{ transaction }])
