@@ -8,7 +8,7 @@ import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 
 const devnet = useDevnet()
-const open = useWorlds(devnet)
+const open = useWorlds(devnet, { hasSync: true })
 
 const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 

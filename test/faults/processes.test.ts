@@ -16,7 +16,7 @@ import type { World } from './world.js'
 // Blocks come by the clock: transactions that reach the node out of order are mined all the same.
 const devnet = useDevnet({ blockTime: 0.1 })
 // The oracle is asked first: it reads what is cleaned up afterwards.
-const open = useWorlds(devnet)
+const open = useWorlds(devnet, { hasSync: true })
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean()

@@ -2,8 +2,15 @@ import { afterEach, expect } from '@jest/globals'
 import type { Devnet } from '../../src/devnet/index.js'
 import { openWorld, type World, type WorldOptions } from './world.js'
 
-/** Opens worlds for tests. After every test the oracle is asked about each of them. */
-export function useWorlds(devnet: Devnet): (options?: WorldOptions) => Promise<World> {
+/**
+ * Opens worlds for tests. After every test the oracle is asked about each of them.
+ *
+ * @param usual - What all of them have in common.
+ */
+export function useWorlds(
+  devnet: Devnet,
+  usual: WorldOptions = {},
+): (options?: WorldOptions) => Promise<World> {
   const opened: World[] = []
   afterEach(async () => {
     const worlds = opened.splice(0)
@@ -14,7 +21,7 @@ export function useWorlds(devnet: Devnet): (options?: WorldOptions) => Promise<W
     }
   })
   return async (options) => {
-    const world = await openWorld(devnet, options)
+    const world = await openWorld(devnet, { ...usual, ...options })
     opened.push(world)
     return world
   }

@@ -50,6 +50,8 @@ export interface WorldOptions {
   readonly holdMs?: number
   /** A file or a `postgres://` URL, for the gateways. @defaultValue a new file */
   readonly ledger?: string
+  /** Whether the node answers a transaction with its receipt. @defaultValue false */
+  readonly hasSync?: boolean
   /** The same ledger as the oracle reaches it. @defaultValue `ledger` */
   readonly oracleLedger?: string
 }
@@ -100,7 +102,7 @@ export interface World {
 /** Opens a world of its own on a devnet. */
 export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'x402-faults-'))
-  const proxy = await startRpcProxy(devnet.rpcUrl)
+  const proxy = await startRpcProxy(devnet.rpcUrl, { hasSync: settings.hasSync ?? false })
   const { ledger = join(folder, 'ledger.db'), oracleLedger = ledger } = settings
   const { holdMs = HOLD_MS } = settings
   const relayers = Array.from({ length: settings.relayers ?? 1 }, () => {

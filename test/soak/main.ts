@@ -82,11 +82,14 @@ async function reorganise({ node }: World, random: Random): Promise<void> {
 
 async function soak(random: Random): Promise<boolean> {
   const startedAt = performance.now()
+  // Half of the nodes that there are answer a transaction with its receipt.
+  const hasSync = seed % 2 === 0
   const devnet = await startDevnet({ blockTime: 0.1 })
   const postgres = values.ledger === 'sqlite' ? undefined : await findPostgres()
   const schema = postgres === undefined ? undefined : await createSchema(postgres)
   const world = await openWorld(devnet, {
     relayers: 4,
+    hasSync,
     ...(schema && { ledger: schema.url }),
     options: { settleTimeoutMs: 3000 },
   })
@@ -105,6 +108,7 @@ async function soak(random: Random): Promise<boolean> {
       seed,
       payments,
       ledger: schema ? 'postgres' : 'sqlite',
+      hasSync,
       granted,
       answers: answers.length,
       byAnswer: count(
