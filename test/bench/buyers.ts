@@ -33,19 +33,6 @@ export async function fund(devnet: Devnet, buyers: readonly TestPayer[]): Promis
   }
 }
 
-/** What each of the servers asks for; a payment for it is good at either. */
-export function requirementsOf(devnet: Devnet): PaymentRequirements {
-  return {
-    scheme: 'exact',
-    network: 'eip155:84532',
-    amount: '10000',
-    payTo: devnet.merchant.address,
-    maxTimeoutSeconds: 300,
-    asset: devnet.asset,
-    extra: { name: 'USDC', version: '2' },
-  }
-}
-
 /** Signs so many payments for each buyer, before any clock runs. */
 export async function signAll(
   buyers: readonly TestPayer[],

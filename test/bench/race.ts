@@ -1,6 +1,7 @@
 /** A race: crowds of buyers at each contestant's server, round by round. */
 import { type Bench, inTurn, scaled } from './bench.js'
-import { requirementsOf, signAll, type SignedPayments } from './buyers.js'
+import { offerOf } from '../support/core.js'
+import { signAll, type SignedPayments } from './buyers.js'
 import { buy, callsFor, isSold } from './calls.js'
 import { type LoadResult, runClients } from './load.js'
 import type { Usage } from './servers/host.js'
@@ -56,7 +57,7 @@ async function signForAll(
   bench: Bench,
   crowds: readonly Crowd[],
 ): Promise<ReadonlyMap<Crowd, SignedPayments>> {
-  const requirements = requirementsOf(await settingsOf())
+  const requirements = offerOf(await settingsOf())
   const signed = new Map<Crowd, SignedPayments>()
   for (const crowd of crowds) {
     const most = scaled(bench, Math.max(...Object.values(crowd.each)))

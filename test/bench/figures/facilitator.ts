@@ -1,5 +1,6 @@
 import { type Bench, inTurn, scaled } from '../bench.js'
-import { requirementsOf, signAll, type SignedPayments } from '../buyers.js'
+import { offerOf } from '../../support/core.js'
+import { signAll, type SignedPayments } from '../buyers.js'
 import { callApi, callsFor, isApproved } from '../calls.js'
 import { runClients } from '../load.js'
 import { type Contestant, OFFICIAL, OURS, settingsOf, withWorld } from '../world.js'
@@ -25,7 +26,7 @@ export function measureSettle(bench: Bench): Promise<void> {
 
 async function measure(bench: Bench, what: 'verify' | 'settle'): Promise<void> {
   bench.note(`${what}: signing`)
-  const requirements = requirementsOf(await settingsOf())
+  const requirements = offerOf(await settingsOf())
   const clients = bench.buyers.slice(0, CLIENTS)
   const most = WARM_UP_EACH + scaled(bench, Math.max(EACH[what].ours, EACH[what].official))
   const payments = await signAll(clients, most, requirements)

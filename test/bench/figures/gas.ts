@@ -1,7 +1,8 @@
 import { createPublicClient, http, parseEventLogs, erc20Abi } from 'viem'
 import type { Devnet } from '../../../src/devnet/index.js'
 import type { Bench } from '../bench.js'
-import { requirementsOf, signAll, type SignedPayments } from '../buyers.js'
+import { offerOf } from '../../support/core.js'
+import { signAll, type SignedPayments } from '../buyers.js'
 import { callApi, callsFor, isApproved } from '../calls.js'
 import { runClients } from '../load.js'
 import { median } from '../statistics.js'
@@ -14,7 +15,7 @@ const TIMES = 6
 
 /** Gas of a settlement, from the receipts: one at a time, and as a crowd of twenty-one has them. */
 export async function measureGas(bench: Bench): Promise<void> {
-  const requirements = requirementsOf(await settingsOf())
+  const requirements = offerOf(await settingsOf())
   const payments = await signAll(bench.buyers.slice(0, BATCH + 1), 2 * TIMES, requirements)
   const [first = []] = payments
   const alone: Record<string, number> = {}

@@ -1,5 +1,6 @@
 import { type Bench, scaled } from '../bench.js'
-import { requirementsOf, signAll } from '../buyers.js'
+import { offerOf } from '../../support/core.js'
+import { signAll } from '../buyers.js'
 import { buy, callsFor, isSold } from '../calls.js'
 import { runClients } from '../load.js'
 import { startRpcCounter } from '../rpc-counter.js'
@@ -13,7 +14,7 @@ const WARM_UP_EACH = 4
 
 /** What the node is asked for one payment, counted where it is asked. */
 export async function measureRpc(bench: Bench): Promise<void> {
-  const requirements = requirementsOf(await settingsOf())
+  const requirements = offerOf(await settingsOf())
   for (const { buyers, each } of CROWDS) {
     const crowd = bench.buyers.slice(0, buyers)
     const payments = await signAll(crowd, WARM_UP_EACH + scaled(bench, each), requirements)
