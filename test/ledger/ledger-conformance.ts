@@ -345,6 +345,7 @@ export function describeLedger(
         const [first, failed, , last] = entries.map(recordId)
         expect(await listed({})).toEqual([last, first, recordId(old)])
         expect(await listed({ limit: 2 })).toEqual([last, first])
+        expect(await listed({ limit: 1, withinMs: 60_000.0625 })).toEqual([last])
         expect(await listed({ state: 'failed' })).toEqual([failed])
         expect(await listed({ withinMs: 0 })).toEqual([])
         const [entry] = await ledger.listConcluded({ state: 'failed', withinMs: 1e6, limit: 1 })

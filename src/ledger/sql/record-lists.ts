@@ -27,7 +27,7 @@ export function recordLists(
           .selectFrom('x402_authorizations')
           .select(ENTRY_COLUMNS)
           .where('state', '=', state)
-          .where('updated_at', '>=', plus(-withinMs))
+          .where('updated_at', '>=', plus(-Math.ceil(withinMs)))
           .orderBy('updated_at', 'desc')
           .limit(limit)
           .execute()

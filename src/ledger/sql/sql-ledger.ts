@@ -4,6 +4,7 @@ import { LedgerError } from '../../errors.js'
 import type { AuthorizationKey, Ledger, LedgerEntry, LedgerRecord } from '../ledger.js'
 import { entryColumns, keyColumns, recordOf, type TimedRow } from './authorization-rows.js'
 import { forgetBytes, type ForgetBytesOptions } from './forget-bytes.js'
+import { recordConclusions } from './record-conclusions.js'
 import { createHolds, type HoldsOptions } from './holds.js'
 import { recordLists } from './record-lists.js'
 import { relayerLeases } from './relayer-leases.js'
@@ -72,17 +73,6 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
         .where('state', 'in', from)
         .executeTakeFirst()
       return numUpdatedRows > 0n
-    })
-
-  /** Records what the chain has decided: that is so, whoever holds the record. */
-  const conclude = (key: AuthorizationKey, to: Updateable<AuthorizationRow>): Promise<void> =>
-    run(async ({ db, now }) => {
-      await db
-        .updateTable('x402_authorizations')
-        .set({ ...to, updated_at: now })
-        .where((where) => where.and(keyColumns(key)))
-        .where('state', 'in', ['reserved', 'submitted'])
-        .execute()
     })
 
   /** @returns Whether the authorization was free. */
@@ -192,30 +182,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       if (isOthers) throw lostHold()
     },
 
-    settle: (key, transaction) =>
-      conclude(key, { state: 'settled', transaction_hash: transaction }),
-
-    async fail(key, { transaction, reason }) {
-      await conclude(key, { state: 'failed', transaction_hash: transaction, reason })
-      holds.drop(key)
-    },
-
-    correct: (key, transaction) =>
-      run(async ({ db, now }) => {
-        const changed = { transaction_hash: transaction, updated_at: now }
-        const free = { state: 'settled', reason: null, hold: null, held_until: 0 } as const
-        await db
-          .updateTable('x402_authorizations')
-          .set(changed)
-          .where((where) => where.and({ ...keyColumns(key), state: 'settled' }))
-          .where('transaction_hash', '!=', transaction)
-          .execute()
-        await db
-          .updateTable('x402_authorizations')
-          .set({ ...changed, ...free })
-          .where((where) => where.and({ ...keyColumns(key), state: 'failed' }))
-          .execute()
-      }),
+    ...recordConclusions(store, holds),
 
     async yield(key) {
       const hold = holds.drop(key)

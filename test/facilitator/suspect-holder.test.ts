@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import Database from 'libsql'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { askNode, offerOf, openCore, termsOf, type Core } from '../support/core.js'
+import { useDevnet } from '../support/devnet.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const devnet = useDevnet()
+const toEnd: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of toEnd.splice(0).toReversed()) await end()
+  await askNode(devnet, 'evm_setAutomine', true)
+})
+
+function open(ledger: Ledger): Core {
+  const core = openCore(devnet, { ledger, settleTimeoutMs: 60_000 })
+  toEnd.push(
+    () => ledger.close(),
+    () => core.close(),
+  )
+  return core
+}
+
+describe('a payment that another process has sent', () => {
+  it.each([
+    [0, 'duplicate_settlement', 'refused'],
+    [5, 'settlement_pending', 'pending'],
+  ] as const)('and whose hold it renewed %d s ago is %s', async (seconds, errorReason, event) => {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
+    toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
+    const file = join(folder, 'ledger.db')
+    // It renews nothing while this test lasts.
+    const silent = open(openSqliteLedger(file, { holdMs: 10_000_000 }))
+    const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
+    await askNode(devnet, 'evm_setAutomine', false)
+    const settling = silent.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+    const { transaction } = await silent.until('submitted')
+    const database = new Database(file)
+    const heldUntil = Date.now() + 30_000 - seconds * 1000
+    database.exec(`UPDATE x402_authorizations SET held_until = ${heldUntil}`)
+    database.close()
+
+    const other = open(openSqliteLedger(file))
+    const answer = await other.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+    expect(answer).toMatchObject({ success: false, errorReason, transaction })
+    expect(other.happened()).toEqual([event])
+    await devnet.mine()
+    expect(await settling).toMatchObject({ success: true, transaction })
+  })
+})
