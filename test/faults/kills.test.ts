@@ -8,8 +8,9 @@ import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 
 const devnet = useDevnet()
-const open = useWorlds(devnet, { hasSync: true })
+const open = useWorlds(devnet)
 
+const isReceipt = (method: string): boolean => method === 'eth_getTransactionReceipt'
 const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 /** Longer than a dead process holds what it worked on. */
@@ -54,22 +55,31 @@ async function redeem(world: World, payment: PaymentPayload, path?: string) {
   expect(await world.present(next, payment, path)).toMatchObject({ granted: false })
 }
 
+type Moment = (method: string) => 'before' | 'after' | undefined
+const before =
+  (is: (method: string) => boolean): Moment =>
+  (method) =>
+    is(method) ? 'before' : undefined
+const after =
+  (is: (method: string) => boolean): Moment =>
+  (method) =>
+    is(method) ? 'after' : undefined
+
 const paths = [['/report'], ['/stream'], ['settle']]
 
 describe.each(paths)('a process that is killed while it serves %s', (path) => {
   it.each([
-    ['after the write-ahead, before the send', (method: string) => isSend(method) && 'before'],
-    ['after the send, before its answer', (method: string) => isSend(method) && 'after'],
-    [
-      'after the receipt, before its own answer',
-      (method: string) => method === 'eth_getTransactionReceipt' && 'after',
-    ],
+    ['after the write-ahead, before the send', before(isSend), false],
+    ['after the write-ahead, before a send that answers with the receipt', before(isSend), true],
+    ['after the send, before its answer', after(isSend), false],
+    ['after the send, before its answer with the receipt', after(isSend), true],
+    ['after the receipt, before its own answer', after(isReceipt), false],
   ] as const)(
     '%s, has its payment redeemed once by the next',
-    async (_moment, when) => {
-      const world = await open()
+    async (_moment, when, hasSync) => {
+      const world = await open({ hasSync })
       const first = await world.start()
-      killOnce(world, first, (method) => when(method) || undefined)
+      killOnce(world, first, when)
       const payment = await world.sign()
       expect(await world.present(first, payment, path)).toMatchObject({ status: 0 })
       await first.kill()

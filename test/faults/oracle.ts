@@ -106,6 +106,7 @@ interface RawLog {
   readonly topics: readonly Hex[]
   readonly transactionHash: Hex
   readonly blockNumber: Hex
+  readonly blockHash: Hex
   readonly logIndex: Hex
 }
 
@@ -120,16 +121,33 @@ export async function readTransfers(
     ['eth_getLogs', { ...range, topics: [TRANSFER, null, word] }],
     ['eth_getLogs', { ...range, topics: [AUTHORIZATION_USED] }],
   ])) as [RawLog[], RawLog[]]
-  const position = ({ blockNumber, logIndex }: RawLog, offset = 0): string =>
-    `${Number(blockNumber)}:${Number(logIndex) + offset}`
+  const position = ({ blockHash, logIndex }: RawLog, offset = 0): string =>
+    `${blockHash}:${Number(logIndex) + offset}`
   const usedAt = new Map(used.map((log) => [position(log), log]))
-  return moved.map((log) => {
+  const isCanonical = await canonicalBlocks(rpcUrl, moved)
+  return moved.filter(isCanonical).map((log) => {
     // The token says whose authorization it uses, and then moves the money.
     const before = usedAt.get(position(log, -1))
     const [, payer = '0x', nonce = '0x'] = before?.topics ?? []
     const authorization = authorizationOf({ from: `0x${payer.slice(-40)}`, nonce })
     return { authorization, transaction: log.transactionHash }
   })
+}
+
+/** After a reorganisation anvil may still tell of logs in blocks that it has dropped. */
+async function canonicalBlocks(
+  rpcUrl: string,
+  logs: readonly RawLog[],
+): Promise<(log: RawLog) => boolean> {
+  const numbers = [...new Set(logs.map(({ blockNumber }) => blockNumber))]
+  const hashes = new Set<unknown>()
+  while (numbers.length > 0) {
+    const some = numbers.splice(0, 500)
+    const asked = some.map((number) => ['eth_getBlockByNumber', number, false] as const)
+    for (const block of await sendBatch(rpcUrl, asked))
+      hashes.add((block as { hash: unknown } | null)?.hash)
+  }
+  return ({ blockHash }) => hashes.has(blockHash)
 }
 
 function countBy(names: readonly string[]): ReadonlyMap<string, number> {
