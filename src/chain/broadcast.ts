@@ -75,7 +75,16 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
     receipts.note(receipt)
   }
 
-  const askSync = async (raw: Hex): Promise<Broadcast> => {
+  /** @returns Whether the node says that it has it. */
+  const isThere = async (transaction: Hex): Promise<boolean> => {
+    const found = await rpc
+      .read('eth_getTransactionByHash', [transaction])
+      .then(unwrap)
+      .catch(orNull)
+    return found !== null
+  }
+
+  const askSync = async ({ raw, transaction }: SignedTransaction): Promise<Broadcast> => {
     try {
       const answer = await rpc.ask('eth_sendRawTransactionSync', [raw])
       if (answer.ok) {
@@ -87,7 +96,10 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
         hasSync = false
         return await send(raw)
       }
-      return NOT_MINED_YET.includes(code) ? { outcome: 'unknown' } : broadcastOutcome(answer, false)
+      const refusal = broadcastOutcome(answer, NOT_MINED_YET.includes(code))
+      if (refusal.outcome !== 'rejected') return refusal
+      // It may have been taken, and something have gone wrong while it waited for a block.
+      return (await isThere(transaction)) ? { outcome: 'unknown' } : refusal
     } catch (error) {
       // It may wait for a block for longer than an answer is waited for, or be lost.
       if (error instanceof ChainError) return send(raw, true)
@@ -95,17 +107,12 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
     }
   }
 
-  /** @returns Whether the node says that it has it. */
-  const isThere = async (transaction: Hex): Promise<boolean> => {
-    const found = await rpc.read('eth_getTransactionByHash', [transaction]).then(unwrap, orNull)
-    return found !== null
-  }
-
   return {
     send: (raw) => send(raw),
-    async sendSync({ raw, transaction }, isAwaited) {
+    async sendSync(signed, isAwaited) {
+      const { raw, transaction } = signed
       if (!hasSync) return send(raw)
-      const answering = receipts.expect(transaction, askSync(raw))
+      const answering = receipts.expect(transaction, askSync(signed))
       const ended = new AbortController()
       void answering.catch(() => undefined).finally(() => ended.abort())
       const end = performance.now() + YIELD_MS.longest

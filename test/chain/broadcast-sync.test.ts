@@ -114,4 +114,23 @@ describe('a node that answers with receipts, where blocks take two seconds', () 
       expect(answer).toMatchObject({ success: true })
     expect(performance.now() - startedAt).toBeLessThan(7500)
   })
+
+  it('takes nothing back that is out, whatever the node answers then', async () => {
+    const { proxy, core } = await open({ settleTimeoutMs: 15_000 }, slow)
+    await settle(core, await sign(0, slow), slow)
+    const before = await balanceOf(slow, slow.merchant.address)
+    proxy.fault = (method) =>
+      method === 'eth_getTransactionByHash'
+        ? { kind: 'refuse', code: -32603, message: 'internal error' }
+        : undefined
+    const payments = await Promise.all([1, 2, 3].map((payer) => sign(payer, slow)))
+    const settling = payments.map((payment) => settle(core, payment, slow).catch(() => undefined))
+    await Promise.all(settling)
+    proxy.fault = undefined
+    // Nobody was told that a payment failed which was made.
+    const answers = await Promise.all(settling)
+    const paid = answers.filter((answer) => answer?.success).length
+    expect((await balanceOf(slow, slow.merchant.address)) - before).toBe(BigInt(paid) * PRICE)
+    expect(paid).toBe(3)
+  })
 })

@@ -70,7 +70,7 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
   const sendTogether = async (all: readonly Waiting[], stale?: Submission): Promise<void> => {
     const shared = share(all, stale)
     const each = async (): Promise<void> => {
-      for (const one of all) await sendTogether([one], shared.written())
+      for (const one of all) await sendTogether([one], shared.unsent())
     }
     try {
       const sent = await send(shared.dispatch)
@@ -85,7 +85,7 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
       await shared.takeBack([...lost.keys()]).catch(() => undefined)
       for (const [one, reason] of lost) one.reject(reason)
       // Only those could not be written down: the rest goes without them.
-      if (lost.size > 0 && left.length > 0) return sendTogether(left, shared.written())
+      if (lost.size > 0 && left.length > 0) return sendTogether(left, shared.unsent())
       if (isTooDearTogether(error) && all.length > 1) return each()
       await shared.takeBack(left).catch(() => undefined)
       for (const one of left) one.reject(error)
@@ -115,16 +115,16 @@ interface Shared {
   readonly dispatch: Dispatch
   /** Those that could not be written down, and why; nothing was sent then. */
   readonly lost: ReadonlyMap<Waiting, unknown>
-  /** What is written down of them, where none of it was or will be sent. */
-  written(): Submission | undefined
-  /** Forgets what is written down of some of them. */
+  /** What is written down of them, though it was not sent and will not be. */
+  unsent(): Submission | undefined
+  /** Forgets that, of some of them. */
   takeBack(some: readonly Waiting[]): Promise<void>
 }
 
 /** @param stale - What an earlier attempt wrote down, and did not send. */
 function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
   const lost = new Map<Waiting, unknown>()
-  let written = stale
+  let unsent = stale
 
   const writeAhead = async (submission: Submission): Promise<void> => {
     const results = await Promise.allSettled(
@@ -134,8 +134,10 @@ function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
       const one = all[index]
       if (result.status === 'rejected' && one !== undefined) lost.set(one, result.reason)
     }
-    if (lost.size < all.length) written = submission
     const [reason] = lost.values()
+    // From here on it may be sent, and is not forgotten unless it is taken back.
+    if (lost.size === 0) unsent = undefined
+    else if (lost.size < all.length) unsent = submission
     if (lost.size > 0) throw reason
   }
 
@@ -146,15 +148,15 @@ function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
       writeAhead,
       // Put off: it may yet be sent otherwise.
       takeBack: async (submission) => {
-        written = submission
+        unsent = submission
       },
     },
     lost,
-    written: () => written,
+    unsent: () => unsent,
     async takeBack(some) {
       await Promise.all(
         some.map(async (one) => {
-          const submission = lost.has(one) ? stale : written
+          const submission = lost.has(one) ? stale : unsent
           if (submission !== undefined) await one.dispatch.takeBack(submission)
         }),
       )

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { Call, Chain, GasOffer, RejectionCause } from '../../chain/chain.js'
+import type { Broadcast, Call, Chain, GasOffer, RejectionCause } from '../../chain/chain.js'
 import { ChainError } from '../../errors.js'
 import type { Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
@@ -184,7 +184,13 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
     // A count that was given out is never given out again before the chain was asked.
     nextCount = undefined
-    const broadcast = await chain.broadcastSync(submission, () => queued > 1 || isAwaited())
+    const broadcast = await chain
+      .broadcastSync(submission, () => queued > 1 || isAwaited())
+      .catch((error: unknown): Broadcast => {
+        // Whatever went wrong, it may be out: it is never taken for unsent.
+        tending.report(error)
+        return { outcome: 'unknown' }
+      })
     if (broadcast.outcome === 'rejected') return { ...broadcast, submission }
     nextCount = transactionCount + 1
     const inDoubt = broadcast.outcome === 'unknown'

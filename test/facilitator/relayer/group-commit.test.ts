@@ -26,7 +26,12 @@ function openSending(lanes = 1, canShare = true) {
         sends.push({ dispatch, answer })
       })
       await dispatch.writeAhead(submission)
-      return answered
+      const sent = await answered.catch(async (error: unknown) => {
+        await dispatch.takeBack(submission)
+        throw error
+      })
+      if (sent.outcome === 'rejected') await dispatch.takeBack(submission)
+      return sent
     },
   })
   return { group, sends }
