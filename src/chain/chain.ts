@@ -54,6 +54,8 @@ export interface Receipt {
   readonly sender: Address
   readonly succeeded: boolean
   readonly blockNumber: bigint
+  /** Of the block that held it when this was read: a reorganisation may put it into another. */
+  readonly blockHash: Hex
   readonly logs: readonly Log[]
   /** Gas it took, and what each unit of it cost in wei. */
   readonly gasUsed: bigint

@@ -38,6 +38,7 @@ export function receiptFrom(value: unknown): Receipt | undefined {
     sender: hexFrom(from),
     succeeded: hexFrom(status) === '0x1',
     blockNumber: quantityFrom(blockNumber),
+    blockHash: hexFrom(members['blockHash'] ?? '0x'),
     logs: logs.map(logFrom),
     gasUsed: quantityFrom(members['gasUsed'] ?? '0x0'),
     gasPrice: quantityFrom(members['effectiveGasPrice'] ?? '0x0'),

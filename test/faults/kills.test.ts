@@ -89,6 +89,30 @@ describe.each(paths)('a process that is killed while it serves %s', (path) => {
   )
 })
 
+describe('a payment whose process was killed before the send', () => {
+  it(
+    'is sent under another count where the next process has used its own',
+    async () => {
+      const world = await open()
+      const first = await world.start()
+      killOnce(world, first, before(isSend))
+      const payment = await world.sign()
+      expect(await world.present(first, payment)).toMatchObject({ status: 0 })
+      await first.kill()
+      const next = await world.start()
+      const other = await world.sign()
+      expect(await world.presentUntilDecided(next, other)).toMatchObject({ granted: true })
+      expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
+      const { transfers, records } = await world.evidence()
+      expect(transfers).toHaveLength(2)
+      const recorded = records.map((record) => 'transaction' in record && record.transaction)
+      expect(new Set(recorded)).toEqual(new Set(transfers.map(({ transaction }) => transaction)))
+      expect(await world.present(next, payment)).toMatchObject({ granted: false })
+    },
+    TAKE_OVER_MS,
+  )
+})
+
 describe('a payment whose process was killed after the send', () => {
   it.each(['/report', 'settle'])(
     'is answered by %s as pending until it is free',

@@ -121,7 +121,7 @@ export async function examinePayment(
 
   const transfer = { authorization, signature }
   const isOut = record !== undefined
-  const simulatedAt = remembered?.simulatedAt ?? performance.now()
+  const simulatedAt = remembered?.simulatedAt ?? (isOut ? -Infinity : performance.now())
   if (!isOut && remembered === undefined) {
     const failure = await simulateTransfer(core, asset, transfer)
     if (failure !== undefined) return refuse(failure)

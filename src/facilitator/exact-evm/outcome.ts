@@ -76,9 +76,29 @@ export async function judgeReceipt(
   if (usesOf(receipt, payment).length > 0) return decided
   // Somebody may have been faster with the same authorization: the merchant is paid all the same.
   const { isUsed } = await readAuthorization(core.chain, payment)
-  if (isUsed !== true) return decided
+  if (isUsed !== true) {
+    // Both must be of the same chain: it may have been reorganised in between.
+    const again = await core.chain.getReceipt(transaction)
+    return again?.blockHash === receipt.blockHash ? decided : 'open'
+  }
   const use = await findUse(core, payment)
   return use === 'open' || 'paid' in use ? use : decided
+}
+
+/**
+ * Tells whether a transaction will never be mined: its count was used by another.
+ *
+ * So it is with what was written down, but not sent before its process was killed, where the next one
+ * began with the same count; and with what a reorganisation dropped.
+ *
+ * @throws {@link ChainError}
+ */
+export async function isBarred(core: NetworkCore, submission: Submission): Promise<boolean> {
+  const mined = await core.chain.getMinedCount(submission.relayer)
+  if (mined <= submission.transactionCount) return false
+  for (const transaction of transactionsOf(core, submission))
+    if ((await core.chain.getReceipt(transaction)) !== undefined) return false
+  return true
 }
 
 /**

@@ -30,8 +30,16 @@ export interface Sending {
   letGo(): { readonly submission: Submission; readonly stored: Promise<void> } | undefined
 }
 
-/** Sends the transaction of a payment that is reserved. */
-export function startSending(ledger: Ledger, payment: ExaminedPayment): Sending {
+/**
+ * Sends the transaction of a payment that is reserved.
+ *
+ * @param barred - One that was written down before, and will never be mined.
+ */
+export function startSending(
+  ledger: Ledger,
+  payment: ExaminedPayment,
+  barred?: Submission,
+): Sending {
   const { core, asset, transfer, key } = payment
   const { chain, relayers } = core
   let submission: Submission | undefined
@@ -46,7 +54,9 @@ export function startSending(ledger: Ledger, payment: ExaminedPayment): Sending 
     // A replacement under the same count is sent even then: at most one of them is ever mined.
     if (isLetGo && submission === undefined) throw tooLate()
     if (next.replaces !== undefined) return submitReplacement(ledger, payment, next)
-    stored = ledger.submit(key, next)
+    // Should the chain be undone to where it could be mined after all, it is still known as ours.
+    const earlier = barred && [barred.transaction, ...(barred.replaces ?? [])]
+    stored = ledger.submit(key, { ...next, ...(earlier && { replaces: earlier }) })
     submission = next
     announce(next)
     await stored
@@ -70,7 +80,7 @@ export function startSending(ledger: Ledger, payment: ExaminedPayment): Sending 
       ...limit,
       writeAhead,
       takeBack: async ({ transaction }) => {
-        if (!isLetGo) await ledger.withdraw(key, transaction)
+        if (!isLetGo && barred === undefined) await ledger.withdraw(key, transaction)
       },
     })
     if (sent.outcome === 'rejected') return { rejected: true }

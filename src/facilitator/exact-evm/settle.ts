@@ -7,7 +7,7 @@ import type { Refusal, Reservation } from '../facilitator.js'
 import { describePayment, failure, success } from './answers.js'
 import { checkTimeWindow } from './checks.js'
 import { transactionOf, type ExaminedPayment, type ExamineContext } from './examine.js'
-import { findUse, type Decision, type Outcome, type SubmittedPayment } from './outcome.js'
+import { findUse, isBarred, type Decision, type Outcome, type SubmittedPayment } from './outcome.js'
 import type { Reconciler } from './reconcile.js'
 import { startSending, tooLate, type Sending, type Sent } from './sending.js'
 
@@ -29,8 +29,16 @@ export interface SettleContext extends ExamineContext {
   readonly settleTimeoutMs: number
 }
 
-/** A reservation of a payment that nothing was sent for yet. */
-export function freshReservation(context: SettleContext, payment: ExaminedPayment): Reservation {
+/**
+ * A reservation of a payment that nothing was sent for yet.
+ *
+ * @param barred - Or nothing that will ever be mined.
+ */
+export function freshReservation(
+  context: SettleContext,
+  payment: ExaminedPayment,
+  barred?: Submission,
+): Reservation {
   const { ledger, events, reconciler } = context
   const { key, payer, core } = payment
   const release = (): Promise<void> => ledger.release(key)
@@ -43,7 +51,8 @@ export function freshReservation(context: SettleContext, payment: ExaminedPaymen
 
   /** The authorization was used after we had found it unused: perhaps the merchant has been paid. */
   const takeUse = async (): Promise<SettleResponse> => {
-    const use = await findUse(core, entryOf(payment)).catch(async (error: unknown) => {
+    const known = { ...entryOf(payment), ...(barred && { submission: barred }) }
+    const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: whoever presents it again has this looked at anew.
       await note(context, ledger.yield(key))
       throw error
@@ -67,6 +76,7 @@ export function freshReservation(context: SettleContext, payment: ExaminedPaymen
       return sent.refused === 'invalid_exact_evm_nonce_already_used'
         ? takeUse()
         : refuse(sent.refused)
+    if ('rejected' in sent && barred !== undefined) return pend(barred)
     if ('rejected' in sent) {
       const reason = 'invalid_transaction_state'
       events.emit('failed', { ...describePayment(payment), transaction: '', reason })
@@ -110,7 +120,7 @@ export function freshReservation(context: SettleContext, payment: ExaminedPaymen
   }
 
   const send = async (deadline: Deadline): Promise<Sent | SettleResponse> => {
-    const sending = startSending(ledger, payment)
+    const sending = startSending(ledger, payment, barred)
     try {
       const sent = await patiently(sending, context.settleTimeoutMs, deadline)
       return sent === 'late' ? await leave(sending) : sent
@@ -165,8 +175,10 @@ export async function redeemReservation(
   // Its authorization was found used, and by whom could not be told.
   if (record === undefined || record.state === 'reserved') return freshReservation(context, payment)
 
-  const outcome = await outcomeOf(context, record)
-  if (outcome === 'open') {
+  const outcome = await outcomeOf(context, payment, record)
+  if (outcome === 'barred' && record.state === 'submitted')
+    return freshReservation(context, payment, record.submission)
+  if (outcome === 'open' || outcome === 'barred') {
     await note(context, giveBack())
     return { refused: 'settlement_pending', payer, transaction: transactionOf(record) }
   }
@@ -181,8 +193,9 @@ export async function redeemReservation(
 /** Finds out what became of a payment that is out, within the time a request may wait. */
 async function outcomeOf(
   { reconciler, settleTimeoutMs }: SettleContext,
+  { core }: ExaminedPayment,
   record: Exclude<LedgerRecord, { state: 'reserved' }>,
-): Promise<Outcome> {
+): Promise<Outcome | 'barred'> {
   if (record.state === 'settled') return { paid: record.transaction }
   if (record.state === 'failed') return { failed: record.reason, transaction: record.transaction }
   const deadline = startDeadline(settleTimeoutMs)
@@ -190,6 +203,7 @@ async function outcomeOf(
   try {
     const seen = await Promise.race([reconciler.look(record), patience.late])
     if (seen !== 'open') return seen === 'late' ? 'open' : seen
+    if (await isBarred(core, record.submission).catch(() => false)) return 'barred'
     // Perhaps another process sent it, and perhaps that one is gone.
     const found = await Promise.race([reconciler.follow(record, { inDoubt: true }), deadline.late])
     return found === 'late' ? 'open' : found
