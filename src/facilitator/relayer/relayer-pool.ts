@@ -10,7 +10,7 @@ import { offerFees } from './relayer-fees.js'
 import { watchFunds, type RelayerFunds } from './relayer-funds.js'
 import { keepLease } from './relayer-lease.js'
 import { createRelayer } from './relayer.js'
-import type { Dispatch, Dispatched, Relayer, Unsent } from './relayer.js'
+import type { Dispatch, Dispatched, Rejected, Relayer, Unsent } from './relayer.js'
 
 /** Milliseconds after which a transaction that is not mined is replaced. */
 const DEFAULT_STUCK_MS = 30_000
@@ -161,7 +161,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       const { member, sent } = attempt
       last = sent
       if (!('because' in sent)) return sent
-      if (sent.outcome === 'rejected') note(sent.submission)
+      if (sent.outcome === 'rejected') note(sent)
       switch (sent.because) {
         case 'insufficient_gas_funds':
           member.funds.deny()
@@ -189,19 +189,30 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     }
   }
 
+  /** Whether a transaction that was rejected is out all the same, or may be. */
+  const mayBeOut = async ({ because, submission }: Rejected): Promise<boolean> =>
+    because !== 'lease' && (await chain.hasTransaction(submission.transaction).catch(() => true))
+
   const sendOne = async (dispatch: Dispatch): Promise<Dispatched> => {
-    let rejected: Submission | undefined
-    const takeBack = async (): Promise<void> => {
-      if (rejected !== undefined) await dispatch.takeBack(rejected)
+    let rejected: Rejected | undefined
+    /** @returns What is not known to be unsent: that is never taken back. */
+    const takeBack = async (): Promise<Dispatched | undefined> => {
+      if (rejected === undefined) return undefined
+      const { submission } = rejected
+      if (await mayBeOut(rejected)) return { outcome: 'unknown', submission }
+      await dispatch.takeBack(submission)
+      return undefined
     }
-    const sent = await sendFromAny(dispatch, (submission) => {
-      rejected = submission
-    }).catch(async (error: unknown) => {
-      await takeBack()
+    try {
+      const sent = await sendFromAny(dispatch, (one) => {
+        rejected = one
+      })
+      return (sent.outcome === 'rejected' && (await takeBack())) || sent
+    } catch (error) {
+      const out = await takeBack()
+      if (out !== undefined) return out
       throw error
-    })
-    if (sent.outcome === 'rejected') await takeBack()
-    return sent
+    }
   }
 
   const group = createGroupCommit({
@@ -228,7 +239,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
 }
 
 /** Takes note of what was written down and then rejected. */
-type Note = (rejected: Submission) => void
+type Note = (rejected: Rejected) => void
 
 /** Those that can send at once come first, the least busy first of all. */
 function byPreference(one: Member, other: Member): number {

@@ -42,7 +42,7 @@ interface HandedOver {
 }
 
 /** No node has it and none will get it. */
-interface Rejected {
+export interface Rejected {
   readonly outcome: 'rejected'
   readonly because: RejectionCause | 'lease'
   readonly submission: Submission
