@@ -71,7 +71,7 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
       const different = new Map(calls.map((one) => [keyOf(one), one]))
       const results = await callMany([...different.values()])
       // What fails in company may do well alone: an earlier one may have spent its money.
-      const found = [...different.values()].map((one, index) => {
+      const found = [...different.values()].map(async (one, index) => {
         const result = results[index]
         return result?.ok ? result : call(one)
       })

@@ -40,11 +40,11 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
 
   const take = (most: number): Waiting[] => {
     const [first] = waiting
-    const together = first?.dispatch.isAlone
+    const batch = first?.dispatch.isAlone
       ? [first]
       : waiting.filter(({ dispatch }) => !dispatch.isAlone).slice(0, most)
-    waiting = waiting.filter((one) => !together.includes(one))
-    return together
+    waiting = waiting.filter((one) => !batch.includes(one))
+    return batch
   }
 
   const pump = async (): Promise<void> => {
