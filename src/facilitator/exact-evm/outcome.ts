@@ -93,12 +93,14 @@ export async function judgeReceipt(
  *
  * @throws {@link ChainError}
  */
-export async function isBarred(core: NetworkCore, submission: Submission): Promise<boolean> {
+export async function isBarred(core: NetworkCore, payment: SubmittedPayment): Promise<boolean> {
+  const { submission } = payment
   const mined = await core.chain.getMinedCount(submission.relayer)
   if (mined <= submission.transactionCount) return false
   for (const transaction of transactionsOf(core, submission))
     if ((await core.chain.getReceipt(transaction)) !== undefined) return false
-  return true
+  // A node may have mined it, and not have its receipt at hand.
+  return (await readAuthorization(core.chain, payment)).isUsed === false
 }
 
 /**

@@ -57,6 +57,7 @@ export function freshReservation(
       await note(context, ledger.yield(key))
       throw error
     })
+    if (use === 'open' && barred !== undefined) return pend(barred)
     if (use === 'open' || 'failed' in use) return refuse('invalid_exact_evm_nonce_already_used')
     await reconciler.conclude(entryOf(payment), use)
     return success(payment, use.paid)
@@ -203,7 +204,7 @@ async function outcomeOf(
   try {
     const seen = await Promise.race([reconciler.look(record), patience.late])
     if (seen !== 'open') return seen === 'late' ? 'open' : seen
-    if (await isBarred(core, record.submission).catch(() => false)) return 'barred'
+    if (await isBarred(core, record).catch(() => false)) return 'barred'
     // Perhaps another process sent it, and perhaps that one is gone.
     const found = await Promise.race([reconciler.follow(record, { inDoubt: true }), deadline.late])
     return found === 'late' ? 'open' : found
