@@ -22,10 +22,9 @@ export type KeySigning = (
 /** What we use of the package `secp256k1`. */
 interface Secp256k1 {
   ecdsaSign(
-    output: { signature: Uint8Array; recid: number | null },
     digest: Uint8Array,
     privateKey: Uint8Array,
-  ): unknown
+  ): { readonly signature: Uint8Array; readonly recid: number }
   ecdsaRecover(
     rs: Uint8Array,
     recoveryId: number,
@@ -79,12 +78,8 @@ export function nativeSigning(load: (name: string) => unknown = loadPeer): KeySi
   if (recover === undefined) return undefined
   const secp256k1 = load(ADDON) as Secp256k1
   const sign: KeySigning = (digest, privateKey) => {
-    const output: { signature: Uint8Array; recid: number | null } = {
-      signature: new Uint8Array(64),
-      recid: null,
-    }
-    secp256k1.ecdsaSign(output, digest, privateKey)
-    return { rs: output.signature, yParity: output.recid ?? 0 }
+    const { signature, recid } = secp256k1.ecdsaSign(digest, privateKey)
+    return { rs: signature, yParity: recid }
   }
   try {
     const digest = new Uint8Array(32).fill(1)

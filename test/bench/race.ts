@@ -32,7 +32,7 @@ export interface Result extends Outcome {
   readonly crowd: Crowd
 }
 
-const WARM_UP: Crowd = { buyers: 8, each: { ours: 8, official: 8 } }
+const WARM_UP: Crowd = { buyers: 32, each: { ours: 24, official: 6 } }
 
 /** Runs all rounds. Each contestant has a new chain and a new server in each of them. */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {

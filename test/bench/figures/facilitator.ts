@@ -6,12 +6,12 @@ import { runClients } from '../load.js'
 import { type Contestant, OFFICIAL, OURS, settingsOf, withWorld } from '../world.js'
 
 const CLIENTS = 32
-const WARM_UP_EACH = 4
+const WARM_UP_EACH = 16
 
 /** Payments of each client. */
 const EACH = {
   verify: { ours: 120, official: 15 },
-  settle: { ours: 60, official: 15 },
+  settle: { ours: 80, official: 15 },
 } as const
 
 /** Verify alone, through HTTP. */

@@ -20,7 +20,7 @@ const BLOCKS: Race = {
   name: '2 s blocks',
   blockTime: 2,
   contestants: [OURS, OFFICIAL],
-  crowds: [1, 8, 32, 128].map((buyers) => ({ buyers, each: { ours: 4, official: 4 } })),
+  crowds: [1, 8, 32, 128].map((buyers) => ({ buyers, each: { ours: 2, official: 2 } })),
 }
 
 /** Paid requests a second, where every transaction is mined at once. */

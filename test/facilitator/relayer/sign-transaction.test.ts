@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
-import { nativeSigning } from '../../../src/facilitator/native-secp256k1.js'
+import { nativeRecovery, nativeSigning } from '../../../src/facilitator/native-secp256k1.js'
 import { createTransactionSigner } from '../../../src/facilitator/relayer/sign-transaction.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 
@@ -40,6 +40,10 @@ describe('signing a transaction', () => {
           expect((await createTransactionSigner(privateKey, native)(unsigned)).raw).toBe(raw)
       }),
     )
+  })
+
+  it('is done natively wherever signatures are checked so', () => {
+    expect(nativeSigning() === undefined).toBe(nativeRecovery() === undefined)
   })
 
   it('is not done by an addon that is broken', () => {
