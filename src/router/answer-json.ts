@@ -7,7 +7,13 @@ export function answerJson(
   return function answer(req, res, next) {
     Promise.resolve()
       .then(() => produce(req, res))
-      .then((document) => res.json(document))
+      .then((document) => sendJson(res, document))
       .catch(next)
   }
+}
+
+/** Like Express's `res.json`, but without an ETag, which nobody may keep, and in one write. */
+function sendJson(res: Response, document: object): void {
+  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.end(JSON.stringify(document))
 }

@@ -17,6 +17,8 @@ export interface Crowd {
 export interface Race {
   readonly name: string
   readonly contestants: readonly Contestant[]
+  /** Comes first, and is not on the clock. */
+  readonly warmUp: Crowd
   readonly crowds: readonly Crowd[]
   /** Seconds; every transaction is mined at once without it. */
   readonly blockTime?: number
@@ -32,12 +34,10 @@ export interface Result extends Outcome {
   readonly crowd: Crowd
 }
 
-const WARM_UP: Crowd = { buyers: 32, each: { ours: 24, official: 6 } }
-
 /** Runs all rounds. Each contestant has a new chain and a new server in each of them. */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
   bench.note(`${one.name}: signing`)
-  const payments = await signForAll(bench, [WARM_UP, ...one.crowds])
+  const payments = await signForAll(bench, [one.warmUp, ...one.crowds])
   const results: Result[] = []
   for (let round = 0; round < bench.rounds; round++)
     for (const contestant of inTurn(one.contestants, round)) {
@@ -83,7 +83,7 @@ async function run(
       const own = (payments.get(crowd) ?? []).map((all) => all.slice(0, times))
       return runClients(callsFor(server.url, own, buy), isSold)
     }
-    await buyAll(WARM_UP)
+    await buyAll(one.warmUp)
     const outcomes: [Crowd, Outcome][] = []
     for (const crowd of one.crowds) {
       await server.reset()

@@ -40,12 +40,18 @@ export async function startServer(setup: ServerSetup): Promise<ServerProcess> {
 }
 
 async function ask<T>(child: ChildProcess, question: Question): Promise<T> {
-  const answered = once(child, 'message')
-  const ended = once(child, 'exit').then(([code, signal]) => {
-    throw new Error(`The server has ended: ${String(code ?? signal)}`)
+  const answered = new AbortController()
+  const { signal } = answered
+  const ended = once(child, 'exit', { signal }).then(([code, reason]) => {
+    throw new Error(`The server has ended: ${String(code ?? reason)}`)
   })
+  const reply = once(child, 'message', { signal })
   child.send(question)
-  const [reply] = (await Promise.race([answered, ended])) as [T]
-  ended.catch(() => undefined)
-  return reply
+  try {
+    const [value] = (await Promise.race([reply, ended])) as [T]
+    return value
+  } finally {
+    for (const one of [reply, ended]) one.catch(() => undefined)
+    answered.abort()
+  }
 }

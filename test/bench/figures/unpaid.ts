@@ -5,24 +5,28 @@ import type { ServerProcess } from '../server-process.js'
 import { type BareAnswer, FREE, PAID, type Stack } from '../servers/setup.js'
 
 const CONNECTIONS = 32
-const WARM_UP_SECONDS = 2
+const WARM_UP_SECONDS = 3
 /** A round is made of short turns, so that whatever else slows the machine slows all alike. */
-const TURNS = 4
+const TURNS = 6
 const TURN_SECONDS = 1
 
 /** Headers that Node and Express write by themselves. */
 const AUTOMATIC = new Set(['date', 'connection', 'keep-alive', 'content-length', 'x-powered-by'])
 
+type Servers = Readonly<Record<Stack, ServerProcess>>
+
 /** Requests without a payment, against Express answering the very same bytes. */
 export async function measureUnpaid(bench: Bench): Promise<void> {
   const devnet = await openDevnet(bench)
   try {
-    const ours = await openServer(devnet, 'ours')
-    const answer = await answerOf(ours.url + PAID)
-    const bare = await openServer(devnet, 'bare', { answer })
-    await compare(answer, bare.url + PAID)
-    const servers = { ours, official: await openServer(devnet, 'official'), bare }
-    await measure(bench, servers, { figure: 'unpaid requests (402)', path: PAID, status: 402 })
+    const open = async (): Promise<Servers> => {
+      const ours = await openServer(devnet, 'ours')
+      const answer = await answerOf(ours.url + PAID)
+      const bare = await openServer(devnet, 'bare', { answer })
+      await compare(answer, bare.url + PAID)
+      return { ours, official: await openServer(devnet, 'official'), bare }
+    }
+    await measure(bench, open, { figure: 'unpaid requests (402)', path: PAID, status: 402 })
   } finally {
     await devnet.close()
   }
@@ -32,29 +36,30 @@ export async function measureUnpaid(bench: Bench): Promise<void> {
 export async function measureFree(bench: Bench): Promise<void> {
   const devnet = await openDevnet(bench)
   try {
-    const [ours, official, bare] = await Promise.all(
-      (['ours', 'official', 'bare'] as const).map((stack) => openServer(devnet, stack)),
-    )
-    if (!ours || !official || !bare) return
-    const servers = { ours, official, bare }
-    await measure(bench, servers, { figure: 'unprotected route', path: FREE, status: 200 })
+    const open = async (): Promise<Servers> => ({
+      ours: await openServer(devnet, 'ours'),
+      official: await openServer(devnet, 'official'),
+      bare: await openServer(devnet, 'bare'),
+    })
+    await measure(bench, open, { figure: 'unprotected route', path: FREE, status: 200 })
   } finally {
     await devnet.close()
   }
 }
 
+/** Every round has new servers: the same program is not compiled alike each time. */
 async function measure(
   bench: Bench,
-  servers: Readonly<Record<Stack, ServerProcess>>,
+  open: () => Promise<Servers>,
   { figure, path, status }: { figure: string; path: string; status: number },
 ): Promise<void> {
-  const members = Object.entries(servers) as [Stack, ServerProcess][]
   const load = { status, connections: CONNECTIONS }
-  try {
-    for (const [, { url }] of members)
-      await hammer(url + path, { ...load, seconds: WARM_UP_SECONDS })
-    for (let round = 0; round < bench.rounds; round++) {
-      bench.note(`${figure}: round ${round + 1}`)
+  for (let round = 0; round < bench.rounds; round++) {
+    bench.note(`${figure}: round ${round + 1}`)
+    const members = Object.entries(await open()) as [Stack, ServerProcess][]
+    try {
+      for (const [, { url }] of members)
+        await hammer(url + path, { ...load, seconds: WARM_UP_SECONDS })
       const perSecond: Record<Stack, number> = { ours: 0, official: 0, bare: 0 }
       const cpu: Record<Stack, number> = { ours: 0, official: 0, bare: 0 }
       const turns = scaled(bench, TURNS)
@@ -68,9 +73,9 @@ async function measure(
         }
       bench.table.add(`${figure}, ${CONNECTIONS} at once`, '1/s', perSecond)
       bench.table.add(`CPU of the server a request, ${figure}`, 'µs', cpu)
+    } finally {
+      for (const [, server] of members) await server.close()
     }
-  } finally {
-    for (const [, server] of members) await server.close()
   }
 }
 
