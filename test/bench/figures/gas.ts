@@ -8,46 +8,76 @@ import { runClients } from '../load.js'
 import { median } from '../statistics.js'
 import { OFFICIAL, OURS, settingsOf, withWorld } from '../world.js'
 
+/** Payments that share a transaction at most, and one more, which keeps the relayer busy. */
 const BATCH = 20
+const AT_ONCE = BATCH + 1
 /** Blocks slow enough that whatever comes while one transaction is out gathers. */
 const BLOCK_SECONDS = 1
 const TIMES = 6
 
-/** Gas of a settlement, from the receipts: one at a time, and as a crowd of twenty-one has them. */
+/** Gas of a settlement, from the receipts: one at a time, and where twenty share a transaction. */
 export async function measureGas(bench: Bench): Promise<void> {
   const requirements = offerOf(await settingsOf())
-  const payments = await signAll(bench.buyers.slice(0, BATCH + 1), 2 * TIMES, requirements)
-  const [first = []] = payments
-  const alone: Record<string, number> = {}
-  const gathered: Record<string, number> = {}
-  const sizes: Record<string, number> = {}
+  const crowd = await signAll(bench.buyers.slice(0, AT_ONCE), TIMES, requirements)
+  const [own = []] = await signAll(bench.buyers.slice(0, 1), (1 + AT_ONCE) * TIMES, requirements)
+  const alone: Figures = {}
+  const sizes: Figures = {}
+  const gathered: Figures = {}
+  const byOne: Figures = {}
   for (const contestant of [OURS, OFFICIAL]) {
     const { column, stack } = contestant
     bench.note(`gas: ${column}`)
     const toCall = callApi(stack, 'settle', requirements)
     await withWorld(bench, { contestant, blockTime: BLOCK_SECONDS }, async ({ url }, devnet) => {
-      const settle = (some: SignedPayments) => runClients(callsFor(url, some, toCall), isApproved)
+      let seen = 0
+      /** The transactions that come of it. */
+      const settle = async (some: SignedPayments): Promise<readonly Settlements[]> => {
+        await runClients(callsFor(url, some, toCall), isApproved)
+        const all = await transactions(devnet)
+        const own = all.slice(seen)
+        seen = all.length
+        return own
+      }
       // The first one writes what those that follow only change.
-      await settle([first.slice(0, TIMES)])
-      alone[column] = median((await transactions(devnet)).slice(1).map(({ gas }) => gas))
-      const before = (await transactions(devnet)).length
-      await settle(payments.map((own) => own.slice(TIMES)))
-      const batches = (await transactions(devnet)).slice(before)
-      const largest = Math.max(...batches.map(({ transfers }) => transfers))
-      const full = batches.filter(({ transfers }) => transfers >= Math.min(BATCH, largest))
-      gathered[column] = median(full.map(({ gas, transfers }) => gas / transfers))
+      alone[column] = median((await settle([own.slice(0, TIMES)])).slice(1).map(gasEach))
+      const full = fullest(await settle(crowd))
       sizes[column] = median(full.map(({ transfers }) => transfers))
+      gathered[column] = median(full.map(gasEach))
+      byOne[column] = median(fullest(await settle(inTurns(own.slice(TIMES)))).map(gasEach))
     })
   }
-  const ratios = Object.keys(alone).map((column) => [
-    column,
-    (gathered[column] ?? NaN) / (alone[column] ?? NaN),
-  ])
-  bench.table.add('gas a settlement, alone', 'gas', alone)
-  bench.table.add(`gas a settlement, ${BATCH + 1} at once`, 'gas', gathered)
-  bench.table.add(`settlements a transaction, ${BATCH + 1} at once`, '', sizes)
-  bench.table.add('gas at once ÷ gas alone', '', Object.fromEntries(ratios))
+  const add = (figure: string, unit: string, figures: Figures): void =>
+    bench.table.add(figure, unit, figures)
+  add('gas a settlement, alone', 'gas', alone)
+  add(`settlements a transaction, ${AT_ONCE} at once`, '', sizes)
+  add(`gas a settlement, ${AT_ONCE} buyers at once`, 'gas', gathered)
+  add(`gas at once ÷ gas alone, ${AT_ONCE} buyers`, '', ratio(gathered, alone))
+  add(`gas a settlement, ${AT_ONCE} at once by one buyer`, 'gas', byOne)
+  add('gas at once ÷ gas alone, one buyer', '', ratio(byOne, alone))
 }
+
+/** By contestant. */
+type Figures = Record<string, number>
+
+const ratio = (figures: Figures, to: Figures): Figures =>
+  Object.fromEntries(
+    Object.entries(figures).map(([column, figure]) => [column, figure / (to[column] ?? NaN)]),
+  )
+
+/** Deals one buyer's payments out to as many clients as there are at once. */
+function inTurns(payments: SignedPayments[number]): SignedPayments {
+  return Array.from({ length: AT_ONCE }, (_, client) =>
+    payments.filter((_payment, index) => index % AT_ONCE === client),
+  )
+}
+
+/** Those with as many payments as go together. */
+function fullest(all: readonly Settlements[]): readonly Settlements[] {
+  const most = Math.min(BATCH, Math.max(...all.map(({ transfers }) => transfers)))
+  return all.filter(({ transfers }) => transfers >= most)
+}
+
+const gasEach = ({ gas, transfers }: Settlements): number => gas / transfers
 
 interface Settlements {
   readonly gas: number
