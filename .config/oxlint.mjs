@@ -57,7 +57,7 @@ function forbiddenImports(folder, way) {
     ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
   ]
   if (!allowed.includes('surface'))
-    regexes.push(`^${way}(index|gateway|options|resolve-options|resolve-rates|sql)\\.js$`)
+    regexes.push(`^${way}(index|gateway|options|resolve-\\w+|sql)\\.js$`)
   return {
     patterns: regexes.map((regex) => ({ regex, message })),
     paths: ['chain', 'devnet'].includes(folder) ? [] : [viemClients],

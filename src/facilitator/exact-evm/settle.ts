@@ -1,13 +1,14 @@
-import type { LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
+import type { LedgerEntry, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { SettleResponse } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { EventBus } from '../events.js'
-import type { Refusal, Reservation } from '../facilitator.js'
+import type { Reservation } from '../facilitator.js'
 import { describePayment, failure, success } from './answers.js'
 import { checkTimeWindow } from './checks.js'
-import { transactionOf, type ExaminedPayment, type ExamineContext } from './examine.js'
-import { findUse, isBarred, type Decision, type Outcome, type SubmittedPayment } from './outcome.js'
+import { startDeadline, type Deadline } from './deadline.js'
+import type { ExaminedPayment, ExamineContext } from './examine.js'
+import { findUse, type Decision, type SubmittedPayment } from './outcome.js'
 import type { Reconciler } from './reconcile.js'
 import { startSending, tooLate, type Sending, type Sent } from './sending.js'
 
@@ -15,7 +16,7 @@ import { startSending, tooLate, type Sending, type Sent } from './sending.js'
  * Milliseconds that sending, or one look at the chain, is given in any case: a settlement is not
  * given up before it has begun, however short its time.
  */
-const MIN_PATIENCE_MS = 2000
+export const MIN_PATIENCE_MS = 2000
 
 /** Milliseconds that the ledger is given to let go of a payment before its answer goes out. */
 const LEAVE_GRACE_MS = 500
@@ -151,71 +152,8 @@ export function freshReservation(
   }
 }
 
-/**
- * Takes up a payment whose transaction is out, but whose payer got nothing for it yet.
- *
- * Of many requests that present it at once, one gets it.
- */
-export async function redeemReservation(
-  context: SettleContext,
-  payment: ExaminedPayment,
-): Promise<Reservation | Refusal> {
-  const { ledger } = context
-  const { key, payer } = payment
-  if (!(await ledger.claim(key))) {
-    const other = await ledger.find(key)
-    const transaction = other && transactionOf(other)
-    return { refused: 'duplicate_settlement', payer, transaction }
-  }
-  const giveBack = (): Promise<void> => ledger.yield(key)
-  // It may have changed before it was claimed.
-  const record = await ledger.find(key).catch(async (error: unknown) => {
-    await note(context, giveBack())
-    throw error
-  })
-  // Its authorization was found used, and by whom could not be told.
-  if (record === undefined || record.state === 'reserved') return freshReservation(context, payment)
-
-  const outcome = await outcomeOf(context, payment, record)
-  if (outcome === 'barred' && record.state === 'submitted')
-    return freshReservation(context, payment, record.submission)
-  if (outcome === 'open' || outcome === 'barred') {
-    await note(context, giveBack())
-    return { refused: 'settlement_pending', payer, transaction: transactionOf(record) }
-  }
-  if ('failed' in outcome) {
-    await note(context, giveBack())
-    return { refused: outcome.failed, payer, transaction: outcome.transaction }
-  }
-  const settle = async (): Promise<SettleResponse> => success(payment, outcome.paid)
-  return { payer, settle, release: giveBack, grant: () => ledger.grant(key), reopen: giveBack }
-}
-
-/** Finds out what became of a payment that is out, within the time a request may wait. */
-async function outcomeOf(
-  { reconciler, settleTimeoutMs }: SettleContext,
-  { core }: ExaminedPayment,
-  record: Exclude<LedgerRecord, { state: 'reserved' }>,
-): Promise<Outcome | 'barred'> {
-  if (record.state === 'settled') return { paid: record.transaction }
-  if (record.state === 'failed') return { failed: record.reason, transaction: record.transaction }
-  const deadline = startDeadline(settleTimeoutMs)
-  const patience = startDeadline(Math.max(settleTimeoutMs, MIN_PATIENCE_MS))
-  try {
-    const seen = await Promise.race([reconciler.look(record), patience.late])
-    if (seen !== 'open') return seen === 'late' ? 'open' : seen
-    if (await isBarred(core, record).catch(() => false)) return 'barred'
-    // Perhaps another process sent it, and perhaps that one is gone.
-    const found = await Promise.race([reconciler.follow(record, { inDoubt: true }), deadline.late])
-    return found === 'late' ? 'open' : found
-  } finally {
-    deadline.end()
-    patience.end()
-  }
-}
-
 /** Tells the ledger what is decided already: one that is away can no longer change it. */
-async function note({ logger }: SettleContext, written: Promise<void>): Promise<void> {
+export async function note({ logger }: SettleContext, written: Promise<void>): Promise<void> {
   await written.catch((error: unknown) =>
     logger.error('The ledger missed what became of a payment.', { error }),
   )
@@ -247,18 +185,4 @@ async function patiently(
   const patience = startDeadline(MIN_PATIENCE_MS - settleTimeoutMs)
   const isWritten = written.then(() => 'late' as const)
   return Promise.race([sent, isWritten, patience.late]).finally(patience.end)
-}
-
-/** A time after which nothing is waited for any longer. */
-interface Deadline {
-  readonly late: Promise<'late'>
-  end(): void
-}
-
-function startDeadline(ms: number): Deadline {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, ms, 'late')
-  })
-  return { late, end: () => clearTimeout(timer) }
 }
