@@ -75,13 +75,15 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
     receipts.note(receipt)
   }
 
-  /** @returns Whether the node says that it has it. */
-  const isThere = async (transaction: Hex): Promise<boolean> => {
-    const found = await rpc
-      .read('eth_getTransactionByHash', [transaction])
-      .then(unwrap)
-      .catch(orNull)
-    return found !== null
+  /** Whether the node has it; `unknown` where it does not say. */
+  const look = async (transaction: Hex): Promise<'there' | 'gone' | 'unknown'> => {
+    try {
+      const found = unwrap(await rpc.read('eth_getTransactionByHash', [transaction]))
+      return found === null ? 'gone' : 'there'
+    } catch (error) {
+      if (error instanceof ChainError) return 'unknown'
+      throw error
+    }
   }
 
   const askSync = async ({ raw, transaction }: SignedTransaction): Promise<Broadcast> => {
@@ -99,7 +101,7 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
       const refusal = broadcastOutcome(answer, NOT_MINED_YET.includes(code))
       if (refusal.outcome !== 'rejected') return refusal
       // It may have been taken, and something have gone wrong while it waited for a block.
-      return (await isThere(transaction)) ? { outcome: 'unknown' } : refusal
+      return (await look(transaction)) === 'gone' ? refusal : { outcome: 'unknown' }
     } catch (error) {
       // It may wait for a block for longer than an answer is waited for, or be lost.
       if (error instanceof ChainError) return send(raw, true)
@@ -125,16 +127,11 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
         if (ended.signal.aborted) return answering
         const isLong = performance.now() > end
         if (!isLong && !isAwaited()) continue
-        if (await isThere(transaction)) return { outcome: 'accepted' }
+        if ((await look(transaction)) === 'there') return { outcome: 'accepted' }
         if (isLong) return { outcome: 'unknown' }
       }
     },
   }
-}
-
-function orNull(error: unknown): null {
-  if (error instanceof ChainError) return null
-  throw error
 }
 
 /** @param lost - Whether the node may have taken the transaction at an earlier try. */

@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
-import { offerOf, openCore, termsOf, type Core, type CoreOptions } from '../support/core.js'
+import {
+  askNode,
+  offerOf,
+  openCore,
+  termsOf,
+  type Core,
+  type CoreOptions,
+} from '../support/core.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
@@ -80,6 +87,23 @@ describe('a node that answers with receipts', () => {
     const payment = await sign()
     expect(await settle(core, payment)).toMatchObject({ errorReason: 'invalid_transaction_state' })
     expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it('may have what it refuses, where it does not say afterwards', async () => {
+    const { proxy, core } = await open()
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    let looks = 0
+    proxy.fault = async (method, [raw]) => {
+      if (method === 'eth_getTransactionByHash')
+        return ++looks <= 2 ? { kind: 'http', status: 503 } : undefined
+      // It comes twice: the node says of the second that its count is used, by the first.
+      if (method === SYNC) await askNode(devnet, SYNC, raw)
+      return undefined
+    }
+    expect(await settle(core, await sign())).toMatchObject({ success: true })
+    expect(looks).toBeGreaterThanOrEqual(2)
+    expect(sends(proxy)).toEqual([SYNC])
+    expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(PRICE)
   })
 
   it('settles many at once in few transactions, and asks for no receipt', async () => {

@@ -10,14 +10,17 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { privateKeyToAddress } from 'viem/accounts'
-import { startDevnet } from '../../src/devnet/index.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import type { Fault } from '../support/rpc-proxy.js'
 import { newNonce } from '../support/sign-payment.js'
 import type { GatewayProcess } from '../faults/gateway-process.js'
 import { isOpen } from '../faults/oracle.js'
 import { openWorld, type World } from '../faults/world.js'
+import { startMining } from './mining.js'
 import { createRandom, type Random } from './random.js'
+
+/** Milliseconds between two blocks. */
+const BLOCK_MS = 100
 
 /** Clients that pay at the same time. */
 const CLIENTS = 24
@@ -69,7 +72,7 @@ if (!Number.isSafeInteger(payments) || payments < 1 || !Number.isSafeInteger(see
 process.stdout.write(`soak: ${payments} payments, seed ${seed}\n`)
 process.exitCode = (await soak(createRandom(seed))) ? 0 : 1
 
-/** Drops the last blocks and all that is in them. */
+/** Drops the last blocks and all that is in them; no block is mined meanwhile. */
 async function reorganise({ node }: World, random: Random): Promise<void> {
   const depth = random.pick(Array.from({ length: LONGEST_REORG }, (_, index) => index + 1))
   const head = Number(await node('eth_blockNumber'))
@@ -84,7 +87,7 @@ async function soak(random: Random): Promise<boolean> {
   const startedAt = performance.now()
   // Half of the nodes that there are answer a transaction with its receipt.
   const hasSync = seed % 2 === 0
-  const devnet = await startDevnet({ blockTime: 0.1 })
+  const devnet = await startMining(BLOCK_MS)
   const postgres = values.ledger === 'sqlite' ? undefined : await findPostgres()
   const schema = postgres === undefined ? undefined : await createSchema(postgres)
   const world = await openWorld(devnet, {
@@ -97,7 +100,8 @@ async function soak(random: Random): Promise<boolean> {
     const faults: string[] = []
     world.proxy.fault = createFaults(random, faults)
     const shop = await openGateways(world, random)
-    const stuck = await payAll(world, shop, random)
+    const reorganiseNow = () => devnet.betweenBlocks(() => reorganise(world, random))
+    const stuck = await payAll({ world, shop, random, reorganiseNow })
 
     world.proxy.fault = undefined
     await shop.settle()
@@ -198,8 +202,16 @@ async function openGateways(world: World, random: Random): Promise<Gateways> {
   }
 }
 
+/** What clients pay in, and what happens to it meanwhile. */
+interface Crowd {
+  readonly world: World
+  readonly shop: Gateways
+  readonly random: Random
+  readonly reorganiseNow: () => Promise<void>
+}
+
 /** Has every payment made. @returns What came to no end. */
-async function payAll(world: World, shop: Gateways, random: Random): Promise<string[]> {
+async function payAll({ world, shop, random, reorganiseNow }: Crowd): Promise<string[]> {
   const stuck: string[] = []
   let begun = 0
   let replacing: Promise<void> | undefined
@@ -209,7 +221,7 @@ async function payAll(world: World, shop: Gateways, random: Random): Promise<str
       begun += 1
       if (begun % PAYMENTS_PER_KILL === 0)
         replacing = (replacing ?? Promise.resolve()).then(() => shop.replaceOne())
-      if (begun % PAYMENTS_PER_REORG === 0) await reorganise(world, random)
+      if (begun % PAYMENTS_PER_REORG === 0) await reorganiseNow()
       const isPoor = random.chance(0.03)
       const path = random.pick(PATHS)
       const times = random.chance(0.1) ? 3 : 1

@@ -161,7 +161,11 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       const { member, sent } = attempt
       last = sent
       if (!('because' in sent)) return sent
-      if (sent.outcome === 'rejected') note(sent)
+      if (sent.outcome === 'rejected') {
+        // Another would be written down in its place: only what is not out may be forgotten.
+        if (await mayBeOut(sent)) return { outcome: 'unknown', submission: sent.submission }
+        note(sent)
+      }
       switch (sent.because) {
         case 'insufficient_gas_funds':
           member.funds.deny()

@@ -158,6 +158,22 @@ describe('a relayer', () => {
     expect(takenBack).toEqual([written[1]])
   })
 
+  it('neither takes back nor replaces what the node refuses though it has it', async () => {
+    const { relayers, address } = await newRelayer()
+    let sends = 0
+    proxy.fault = async (method, [raw]) => {
+      if (method !== 'eth_sendRawTransaction' || ++sends > 1) return undefined
+      // It comes twice: the node says of the second that its count is used, by the first.
+      await askNode(devnet, method, raw)
+      await becomesMined(address, 1)
+      return undefined
+    }
+    const { dispatch, written, takenBack } = aCall()
+    const sent = await relayers.send(dispatch)
+    expect(sent).toEqual({ outcome: 'unknown', submission: written[0] })
+    expect([sends, written.length, takenBack.length]).toEqual([1, 1, 0])
+  })
+
   it('takes back what was rejected when it cannot sign anew', async () => {
     const { relayers } = await newRelayer()
     await relayers.send(aCall().dispatch)
