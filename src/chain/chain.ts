@@ -52,6 +52,8 @@ export interface EventFilter {
 export interface Receipt {
   readonly transaction: Hex
   readonly sender: Address
+  /** What was called; `0x` where a contract was created. */
+  readonly to: Address
   readonly succeeded: boolean
   readonly blockNumber: bigint
   /** Of the block that held it when this was read: a reorganisation may put it into another. */

@@ -36,6 +36,7 @@ export function receiptFrom(value: unknown): Receipt | undefined {
   return {
     transaction: hexFrom(transactionHash),
     sender: hexFrom(from),
+    to: hexFrom(members['to'] ?? '0x'),
     succeeded: hexFrom(status) === '0x1',
     blockNumber: quantityFrom(blockNumber),
     blockHash: hexFrom(members['blockHash'] ?? '0x'),

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { ConfigError } from '../errors.js'
 import { type DevnetAccount, MERCHANT, PAYERS, RELAYER_KEYS } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
-import { multicall3Code, usdcCode } from './artifacts.js'
+import { multicall3Code, usdcCode, usdcProxyCode } from './artifacts.js'
 import { findAnvil } from './find-anvil.js'
 import { encodeMint, encodeMintEach, MINTER, sendMint, waitUntilMinted } from './mint.js'
 import { type Hex, sendBatch } from './send-batch.js'
@@ -32,7 +32,13 @@ export interface DevnetInfo {
   readonly rpcUrl: string
   /** Base Sepolia's. */
   readonly chainId: typeof CHAIN_ID
-  /** The token: 6 decimals, EIP-712 domain `USDC`, version `2`, at Base Sepolia's USDC address. */
+  /**
+   * The token: 6 decimals, EIP-712 domain `USDC`, version `2`, at Base Sepolia's USDC address.
+   *
+   * Shaped like Circle's FiatTokenV2_2: behind a proxy, for about the same gas. Play money, so anybody
+   * may call `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and
+   * `unBlacklist(address)`.
+   */
   readonly asset: typeof USDC_ADDRESS
   /** Where Multicall3 is on every chain. */
   readonly multicall3: typeof MULTICALL3_ADDRESS
@@ -68,6 +74,10 @@ export interface Devnet extends DevnetInfo {
 
 const CHAIN_ID = 84532
 const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+/** Where the proxy at {@link USDC_ADDRESS} finds its code. */
+const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
+/** Where a proxy keeps the address of its implementation (ERC-1967). */
+const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
 const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Milliseconds between blocks that nobody asked for. */
@@ -80,7 +90,7 @@ const PAYER_BALANCE = 1_000_000n * 10n ** 6n
  * Starts a local chain that official x402 clients take for Base Sepolia.
  *
  * It is the real anvil, from the npm package `@foundry-rs/anvil` or the `PATH`, with an ERC-3009
- * token at the address of Base Sepolia's USDC, Multicall3, relayers, payers and a merchant. It is
+ * token like USDC at the address of Base Sepolia's, Multicall3, relayers, payers and a merchant. It is
  * ready within a second and does not outlive this process.
  *
  * Instant mining suits tests. Where many transactions are in flight, use a block time: anvil works
@@ -141,7 +151,14 @@ function checkOptions({ port, blockTime, host }: DevnetOptions): void {
 async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<void> {
   await sendBatch(rpcUrl, [
     ['anvil_setLoggingEnabled', false],
-    ['anvil_setCode', USDC_ADDRESS, usdcCode],
+    ['anvil_setCode', USDC_IMPLEMENTATION, usdcCode],
+    ['anvil_setCode', USDC_ADDRESS, usdcProxyCode],
+    [
+      'anvil_setStorageAt',
+      USDC_ADDRESS,
+      IMPLEMENTATION_SLOT,
+      `0x${USDC_IMPLEMENTATION.slice(2).padStart(64, '0')}`,
+    ],
     ['anvil_setCode', MULTICALL3_ADDRESS, multicall3Code],
     ['anvil_setBalance', MINTER, toHex(MINTER_BALANCE)],
     ['anvil_impersonateAccount', MINTER],

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Hex, hashDomain, parseEventLogs, parseSignature, toHex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, it } from '@jest/globals'
+import { hashDomain, parseEventLogs } from 'viem'
 import { usdcAbi } from '../../src/devnet/artifacts.js'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { publicClient, walletClient } from './clients.js'
-
-const TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
+import type { Hex } from '../../src/protocol/payment.js'
+import { askNode } from '../support/core.js'
+import { balanceOf as tokenBalanceOf, useDevnet } from '../support/devnet.js'
+import { publicClient } from './clients.js'
+import { overloads, refusal, tokenOf } from './token.js'
 
 const DOMAIN_TYPE = [
   { name: 'name', type: 'string' },
@@ -23,91 +14,13 @@ const DOMAIN_TYPE = [
   { name: 'verifyingContract', type: 'address' },
 ] as const
 
-/** Runtime code that answers every call with ERC-1271's magic value. */
-const YES_WALLET = `0x${'7f1626ba7e'.padEnd(66, '0')}60005260206000f3` as Hex
-/** Runtime code that answers every call with zero. */
-const NO_WALLET = '0x60206000f3' as Hex
-
-let devnet: Devnet
-let nonces = 0n
-beforeAll(async () => {
-  devnet = await startDevnet()
-})
-afterAll(() => devnet.close())
-
-type Message = ReturnType<typeof authorization>
-
-function authorization(change: { from?: Hex; validAfter?: bigint; validBefore?: bigint } = {}) {
-  return {
-    from: devnet.payers[0]!.address,
-    to: devnet.merchant.address,
-    value: 250_000n,
-    validAfter: 0n,
-    validBefore: 2n ** 40n,
-    nonce: toHex(++nonces, { size: 32 }),
-    ...change,
-  }
-}
-
-function domain(change: { name?: string; version?: string; chainId?: number } = {}) {
-  return {
-    name: 'USDC',
-    version: '2',
-    chainId: devnet.chainId,
-    verifyingContract: devnet.asset,
-    ...change,
-  }
-}
-
-function sign(message: Message, { payer = 0, domainChange = {} } = {}): Promise<Hex> {
-  return privateKeyToAccount(devnet.payers[payer]!.privateKey).signTypedData({
-    domain: domain(domainChange),
-    types: TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message,
-  })
-}
-
-/** The two overloads: how each takes the signature. */
-const overloads = [
-  [
-    'v, r, s',
-    (signature: Hex) => {
-      const { r, s, yParity } = parseSignature(signature)
-      return [27 + yParity, r, s] as const
-    },
-  ],
-  ['bytes signature', (signature: Hex) => [signature] as const],
-] as const
-
-async function transfer(
-  { from, to, value, validAfter, validBefore, nonce }: Message,
-  proof: readonly [number, Hex, Hex] | readonly [Hex],
-) {
-  const client = publicClient(devnet.rpcUrl)
-  const { request } = await client.simulateContract({
-    account: privateKeyToAccount(devnet.relayerKeys[0]!),
-    address: devnet.asset,
-    abi: usdcAbi,
-    functionName: 'transferWithAuthorization',
-    args: [from, to, value, validAfter, validBefore, nonce, ...proof],
-  })
-  const hash = await walletClient(devnet.rpcUrl, devnet.relayerKeys[0]!).writeContract(request)
-  return client.waitForTransactionReceipt({ hash })
-}
-
-const refusal = (errorName: string) => ({ cause: { data: { errorName } } })
+const devnet = useDevnet()
+const { authorization, domain, sign, transfer, implementation } = tokenOf(devnet)
 
 const read = (functionName: 'name' | 'symbol' | 'decimals' | 'version' | 'DOMAIN_SEPARATOR') =>
   publicClient(devnet.rpcUrl).readContract({ address: devnet.asset, abi: usdcAbi, functionName })
 
-const balanceOf = (address: Hex) =>
-  publicClient(devnet.rpcUrl).readContract({
-    address: devnet.asset,
-    abi: usdcAbi,
-    functionName: 'balanceOf',
-    args: [address],
-  })
+const balanceOf = (address: Hex): Promise<bigint> => tokenBalanceOf(devnet, address)
 
 describe('the token', () => {
   it("presents itself as Base Sepolia's USDC", async () => {
@@ -124,9 +37,8 @@ describe('the token', () => {
     })
     expect(await read('DOMAIN_SEPARATOR')).toBe(separator)
     // Remembered in the code, as a constructor there would have done: the gas is that of a deployment.
-    expect(await publicClient(devnet.rpcUrl).getCode({ address: devnet.asset })).toContain(
-      separator.slice(2),
-    )
+    const code = await publicClient(devnet.rpcUrl).getCode({ address: await implementation() })
+    expect(code).toContain(separator.slice(2))
     const { domain: told } = await publicClient(devnet.rpcUrl).getEip712Domain({
       address: devnet.asset,
     })
@@ -136,7 +48,8 @@ describe('the token', () => {
   it('computes its domain anew where its code is placed elsewhere', async () => {
     const elsewhere = '0x00000000000000000000000000000000000000c0'
     const client = publicClient(devnet.rpcUrl)
-    await setCode(elsewhere, (await client.getCode({ address: devnet.asset }))!)
+    const code = await client.getCode({ address: await implementation() })
+    await askNode(devnet, 'anvil_setCode', elsewhere, code)
     const separator = await client.readContract({
       address: elsewhere,
       abi: usdcAbi,
@@ -221,30 +134,3 @@ describe.each(overloads)('transferWithAuthorization(…, %s)', (_, prove) => {
     )
   })
 })
-
-describe('transferWithAuthorization(…, bytes signature) of a contract account', () => {
-  const wallet = '0x00000000000000000000000000000000000000e1'
-
-  it('asks the account (ERC-1271) and accepts its yes', async () => {
-    await setCode(wallet, YES_WALLET)
-    await devnet.mint(wallet, 250_000n)
-    await transfer(authorization({ from: wallet }), ['0x1234'])
-    expect(await balanceOf(wallet)).toBe(0n)
-  })
-
-  it('refuses when the account does not say yes', async () => {
-    await setCode(wallet, NO_WALLET)
-    await devnet.mint(wallet, 250_000n)
-    await expect(transfer(authorization({ from: wallet }), ['0x1234'])).rejects.toMatchObject(
-      refusal('ERC3009InvalidSignature'),
-    )
-  })
-})
-
-async function setCode(address: Hex, code: Hex): Promise<void> {
-  await publicClient(devnet.rpcUrl).request<{
-    Method: 'anvil_setCode'
-    Parameters: [Hex, Hex]
-    ReturnType: null
-  }>({ method: 'anvil_setCode', params: [address, code] })
-}

@@ -1,4 +1,4 @@
-/** What payers and strangers do on the chain by themselves. */
+/** What payers, strangers and the token's operator do on the chain by themselves. */
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet } from '../../src/devnet/index.js'
@@ -12,6 +12,10 @@ const ONE_ETHER = 10n ** 18n
 const token = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
   'function transfer(address to, uint256 value) returns (bool)',
+  'function pause()',
+  'function unpause()',
+  'function blacklist(address account)',
+  'function unBlacklist(address account)',
 ])
 
 /** An ERC-3009 authorization on the wire. */
@@ -68,4 +72,20 @@ export async function emptyAccount(devnet: Devnet, payer: TestPayer): Promise<vo
   const args = [devnet.payers[0]!.address, 1_000_000n] as const
   const data = encodeFunctionData({ abi: token, functionName: 'transfer', args })
   await sendAs(devnet, payer.address, data)
+}
+
+/** What the token's operator may do. On the devnet anybody is. */
+type Operation =
+  | readonly [functionName: 'pause' | 'unpause']
+  | readonly [functionName: 'blacklist' | 'unBlacklist', account: Hex]
+
+/** The token's operator does it, in a block of its own or ahead of what waits to be mined. */
+export async function operate(devnet: Devnet, ...operation: Operation): Promise<Hex> {
+  const data =
+    operation.length === 1
+      ? encodeFunctionData({ abi: token, functionName: operation[0] })
+      : encodeFunctionData({ abi: token, functionName: operation[0], args: [operation[1]] })
+  const transaction = await sendAs(devnet, privateKeyToAccount(newNonce()).address, data)
+  await devnet.mine()
+  return transaction
 }

@@ -14,6 +14,7 @@ import { concat, encodeAbiParameters, keccak256, pad, size, toHex } from 'viem'
 
 const CHAIN_ID = 84532
 const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+const PROXY = '@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol'
 
 const require = createRequire(import.meta.url)
 const artifactsFile = fileURLToPath(new URL('../artifacts.ts', import.meta.url))
@@ -26,13 +27,15 @@ else if (readFileSync(artifactsFile, 'utf8') !== text) {
 }
 
 async function artifactsText() {
-  const { contracts, sources } = compile(['usdc.sol', 'multicall3.sol'])
+  const { contracts, sources } = compile(['usdc.sol', 'multicall3.sol', PROXY])
   const usdc = contracts['usdc.sol'].USDC
+  const proxy = contracts[PROXY].ERC1967Proxy
   const multicall3 = contracts['multicall3.sol'].Multicall3
   const source = [
     '// Written by contracts/compile.mjs (npm run contracts). Do not edit.',
     declareAbi('usdcAbi', usdc),
     declareCode('usdcCode', fillImmutables(usdc, sources, eip712Immutables('USDC', '2'))),
+    declareCode('usdcProxyCode', fillImmutables(proxy, sources, {})),
     declareAbi('multicall3Abi', multicall3),
     declareCode('multicall3Code', runtimeCode(multicall3)),
   ].join('\n\n')
@@ -43,7 +46,7 @@ async function artifactsText() {
 function compile(files) {
   const input = {
     language: 'Solidity',
-    sources: Object.fromEntries(files.map((file) => [file, { content: readContract(file) }])),
+    sources: Object.fromEntries(files.map((file) => [file, { content: readSource(file) }])),
     settings: {
       // Older than the hardfork anvil is started with, and new enough for OpenZeppelin 5.7 (mcopy).
       evmVersion: 'cancun',
@@ -55,17 +58,19 @@ function compile(files) {
       },
     },
   }
-  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport }))
+  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: importSource }))
   if (output.errors) throw new Error(output.errors.map((e) => e.formattedMessage).join('\n'))
   return output
 }
 
-function readContract(file) {
-  return readFileSync(new URL(file, import.meta.url), 'utf8')
+/** One of ours, or a package's. */
+function readSource(file) {
+  const path = file.startsWith('@') ? require.resolve(file) : new URL(file, import.meta.url)
+  return readFileSync(path, 'utf8')
 }
 
-function readImport(path) {
-  return { contents: readFileSync(require.resolve(path), 'utf8') }
+function importSource(file) {
+  return { contents: readSource(file) }
 }
 
 /** What the constructor of OpenZeppelin's EIP712 would remember at Circle's address. */

@@ -138,8 +138,8 @@ function receiptRefusal(receipt: Receipt, payment: LedgerEntry): Reason | undefi
   if (!receipt.succeeded) return 'invalid_transaction_state'
   const uses = usesOf(receipt, payment)
   const [use] = uses
-  // Among others in one transaction, it alone may have been reverted.
-  const isShared = receipt.logs.some((log) => hasTopics(log, [AUTHORIZATION_USED]))
+  // Multicall3 lets each of them be reverted by itself, or even all of them.
+  const isShared = lowerHex(receipt.to) === lowerHex(MULTICALL3)
   if (use === undefined && isShared) return 'invalid_transaction_state'
   return use !== undefined && uses.length === 1 && movedOnce(receipt, payment, use)
     ? undefined

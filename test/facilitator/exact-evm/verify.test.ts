@@ -24,6 +24,7 @@ import {
   type Core,
 } from '../../support/core.js'
 import { useDevnet } from '../../support/devnet.js'
+import { newPayer, operate } from '../../support/on-chain.js'
 import { rewrite } from '../../support/rewrite-signature.js'
 import { startRpcProxy, type RpcProxy } from '../../support/rpc-proxy.js'
 import { newNonce, signPayment, type SigningOverrides } from '../../support/sign-payment.js'
@@ -343,6 +344,20 @@ describe('verify', () => {
       expect(answer).toEqual(invalid('invalid_exact_evm_payload_signature'))
     })
 
+    it('goes by its code also where the account has a key, which has signed (EIP-7702)', async () => {
+      const signed = async (code: Hex) => {
+        const payer = await newPayer(devnet)
+        await askNode(devnet, 'anvil_setCode', payer.address, code)
+        return signPayment(payer, offer())
+      }
+      const approved = await signed(burningWalletCode(1))
+      expect(await core.facilitator.settle(approved, offer())).toMatchObject({ success: true })
+      const disapproved = await signed(walletCode(APPROVED))
+      expect(await core.facilitator.verify(disapproved, offer())).toEqual(
+        invalid('invalid_exact_evm_transaction_simulation_failed'),
+      )
+    })
+
     it('settles a contract that takes half a million gas, and refuses one that takes more than a million', async () => {
       const fair = await verifyFrom(burningWalletCode(18_000), APPROVED)
       expect(await core.facilitator.settle(fair.payment, offer())).toMatchObject({ success: true })
@@ -412,6 +427,29 @@ describe('verify', () => {
       expect(await core.facilitator.verify(payment, offer)).toEqual(
         invalid('invalid_exact_evm_transaction_simulation_failed'),
       )
+    })
+
+    it.each(['payer', 'merchant'])('refuses a %s whom the token has blacklisted', async (who) => {
+      const payer = await newPayer(devnet)
+      const offer = offerOf(devnet, { payTo: (await newPayer(devnet)).address })
+      const account = who === 'payer' ? payer.address : (offer.payTo as Hex)
+      const payment = await signPayment(payer, offer)
+      await operate(devnet, 'blacklist', account)
+      expect(await core.facilitator.verify(payment, offer)).toEqual(
+        invalid('invalid_exact_evm_transaction_simulation_failed'),
+      )
+      await operate(devnet, 'unBlacklist', account)
+      expect(await core.facilitator.verify(payment, offer)).toMatchObject({ isValid: true })
+    })
+
+    it('refuses everybody while the token is paused', async () => {
+      await operate(devnet, 'pause')
+      try {
+        expect(await verify()).toEqual(invalid('invalid_exact_evm_transaction_simulation_failed'))
+      } finally {
+        await operate(devnet, 'unpause')
+      }
+      expect(await verify()).toEqual(valid())
     })
 
     it('finds the reason one by one where there is no Multicall3', async () => {
