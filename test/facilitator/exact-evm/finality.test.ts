@@ -34,6 +34,9 @@ function open(options: Parameters<typeof openCore>[1] = {}): Core {
   return core
 }
 
+/** One that is gone before it looks whether what it has settled stays so. */
+const openInattentive = (ledger: Ledger): Core => open({ ledger, reconcileIntervalMs: 60_000 })
+
 const stores: [string, () => () => Ledger][] = [
   [
     'memory',
@@ -93,7 +96,7 @@ describe.each(stores)(
   (_name, make) => {
     it('is sent again by a process that did not see it settled', async () => {
       const openLedger = make()
-      const first = open({ ledger: openLedger() })
+      const first = openInattentive(openLedger())
       const [before, payment] = [await merchantBalance(), await sign()]
       expect(await settle(first, payment)).toMatchObject({ success: true })
       first.close()
@@ -107,7 +110,7 @@ describe.each(stores)(
 
     it('is sent under another count where its own was used meanwhile, and says so', async () => {
       const openLedger = make()
-      const first = open({ ledger: openLedger() })
+      const first = openInattentive(openLedger())
       const [before, payment] = [await merchantBalance(), await sign()]
       const answer = await settle(first, payment)
       first.close()
@@ -143,7 +146,7 @@ async function undoUntilSentAgain(): Promise<void> {
 describe('a settled payment that a reorganisation undoes', () => {
   it('is sent under another count where one before its own is missing', async () => {
     const ledger = memoryLedger()
-    const first = open({ ledger })
+    const first = openInattentive(ledger)
     await sendAs(devnet, first.relayer.address, '0x')
     const [before, payment] = [await merchantBalance(), await sign()]
     await settle(first, payment)
