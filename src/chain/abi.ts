@@ -1,5 +1,5 @@
 /** The contract functions and events we speak to, as calldata and topics. */
-import { parseAbi, toFunctionSelector } from 'viem'
+import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem'
 import type { Hex } from '../protocol/payment.js'
 
 /** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and what a look costs. */
@@ -51,6 +51,17 @@ export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex
     place += 128 + padded.length / 2
   }
   return `${AGGREGATE3}${word(32)}${word(calls.length)}${places}${tuples}`
+}
+
+/** What {@link aggregate} has put together; any other call by itself. */
+export function callsIn(call: {
+  readonly to: Hex
+  readonly data: Hex
+}): readonly { readonly to: Hex; readonly data: Hex }[] {
+  if (call.to.toLowerCase() !== MULTICALL3.toLowerCase() || !call.data.startsWith(AGGREGATE3))
+    return [call]
+  const { args } = decodeFunctionData({ abi: multicall3Abi, data: call.data })
+  return (args?.[0] ?? []).map(({ target, callData }) => ({ to: target, data: callData }))
 }
 
 /** A number as 32 bytes, in hexadecimal digits. */

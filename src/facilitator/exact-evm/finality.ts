@@ -13,8 +13,14 @@ import { sendAgain, type Dropped } from './send-again.js'
 /** Milliseconds for which a settled payment is looked at: reorganisations reach back no further. */
 const WATCH_MS = 180_000
 
-/** Milliseconds that a start looks back for payments that failed, and may be paid all the same. */
-const FAILED_LOOK_BACK_MS = 86_400_000
+/**
+ * Milliseconds that a start looks back: for payments that were settled, and undone while nobody looked
+ * for long enough; and for those that failed, and may be paid all the same.
+ */
+const LOOK_BACK_MS = { settled: 3_600_000, failed: 86_400_000 }
+
+/** Milliseconds for which what was dropped is looked at more often. */
+const CLOSE_LOOK_MS = 120_000
 
 /** Milliseconds by which two looks at the ledger overlap: its clock is not ours. */
 const OVERLAP_MS = 10_000
@@ -34,6 +40,8 @@ export interface FinalityWatch {
    * @throws {@link ChainError}, {@link LedgerError}
    */
   check(): Promise<void>
+  /** Whether the next look should be soon: something was dropped lately, and is not known to be back. */
+  readonly isUneasy: boolean
   /**
    * Looks whether the authorization of a payment that failed was used after all.
    *
@@ -75,13 +83,17 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   const corrected = new LRUCache<string, true>({ max: REMEMBERED })
   let lookedAt: number | undefined
 
-  const takeUp = async (state: FinalRecord['state'], withinMs: number): Promise<void> => {
+  /** @param watchMs - For which they are looked at; once, in any case. */
+  const takeUp = async (
+    state: FinalRecord['state'],
+    { withinMs, watchMs }: { readonly withinMs: number; readonly watchMs: number },
+  ): Promise<void> => {
     for (const entry of await ledger.listConcluded({ state, withinMs, limit: MAX_WATCHED })) {
       const core = cores.get(entry.chainId)
       if (core === undefined || watched.get(entry.id)?.entry.state === state) continue
       if (decided.has(entry.id) || hasLapsed(entry, now())) continue
-      const until = performance.now() + WATCH_MS
-      watched.set(entry.id, { core, entry, until, drops: 0, sentAnew: [] })
+      const until = performance.now() + watchMs
+      watched.set(entry.id, { core, entry, until, drops: 0, droppedAt: 0, sentAnew: [] })
       const [oldest] = watched.keys()
       if (oldest !== undefined && watched.size > MAX_WATCHED) watched.delete(oldest)
     }
@@ -90,8 +102,11 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   const takeUpAll = async (): Promise<void> => {
     const startedAt = performance.now()
     const sinceMs = lookedAt === undefined ? Infinity : startedAt - lookedAt + OVERLAP_MS
-    await takeUp('settled', Math.min(sinceMs, WATCH_MS))
-    await takeUp('failed', Math.min(sinceMs, FAILED_LOOK_BACK_MS))
+    await takeUp('settled', { withinMs: Math.min(sinceMs, WATCH_MS), watchMs: WATCH_MS })
+    if (lookedAt === undefined)
+      await takeUp('settled', { withinMs: LOOK_BACK_MS.settled, watchMs: 0 })
+    const failedMs = Math.min(sinceMs, LOOK_BACK_MS.failed)
+    await takeUp('failed', { withinMs: failedMs, watchMs: WATCH_MS })
     lookedAt = startedAt
   }
 
@@ -135,16 +150,17 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
       one.drops = 0
       return !isOver
     }
-    const { transaction, submission } = record
+    const { transaction } = record
     if (hasLapsed(record, now())) {
       logger.error('A settled payment was undone by the chain, and has lapsed.', { transaction })
       return false
     }
-    one.drops += 1
     // A stranger's transaction is not ours to send.
-    if (submission === undefined || submission.raw === '0x') return !isOver
+    if (!hasBytes(record)) return !isOver
+    if (one.drops === 0) one.droppedAt = performance.now()
+    one.drops += 1
     logger.warn('A settled payment was undone by the chain and is sent again.', { transaction })
-    await sendAgain(ledger, one, submission)
+    await sendAgain(ledger, one, record)
     return true
   }
 
@@ -180,13 +196,18 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
         for (let start = 0; start < all.length; start += BATCH)
           await checkBatch(core, all.slice(start, start + BATCH))
     },
+    get isUneasy() {
+      const since = performance.now() - CLOSE_LOOK_MS
+      return [...watched.values()].some(({ drops, droppedAt }) => drops > 0 && droppedAt > since)
+    },
     async review(record) {
       const core = cores.get(record.chainId)
       if (core === undefined || record.state !== 'failed') return
       if (decided.has(record.id) || hasLapsed(record, now())) return
       const [state] = await core.chain.callMany([authorizationStateCall(record)])
       if (saysUsed(state) !== true) return
-      await findPayment({ core, entry: record, until: 0, drops: 0, sentAnew: [] }, record)
+      const one = { core, entry: record, until: 0, drops: 0, droppedAt: 0, sentAnew: [] }
+      await findPayment(one, record)
     },
   }
 }
@@ -197,6 +218,13 @@ const LATE_SECONDS = 120n
 /** Whether nobody can use an authorization any more, nor has just used it. */
 function hasLapsed({ validBefore }: LedgerEntry, now: bigint): boolean {
   return now > validBefore + LATE_SECONDS
+}
+
+/** Whether its transaction is known, byte by byte. */
+function hasBytes<T extends FinalRecord>(
+  record: T,
+): record is T & { readonly submission: Submission } {
+  return record.submission !== undefined && record.submission.raw !== '0x'
 }
 
 /** Every transaction of ours that may have paid. */

@@ -28,6 +28,8 @@ export interface GasBook {
    * @throws {@link ChainError}
    */
   limitOf(transfer: SignedTransfer, call: Call): Promise<GasLimit | NoLimit>
+  /** The same, asked of the node in any case. @throws {@link ChainError} */
+  estimate(call: Call, payer: Address): Promise<GasLimit | NoLimit>
 }
 
 /** Why there is no limit for a transfer. */
@@ -63,6 +65,11 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
       if (typeof gas === 'string') return gas
       if (!isAlone) byToken.set(call.to, gas)
       return { gas: withRoom(gas), isAlone }
+    },
+    async estimate(call, payer) {
+      const gas = await estimate(call)
+      if (typeof gas === 'string') return gas
+      return { gas: withRoom(gas), isAlone: await chain.hasCode(payer) }
     },
   }
 }

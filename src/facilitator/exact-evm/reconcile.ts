@@ -23,6 +23,9 @@ const ROUND_WIDTH = 4
 /** Rounds that pass by a record before it is looked at again: doubled each time, up to this. */
 const MOST_ROUNDS_SKIPPED = 16
 
+/** Milliseconds to the next round where the chain has dropped what was settled. */
+const UNEASY_MS = 2000
+
 /** Payments remembered: those announced, and those that rounds come back to later. */
 const REMEMBERED = 100_000
 
@@ -219,6 +222,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       })
       .finally(() => {
         round = undefined
+        const isSoon = finality.isUneasy && options.reconcileIntervalMs > UNEASY_MS
+        if (isSoon && !closed.aborted) setTimeout(startRound, UNEASY_MS).unref()
       })
   }
   const timer = setInterval(startRound, options.reconcileIntervalMs)

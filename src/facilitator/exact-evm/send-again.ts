@@ -1,16 +1,19 @@
 import { parseTransaction } from 'viem'
-import type { Broadcast, Chain } from '../../chain/chain.js'
-import type { ConcludedEntry, Ledger, Submission } from '../../ledger/ledger.js'
+import { addressWord, callsIn } from '../../chain/abi.js'
+import type { Broadcast, Call, Chain } from '../../chain/chain.js'
+import type { ConcludedEntry, Ledger, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
+import { lowerHex } from './authorization.js'
 import type { NetworkCore } from './network-core.js'
 
 /**
- * Looks in a row that find a payment dropped before it is sent under another count: where it cannot be
- * mined under its own, and in any case. A node that lags behind may take a used count for a dropped
- * transaction's.
+ * Looks in a row that find a payment dropped before it is sent under another count: a node that lags
+ * behind may take a used count for a dropped transaction's.
  */
 const DROPS_BEFORE_NEW = 2
-const DROPS_BEFORE_STUCK = 4
+
+/** Milliseconds after which that is done though it could still be mined under its own count. */
+const STUCK_MS = 60_000
 
 /** Times it is sent under another count: its payer may have no money left. */
 const MOST_SENT_ANEW = 5
@@ -21,45 +24,73 @@ export interface Dropped {
   readonly entry: ConcludedEntry
   /** Looks in a row that found it dropped. */
   drops: number
+  /** When the first of them was, by `performance.now()`. */
+  droppedAt: number
   /** Hashes under which it was sent anew, newest first. */
   sentAnew: readonly Hex[]
 }
 
+/** What the ledger knows of it. */
+type SentRecord = Extract<LedgerRecord, { transaction: Hex }> & { readonly submission: Submission }
+
 /**
- * Hands a transaction over again, or its call under another count: the authorization in it can pay only
- * once, however often it is sent.
+ * Hands a transaction over again, or the payment's own call under another count: its authorization can
+ * pay only once, however often it is sent.
+ *
+ * Those that shared the transaction are each sent anew by themselves: only what a record names is
+ * known to have paid it.
  *
  * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
 export async function sendAgain(
   ledger: Ledger,
   dropped: Dropped,
-  submission: Submission,
+  { transaction, submission }: SentRecord,
 ): Promise<void> {
-  const { core, entry, drops } = dropped
+  const { core, entry } = dropped
   const { chain, relayers } = core
-  for (const transaction of dropped.sentAnew) if (await isOnItsWay(chain, transaction)) return
+  const others = [transaction, ...dropped.sentAnew].filter((one) => one !== submission.transaction)
+  for (const other of others) if (await isWaiting(chain, other)) return
   const broadcast = await chain.broadcast(submission.raw)
-  if (drops < DROPS_BEFORE_NEW || dropped.sentAnew.length >= MOST_SENT_ANEW) return
-  if (drops < DROPS_BEFORE_STUCK && !(await isBarred(chain, submission, broadcast))) return
+  if (dropped.drops < DROPS_BEFORE_NEW || dropped.sentAnew.length >= MOST_SENT_ANEW) return
+  const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
+  if (!isStuck && !(await isBarred(chain, submission, broadcast))) return
 
-  const { to, data, gas } = parseTransaction(submission.raw)
-  if (!to || !data || !gas) return
+  const call = ownCall(entry, { raw: submission.raw, from: relayers.addresses[0] })
+  const limit = call && (await core.gas.estimate(call, entry.from))
+  // Paid after all, by what that node knows, or its payer has no money left.
+  if (call === undefined || typeof limit !== 'object') return
   await relayers.send({
-    call: { to, data },
-    gas,
-    writeAhead: async ({ transaction }) => {
-      await ledger.correct(entry, transaction)
-      dropped.sentAnew = [transaction, ...dropped.sentAnew]
+    call,
+    ...limit,
+    writeAhead: async (sent) => {
+      await ledger.correct(entry, sent.transaction)
+      dropped.sentAnew = [sent.transaction, ...dropped.sentAnew]
     },
     takeBack: async () => undefined,
   })
 }
 
-/** Whether a transaction is mined and has paid, or may be mined yet. */
-async function isOnItsWay(chain: Chain, transaction: Hex): Promise<boolean> {
-  const receipt = await chain.getReceipt(transaction)
-  return receipt?.succeeded ?? (await chain.hasTransaction(transaction))
+/** The call of one payment, of all that a transaction makes. */
+function ownCall(
+  { asset, from: payer, nonce }: ConcludedEntry,
+  { raw, from }: { readonly raw: Hex; readonly from: Hex },
+): Call | undefined {
+  const { to, data } = parseTransaction(raw)
+  if (!to || !data) return undefined
+  const own = callsIn({ to, data }).find(
+    (one) =>
+      lowerHex(one.to) === lowerHex(asset) &&
+      lowerHex(one.data).includes(addressWord(payer)) &&
+      lowerHex(one.data).includes(nonce.slice(2)),
+  )
+  return own && { from, ...own }
+}
+
+/** Whether a transaction is with the node, and not mined yet. */
+async function isWaiting(chain: Chain, transaction: Hex): Promise<boolean> {
+  if ((await chain.getReceipt(transaction)) !== undefined) return false
+  return chain.hasTransaction(transaction)
 }
 
 /** Whether a transaction's count was used by another, or one before it is missing. */

@@ -1,5 +1,6 @@
 import { ChainError } from '../../errors.js'
 import type { Ledger, Submission } from '../../ledger/ledger.js'
+import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { ExaminedPayment } from './examine.js'
 import { diagnoseTransfer, transferCall } from './transfer-call.js'
@@ -43,6 +44,8 @@ export function startSending(
   const { core, asset, transfer, key } = payment
   const { chain, relayers } = core
   let submission: Submission | undefined
+  /** What was given up: should it be mined after all, it is still known as ours. */
+  let givenUp: readonly Hex[] = barred ? [barred.transaction, ...(barred.replaces ?? [])] : []
   let stored: Promise<void> | undefined
   let isLetGo = false
   let announce: (written: Submission) => void
@@ -53,10 +56,12 @@ export function startSending(
   const writeAhead = async (next: Submission): Promise<void> => {
     // A replacement under the same count is sent even then: at most one of them is ever mined.
     if (isLetGo && submission === undefined) throw tooLate()
-    if (next.replaces !== undefined) return submitReplacement(ledger, payment, next)
-    // Should the chain be undone to where it could be mined after all, it is still known as ours.
-    const earlier = barred && [barred.transaction, ...(barred.replaces ?? [])]
-    stored = ledger.submit(key, { ...next, ...(earlier && { replaces: earlier }) })
+    if (next.replaces !== undefined) {
+      const replaces = [...next.replaces, ...givenUp]
+      return submitReplacement(ledger, payment, { ...next, replaces })
+    }
+    if (submission !== undefined) givenUp = [submission.transaction, ...givenUp]
+    stored = ledger.submit(key, { ...next, ...(givenUp.length > 0 && { replaces: givenUp }) })
     submission = next
     announce(next)
     await stored

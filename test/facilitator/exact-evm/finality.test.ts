@@ -134,6 +134,82 @@ describe.each(stores)(
   },
 )
 
+/** Undoes the last block, and has others take the counts of the transactions in it. */
+async function undoAndBar({ relayer }: Core, transactions = 1): Promise<void> {
+  await askNode(devnet, 'anvil_reorg', 1, [])
+  for (let n = 0; n < transactions; n++) await sendAs(devnet, relayer.address, '0x')
+}
+
+/** The transaction by which a record says that it was paid, as far as that is true. */
+async function paidBy(core: Core, payment: PaymentPayload): Promise<Hex | undefined> {
+  const record = await core.ledger.find(keyOf(payment))
+  if (record?.state !== 'settled') return undefined
+  const { transaction } = record
+  const receipt = await askNode<{ logs: { topics: Hex[] }[] } | null>(
+    devnet,
+    'eth_getTransactionReceipt',
+    transaction,
+  )
+  const { nonce } = signedAuthorization(payment)
+  return receipt?.logs.some(({ topics }) => topics.includes(nonce)) ? transaction : undefined
+}
+
+describe('settled payments that a reorganisation undoes', () => {
+  it('are each sent again where they had shared a transaction, and each names its own', async () => {
+    const ledger = memoryLedger()
+    const first = openInattentive(ledger)
+    const before = await merchantBalance()
+    const payments = await Promise.all([0, 1, 2].map((payer) => sign(devnet.payers[payer])))
+    await askNode(devnet, 'evm_setAutomine', false)
+    const settling = Promise.all(payments.map((payment) => settle(first, payment)))
+    await until(() => first.happened().filter((event) => event === 'submitted').length === 3)
+    await devnet.mine()
+    await askNode(devnet, 'evm_setAutomine', true)
+    const sent = new Set((await settling).map(({ transaction }) => transaction))
+    expect(sent.size).toBeLessThan(3)
+    first.close()
+    await undoAndBar(first, sent.size)
+    expect(await merchantBalance()).toBe(before)
+    const next = open({ ledger })
+    await until(async () => (await merchantBalance()) === before + 3n * PRICE)
+    for (const payment of payments) {
+      await until(async () => (await paidBy(next, payment)) !== undefined)
+      expect(await settle(next, payment)).toMatchObject(USED)
+    }
+    // Whoever was paid by another’s transaction would look like one whose money has gone elsewhere.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(next.errors).toEqual([])
+    expect(next.happened()).not.toContain('failed')
+    expect(await merchantBalance()).toBe(before + 3n * PRICE)
+  })
+
+  it('are sent again soon, whatever the time between two rounds', async () => {
+    const ledger = memoryLedger()
+    const first = openInattentive(ledger)
+    const [before, payment] = [await merchantBalance(), await sign()]
+    await settle(first, payment)
+    first.close()
+    await undoAndBar(first)
+    const next = openInattentive(ledger)
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    await until(async () => (await paidBy(next, payment)) !== undefined)
+  })
+
+  it('long before anybody was there to look are sent again', async () => {
+    let elapsedMs = 0
+    const ledger = memoryLedger({ now: () => Date.now() + elapsedMs })
+    const first = openInattentive(ledger)
+    const [before, payment] = [await merchantBalance(), await sign()]
+    await settle(first, payment)
+    first.close()
+    await undoAndBar(first)
+    elapsedMs = 50 * 60_000
+    const next = open({ ledger })
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    await until(async () => (await paidBy(next, payment)) !== undefined)
+  })
+})
+
 /** Undoes the last block; returns when what was in it waits to be mined again. */
 async function undoUntilSentAgain(): Promise<void> {
   await askNode(devnet, 'evm_setAutomine', false)
