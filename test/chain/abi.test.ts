@@ -1,19 +1,20 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { encodeFunctionData, type Hex } from 'viem'
-import { aggregate, multicall3Abi } from '../../src/chain/abi.js'
+import { aggregate, callsIn, MULTICALL3, multicall3Abi } from '../../src/chain/abi.js'
 
 const hex = (options: { minLength?: number; maxLength: number }): fc.Arbitrary<Hex> =>
   fc.uint8Array(options).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}` as const)
 
+const severalCalls = fc.array(
+  fc.record({ to: hex({ minLength: 20, maxLength: 20 }), data: hex({ maxLength: 300 }) }),
+  { maxLength: 25 },
+)
+
 describe('calldata of several calls', () => {
   it('is what viem makes of it', () => {
-    const call = fc.record({
-      to: hex({ minLength: 20, maxLength: 20 }),
-      data: hex({ maxLength: 300 }),
-    })
     fc.assert(
-      fc.property(fc.array(call, { maxLength: 25 }), (calls) => {
+      fc.property(severalCalls, (calls) => {
         const args = calls.map(({ to, data }) => ({
           target: to,
           allowFailure: true,
@@ -24,5 +25,21 @@ describe('calldata of several calls', () => {
         )
       }),
     )
+  })
+
+  it('tells which they are', () => {
+    fc.assert(
+      fc.property(severalCalls, (calls) => {
+        const told = callsIn({ to: MULTICALL3, data: aggregate(calls) })
+        expect(told.map(({ to, data }) => ({ to: to.toLowerCase(), data }))).toEqual(calls)
+      }),
+    )
+  })
+
+  it('is one call for itself, where it is not several', () => {
+    const call = { to: MULTICALL3, data: '0x0f28c97d' } as const
+    expect(callsIn(call)).toEqual([call])
+    const other = { to: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', data: aggregate([]) } as const
+    expect(callsIn(other)).toEqual([other])
   })
 })

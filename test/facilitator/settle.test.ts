@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, parseAbi } from 'viem'
+import { encodeFunctionData, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { tokenAbi } from '../../src/chain/abi.js'
 import {
@@ -204,6 +204,23 @@ describe('settle', () => {
     proxy.methods.length = 0
     expect(await settle(core, payment)).toMatchObject({ success: true })
     expect(proxy.methods).not.toContain('eth_call')
+  })
+
+  it('knows a transaction that it gave up for another still as its own', async () => {
+    const { proxy, core } = await openProxied()
+    const given: unknown[] = []
+    proxy.fault = (method, [raw]) => {
+      if (method !== 'eth_sendRawTransaction') return undefined
+      given.push(raw)
+      if (given.length > 1) return undefined
+      return { kind: 'refuse', code: -32000, message: 'max fee per gas less than block base fee' }
+    }
+    const payment = await sign()
+    const answer = await settle(core, payment)
+    const hashes = given.map((raw) => keccak256(raw as Hex))
+    expect(answer).toMatchObject({ success: true, transaction: hashes[1] })
+    const record = await core.ledger.find(keyOf(payment))
+    expect(record).toMatchObject({ submission: { transaction: hashes[1], replaces: [hashes[0]] } })
   })
 
   it('refuses a payment that lapses between verify and settle, and forgets it', async () => {
