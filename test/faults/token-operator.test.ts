@@ -17,7 +17,7 @@ const REFUSED = 'invalid_exact_evm_transaction_simulation_failed'
 const FAILED = 'invalid_transaction_state'
 
 /** Milliseconds after which what was reserved has come to where it waits to be sent. */
-const GATHERING_MS = 400
+const GATHERING_MS = 1000
 
 const sendsOf = ({ proxy }: World): number =>
   proxy.methods.filter((method) => method.startsWith('eth_sendRawTransaction')).length
