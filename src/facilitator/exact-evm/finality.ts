@@ -88,7 +88,8 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
     state: FinalRecord['state'],
     { withinMs, watchMs }: { readonly withinMs: number; readonly watchMs: number },
   ): Promise<void> => {
-    for (const entry of await ledger.listConcluded({ state, withinMs, limit: MAX_WATCHED })) {
+    const newestFirst = await ledger.listConcluded({ state, withinMs, limit: MAX_WATCHED })
+    for (const entry of newestFirst.toReversed()) {
       const core = cores.get(entry.chainId)
       if (core === undefined || watched.get(entry.id)?.entry.state === state) continue
       if (decided.has(entry.id) || hasLapsed(entry, now())) continue
