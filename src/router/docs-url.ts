@@ -2,14 +2,14 @@ import type { RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
 import { findNameProblems } from '../ucp/authority.js'
 
-/** Remembers, for one request, the root URL under which `/ucp/…` is published. */
-export function setDocsUrl(res: Response, url: string): void {
-  res.locals['x402DocsUrl'] = url
+/** Remembers, for one request, how to find the root URL under which `/ucp/…` is published. */
+export function setDocsUrl(res: Response, find: () => string): void {
+  res.locals['x402DocsUrl'] = find
 }
 
 /** The root URL under which `/ucp/…` is published. */
 export function docsUrlOf(res: Response): string {
-  return String(res.locals['x402DocsUrl'])
+  return (res.locals['x402DocsUrl'] as () => string)()
 }
 
 /** What is known of the handler's name, and of where its documents are. */

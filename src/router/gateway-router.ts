@@ -1,9 +1,4 @@
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Router,
-} from 'express'
+import express, { type ErrorRequestHandler, type RequestHandler, type Router } from 'express'
 import { isOutsideFailure, type OutsideFailure } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Project } from '../merchants/project.js'
@@ -65,10 +60,11 @@ export function createGatewayRouter(context: GatewayRouterContext): Router {
   gateway.use(identifyProject(context.projects, context.logger))
   if (context.rateLimit !== false) gateway.use(limitRequests(context.rateLimit, context.logger))
   gateway.use(checkEndpoint)
+  gateway.use('/api/v2', requireProject)
+  // First of all, for they are asked most often.
+  gateway.use('/api/v2/payment', paymentRoutes(context))
   gateway.use(['/ucp', '/api/v2/merchant/payment-profile'], warnOfHandlerName(context))
   gateway.use('/ucp', ucpRoutes(context))
-  gateway.use('/api/v2', requireProject)
-  gateway.use('/api/v2/payment', paymentRoutes(context))
   gateway.use('/api/v2/merchant/settlements', settlementRoutes(context))
   gateway.use('/api/v2/merchant', merchantRoutes(context))
   gateway.use(answerError(context.logger))
@@ -77,7 +73,8 @@ export function createGatewayRouter(context: GatewayRouterContext): Router {
   router.use(function x402Gateway(req, res, next) {
     const ours = PREFIXES.some((prefix) => req.path === prefix || req.path.startsWith(`${prefix}/`))
     if (!ours) return next()
-    setDocsUrl(res, context.docsUrl ?? mountedUrl(req, context.publicUrl))
+    const { baseUrl } = req
+    setDocsUrl(res, () => context.docsUrl ?? publicRootOf(req, context.publicUrl) + baseUrl)
     gateway(req, res, next)
   })
   return router
@@ -153,9 +150,4 @@ function outsideStatus({ code }: OutsideFailure): number {
     case 'gas_price_too_high':
       return 503
   }
-}
-
-/** Root of the router as its clients see it. */
-function mountedUrl(req: Request, publicUrl: string | undefined): string {
-  return publicRootOf(req, publicUrl) + req.baseUrl
 }

@@ -35,11 +35,6 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
   const router = express.Router()
 
   router.post(
-    '/requirements',
-    jsonBody,
-    answerJson((req, res) => describePayment(context, req, res)),
-  )
-  router.post(
     '/verify',
     jsonBody,
     answerJson((req, res) => verifyPayment(context, req, res)),
@@ -48,6 +43,11 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
     '/settle',
     jsonBody,
     answerJson((req, res) => settlePayment(context, req, res)),
+  )
+  router.post(
+    '/requirements',
+    jsonBody,
+    answerJson((req, res) => describePayment(context, req, res)),
   )
   router.get(
     '/supported',

@@ -1,5 +1,6 @@
-import { concatHex, hexToBigInt, keccak256, numberToHex, recoverAddress, size, slice } from 'viem'
+import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem'
 import type { Address, Hex } from '../../protocol/payment.js'
+import { keccak } from '../keccak.js'
 import { lowerHex } from './authorization.js'
 import { nativeRecovery, type KeyRecovery } from '../native-secp256k1.js'
 
@@ -102,7 +103,7 @@ const recoverByViem: SignerRecovery = async (digest, { r, s, v }) => {
 
 /** An account's address: the last twenty bytes of its public key's hash. */
 function addressOf(key: Uint8Array): Address {
-  return `0x${Buffer.from(keccak256(key.subarray(1), 'bytes')).toString('hex', 12)}`
+  return `0x${Buffer.from(keccak(key.subarray(1))).toString('hex', 12)}`
 }
 
 function bytesOf(hex: Hex): Uint8Array {

@@ -1,7 +1,8 @@
-import { bytesToHex, hexToBytes, keccak256, serializeTransaction } from 'viem'
+import { bytesToHex, hexToBytes, serializeTransaction } from 'viem'
 import { sign as signByViem } from 'viem/accounts'
 import type { Call, GasOffer } from '../../chain/chain.js'
 import type { Hex } from '../../protocol/payment.js'
+import { keccak } from '../keccak.js'
 import { nativeSigning, type KeySigning } from '../native-secp256k1.js'
 
 /** A transaction that is to be signed (EIP-1559). */
@@ -36,8 +37,12 @@ export function createTransactionSigner(
   return async ({ chainId, transactionCount, call, gas, offer }) => {
     const { to, data } = call
     const unsigned = { type: 'eip1559', chainId, nonce: transactionCount, to, data, gas } as const
-    const digest = keccak256(serializeTransaction({ ...unsigned, ...offer }))
+    const digest = hash(serializeTransaction({ ...unsigned, ...offer }))
     const raw = serializeTransaction({ ...unsigned, ...offer }, await signatureOf(digest))
-    return { transaction: keccak256(raw), raw }
+    return { transaction: hash(raw), raw }
   }
+}
+
+function hash(bytes: Hex): Hex {
+  return bytesToHex(keccak(Buffer.from(bytes.slice(2), 'hex')))
 }
