@@ -34,7 +34,10 @@ export interface Result extends Outcome {
   readonly crowd: Crowd
 }
 
-/** Runs all rounds. Each contestant has a new chain and a new server in each of them. */
+/**
+ * Runs all rounds. In each of them a contestant has a new chain and a new server for every crowd: anvil
+ * takes the longer for a block, the more was paid before.
+ */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
   bench.note(`${one.name}: signing`)
   const payments = await signForAll(bench, [one.warmUp, ...one.crowds])
@@ -66,7 +69,7 @@ async function signForAll(
   return signed
 }
 
-/** One contestant's round: the crowds come one after the other. */
+/** One contestant's round. */
 async function run(
   bench: Bench,
   {
@@ -77,19 +80,18 @@ async function run(
 ): Promise<readonly (readonly [Crowd, Outcome])[]> {
   const { blockTime } = one
   const world = { contestant, ...(blockTime !== undefined && { blockTime }) }
-  return withWorld(bench, world, async (server) => {
-    const buyAll = (crowd: Crowd) => {
-      const times = scaled(bench, crowd.each[contestant.stack])
-      const own = (payments.get(crowd) ?? []).map((all) => all.slice(0, times))
-      return runClients(callsFor(server.url, own, buy), isSold)
-    }
-    await buyAll(one.warmUp)
-    const outcomes: [Crowd, Outcome][] = []
-    for (const crowd of one.crowds) {
+  const outcomes: [Crowd, Outcome][] = []
+  for (const crowd of one.crowds)
+    await withWorld(bench, world, async (server) => {
+      const buyAll = (some: Crowd) => {
+        const times = scaled(bench, some.each[contestant.stack])
+        const own = (payments.get(some) ?? []).map((all) => all.slice(0, times))
+        return runClients(callsFor(server.url, own, buy), isSold)
+      }
+      await buyAll(one.warmUp)
       await server.reset()
       const result = await buyAll(crowd)
       outcomes.push([crowd, { ...result, ...(await server.usage()) }])
-    }
-    return outcomes
-  })
+    })
+  return outcomes
 }

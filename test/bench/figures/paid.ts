@@ -8,7 +8,7 @@ import type { Column } from '../table.js'
 const INSTANT: Race = {
   name: 'instant mining',
   contestants: [OURS, OFFICIAL, OURS_WITH_THREE],
-  warmUp: { buyers: 32, each: { ours: 60, official: 15 } },
+  warmUp: { buyers: 32, each: { ours: 40, official: 10 } },
   crowds: [
     { buyers: 1, each: { ours: 160, official: 60 } },
     { buyers: 8, each: { ours: 100, official: 30 } },
@@ -21,7 +21,7 @@ const BLOCKS: Race = {
   name: '2 s blocks',
   blockTime: 2,
   contestants: [OURS, OFFICIAL],
-  warmUp: { buyers: 32, each: { ours: 8, official: 8 } },
+  warmUp: { buyers: 32, each: { ours: 3, official: 3 } },
   crowds: [1, 8, 32, 128].map((buyers) => ({ buyers, each: { ours: 2, official: 2 } })),
 }
 
