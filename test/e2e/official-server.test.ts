@@ -108,7 +108,7 @@ describe('our gateway, asked over HTTP', () => {
     opened.push(gateway)
     const app = express()
     app.post('/settle', (_req, res, next) => {
-      if (isLost) res.json = () => res.destroy()
+      if (isLost) res.end = () => res.destroy()
       isLost = false
       next()
     })
