@@ -1,5 +1,6 @@
 import { keccak256 } from 'viem'
 import { loadPeer } from '../load-peer.cjs'
+import type { Hex } from '../protocol/payment.js'
 
 /** Hashes bytes by Keccak-256: 32 bytes. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array
@@ -54,4 +55,9 @@ export const keccak: Keccak = (bytes) => {
     void wasmKeccak().then((hash) => (chosen = hash ?? byViem))
   }
   return chosen(bytes)
+}
+
+/** Hashes bytes by Keccak-256. */
+export function keccakHex(bytes: Uint8Array): Hex {
+  return `0x${Buffer.from(keccak(bytes)).toString('hex')}`
 }

@@ -1,5 +1,5 @@
 import type { Address, Hex } from '../../protocol/payment.js'
-import { keccak } from '../keccak.js'
+import { keccak, keccakHex } from '../keccak.js'
 import type { Authorization } from './authorization.js'
 
 const DOMAIN_TYPE_HASH = hashText(
@@ -29,7 +29,7 @@ export function domainSeparator({ name, version, chainId, verifyingContract }: T
   domain.set(hashText(version), 2 * WORD_BYTES)
   writeNumber(domain, 3, BigInt(chainId))
   writeAddress(domain, 4, verifyingContract)
-  return hexOf(keccak(domain))
+  return keccakHex(domain)
 }
 
 /** What the payer's wallet signed: the EIP-712 digest of an ERC-3009 authorization. */
@@ -48,15 +48,11 @@ export function authorizationDigest(authorization: Authorization, separator: Hex
   envelope.writeUInt16BE(0x1901)
   writeHex(envelope, 2, separator)
   envelope.set(keccak(message), 2 + WORD_BYTES)
-  return hexOf(keccak(envelope))
+  return keccakHex(envelope)
 }
 
 function hashText(text: string): Uint8Array {
   return keccak(Buffer.from(text, 'utf8'))
-}
-
-function hexOf(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(bytes).toString('hex')}`
 }
 
 function writeAddress(words: Buffer, word: number, address: Address): void {

@@ -86,7 +86,8 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   /** @param watchMs - For which they are looked at; once, in any case. */
   const takeUp = async (
     state: FinalRecord['state'],
-    { withinMs, watchMs }: { readonly withinMs: number; readonly watchMs: number },
+    withinMs: number,
+    watchMs = WATCH_MS,
   ): Promise<void> => {
     const newestFirst = await ledger.listConcluded({ state, withinMs, limit: MAX_WATCHED })
     for (const entry of newestFirst.toReversed()) {
@@ -103,11 +104,9 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   const takeUpAll = async (): Promise<void> => {
     const startedAt = performance.now()
     const sinceMs = lookedAt === undefined ? Infinity : startedAt - lookedAt + OVERLAP_MS
-    await takeUp('settled', { withinMs: Math.min(sinceMs, WATCH_MS), watchMs: WATCH_MS })
-    if (lookedAt === undefined)
-      await takeUp('settled', { withinMs: LOOK_BACK_MS.settled, watchMs: 0 })
-    const failedMs = Math.min(sinceMs, LOOK_BACK_MS.failed)
-    await takeUp('failed', { withinMs: failedMs, watchMs: WATCH_MS })
+    await takeUp('settled', Math.min(sinceMs, WATCH_MS))
+    if (lookedAt === undefined) await takeUp('settled', LOOK_BACK_MS.settled, 0)
+    await takeUp('failed', Math.min(sinceMs, LOOK_BACK_MS.failed))
     lookedAt = startedAt
   }
 

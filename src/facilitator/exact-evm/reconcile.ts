@@ -215,15 +215,18 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   let round: Promise<void> | undefined
+  let soon: NodeJS.Timeout | undefined
   const startRound = (): void => {
+    if (closed.aborted) return
     round ??= reconcile()
       .catch((error: unknown) => {
         if (!closed.aborted) logger.warn('Open payments could not be looked after.', { error })
       })
       .finally(() => {
         round = undefined
-        const isSoon = finality.isUneasy && options.reconcileIntervalMs > UNEASY_MS
-        if (isSoon && !closed.aborted) setTimeout(startRound, UNEASY_MS).unref()
+        clearTimeout(soon)
+        if (finality.isUneasy && options.reconcileIntervalMs > UNEASY_MS)
+          soon = setTimeout(startRound, UNEASY_MS).unref()
       })
   }
   const timer = setInterval(startRound, options.reconcileIntervalMs)

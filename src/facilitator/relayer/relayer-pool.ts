@@ -26,7 +26,7 @@ const MOST_LEASES_LOST = 5
 
 /** All relayers of one network. */
 export interface RelayerPool {
-  /** Whoever may send for us; a simulation may run as any of them. */
+  /** The accounts of all relayers, the first key's first; a simulation may run as any of them. */
   readonly addresses: readonly [Address, ...Address[]]
   /**
    * Makes sure that a settlement could be sent now.
@@ -164,7 +164,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       if (sent.outcome === 'rejected') {
         // Another would be written down in its place: only what is not out may be forgotten.
         if (await mayBeOut(sent)) return { outcome: 'unknown', submission: sent.submission }
-        note(sent)
+        note(sent.submission)
       }
       switch (sent.because) {
         case 'insufficient_gas_funds':
@@ -198,25 +198,19 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     because !== 'lease' && (await chain.hasTransaction(submission.transaction).catch(() => true))
 
   const sendOne = async (dispatch: Dispatch): Promise<Dispatched> => {
-    let rejected: Rejected | undefined
-    /** @returns What is not known to be unsent: that is never taken back. */
-    const takeBack = async (): Promise<Dispatched | undefined> => {
-      if (rejected === undefined) return undefined
-      const { submission } = rejected
-      if (await mayBeOut(rejected)) return { outcome: 'unknown', submission }
-      await dispatch.takeBack(submission)
-      return undefined
+    let rejected: Submission | undefined
+    const takeBack = async (): Promise<void> => {
+      if (rejected !== undefined) await dispatch.takeBack(rejected)
     }
-    try {
-      const sent = await sendFromAny(dispatch, (one) => {
-        rejected = one
-      })
-      return (sent.outcome === 'rejected' && (await takeBack())) || sent
-    } catch (error) {
-      const out = await takeBack()
-      if (out !== undefined) return out
+    const note: Note = (submission) => {
+      rejected = submission
+    }
+    const sent = await sendFromAny(dispatch, note).catch(async (error: unknown) => {
+      await takeBack()
       throw error
-    }
+    })
+    if (sent.outcome === 'rejected') await takeBack()
+    return sent
   }
 
   const group = createGroupCommit({
@@ -242,8 +236,8 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
   }
 }
 
-/** Takes note of what was written down and then rejected. */
-type Note = (rejected: Rejected) => void
+/** Takes note of what was written down, then rejected, and is not out. */
+type Note = (rejected: Submission) => void
 
 /** Those that can send at once come first, the least busy first of all. */
 function byPreference(one: Member, other: Member): number {

@@ -2,7 +2,7 @@ import { bytesToHex, hexToBytes, serializeTransaction } from 'viem'
 import { sign as signByViem } from 'viem/accounts'
 import type { Call, GasOffer } from '../../chain/chain.js'
 import type { Hex } from '../../protocol/payment.js'
-import { keccak } from '../keccak.js'
+import { keccakHex } from '../keccak.js'
 import { nativeSigning, type KeySigning } from '../native-secp256k1.js'
 
 /** A transaction that is to be signed (EIP-1559). */
@@ -44,5 +44,5 @@ export function createTransactionSigner(
 }
 
 function hash(bytes: Hex): Hex {
-  return bytesToHex(keccak(Buffer.from(bytes.slice(2), 'hex')))
+  return keccakHex(Buffer.from(bytes.slice(2), 'hex'))
 }
