@@ -41,24 +41,44 @@ export function paymentRequired({ resource, accepts }: Asked, error: string): Pa
   }
 }
 
+/** A {@link PaymentRequired}, as it is sent. */
+export interface WrittenDocument {
+  readonly json: string
+  /** The same in base64, for the header. */
+  readonly header: string
+  /** Of the JSON: what is ASCII Node writes faster as such. */
+  readonly encoding: 'latin1' | 'utf8'
+}
+
+/** Writes a document for the wire. @param json - A {@link PaymentRequired}. */
+export function writeDocument(json: string): WrittenDocument {
+  const bytes = Buffer.from(json, 'utf8')
+  const encoding = bytes.length === json.length ? 'latin1' : 'utf8'
+  return { json, header: bytes.toString('base64'), encoding }
+}
+
 /** Asks for payment: the document in the header, and again as the body. */
 export function answerPaymentRequired(
   res: Response,
   document: PaymentRequired,
   status: 402 | 400 = 402,
 ): void {
-  sendPaymentRequired(res, JSON.stringify(document), status)
+  sendPaymentRequired(res, writeDocument(JSON.stringify(document)), status)
 }
 
-/** {@link answerPaymentRequired}, where the document is JSON already. */
-export function sendPaymentRequired(res: Response, json: string, status: 402 | 400 = 402): void {
+/** {@link answerPaymentRequired}, where the document is written already. */
+export function sendPaymentRequired(
+  res: Response,
+  { json, header, encoding }: WrittenDocument,
+  status: 402 | 400 = 402,
+): void {
   // Not by Express's `res.set`, which takes its time to see that there is nothing to add.
   exposeHeaders(res)
   res.statusCode = status
-  res.setHeader(PAYMENT_REQUIRED, Buffer.from(json, 'utf8').toString('base64'))
+  res.setHeader(PAYMENT_REQUIRED, header)
   res.setHeader('Cache-Control', 'no-store')
   res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  res.end(json)
+  res.end(json, encoding)
 }
 
 /** Answers that something outside failed, and that the same payment is good for another try. */

@@ -1,10 +1,21 @@
 /** The 402 of a route whose price is fixed: written when it is declared, but for the URL. */
 import type { Request, Response } from 'express'
+import { LRUCache } from 'lru-cache'
 import type { PaymentRequired } from '../protocol/payment.js'
-import { NOT_PAID, paymentRequired, sendPaymentRequired, type Asked } from './answers.js'
+import {
+  NOT_PAID,
+  paymentRequired,
+  sendPaymentRequired,
+  writeDocument,
+  type Asked,
+  type WrittenDocument,
+} from './answers.js'
 
 /** Answers that a request is to be paid for. */
 export type UnpaidAnswer = (req: Request, res: Response) => void
+
+/** Documents of a route that are kept as they were sent, and their characters in all. */
+const REMEMBERED = { documents: 32, characters: 128 * 1024 }
 
 /** Stands for the URL: as JSON it is found nowhere before it. */
 const PLACEHOLDER = '\0'
@@ -19,7 +30,13 @@ export function prepareUnpaidAnswer(
   urlOf: (req: Request) => string,
 ): UnpaidAnswer {
   const document = prepareDocument((url) => paymentRequired(askedAt(url), NOT_PAID))
-  return (req, res) => sendPaymentRequired(res, document(urlOf(req)))
+  const written = new LRUCache<string, WrittenDocument>({
+    max: REMEMBERED.documents,
+    maxSize: REMEMBERED.characters,
+    sizeCalculation: ({ json, header }) => json.length + header.length,
+    memoMethod: (url) => writeDocument(document(url)),
+  })
+  return (req, res) => sendPaymentRequired(res, written.memo(urlOf(req)))
 }
 
 /**

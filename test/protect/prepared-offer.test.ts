@@ -79,6 +79,19 @@ describe('a 402 that was prepared', () => {
     expect(answer).toBe(await bytesOf(anew.url, requestLine))
   })
 
+  it('is the same when it is asked for again, and after more URLs than are kept', async () => {
+    const first = await bytesOf(prepared.url, 'GET /words?first')
+    expect(await bytesOf(prepared.url, 'GET /words?first')).toBe(first)
+    for (let other = 0; other < 40; other++) {
+      const required = paymentRequiredOf(await prepared.ask(`/words?${other}`))
+      expect(required.resource.url).toBe(`${prepared.url}/words?${other}`)
+    }
+    expect(await bytesOf(prepared.url, 'GET /words?first')).toBe(first)
+    const long = `/words?${'x'.repeat(4000)}`
+    for (let times = 0; times < 2; times++)
+      expect(paymentRequiredOf(await prepared.ask(long)).resource.url).toBe(prepared.url + long)
+  })
+
   it('is no answer to whoever is let through', async () => {
     expect((await prepared.ask('/members?member=no')).status).toBe(402)
     expect((await prepared.ask('/members?member=yes')).status).toBe(200)
