@@ -1,5 +1,5 @@
 /** The shapes of a gateway's options. Their errors never repeat what was given: it may be a secret. */
-import { isAddress } from 'viem'
+import { isAddress } from 'viem/utils'
 import { z } from 'zod'
 import type { Ledger } from './ledger/ledger.js'
 import { MIN_TOKEN_LENGTH } from './merchants/project.js'

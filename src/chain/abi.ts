@@ -1,5 +1,5 @@
 /** The contract functions and events we speak to, as calldata and topics. */
-import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem'
+import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils'
 import type { Hex } from '../protocol/payment.js'
 
 /** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and what a look costs. */

@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData, isAddress } from 'viem'
+import { decodeFunctionResult, encodeFunctionData, isAddress } from 'viem/utils'
 import { ChainError, ConfigError, RateError } from '../errors.js'
 import { cachedRates } from '../money/cached-rates.js'
 import { crossRates } from '../money/cross-rates.js'

@@ -1,5 +1,5 @@
 /** What nodes answer, read strictly: everything else is a node that could not be asked. */
-import { hexToBigInt, numberToHex } from 'viem'
+import { hexToBigInt, numberToHex } from 'viem/utils'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import type { CallResult, Log, Receipt } from './chain.js'

@@ -1,4 +1,4 @@
-import { decodeFunctionResult, numberToHex } from 'viem'
+import { decodeFunctionResult, numberToHex } from 'viem/utils'
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../errors.js'
 import type { Network } from '../protocol/networks.js'

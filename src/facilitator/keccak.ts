@@ -1,4 +1,4 @@
-import { keccak256 } from 'viem'
+import { keccak256 } from 'viem/utils'
 import { loadPeer } from '../load-peer.cjs'
 import type { Hex } from '../protocol/payment.js'
 

@@ -1,4 +1,4 @@
-import { getAddress } from 'viem'
+import { getAddress } from 'viem/utils'
 import type { AuthorizationKey } from '../../ledger/ledger.js'
 import type { Address, ExactEvmPayload, Hex } from '../../protocol/payment.js'
 

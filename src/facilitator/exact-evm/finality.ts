@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { keccak256 } from 'viem'
+import { keccak256 } from 'viem/utils'
 import { GatewayError } from '../../errors.js'
 import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'

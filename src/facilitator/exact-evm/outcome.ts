@@ -1,4 +1,4 @@
-import { encodeFunctionData, numberToHex, padHex, size } from 'viem'
+import { encodeFunctionData, numberToHex, padHex, size } from 'viem/utils'
 import {
   AUTHORIZATION_CANCELED,
   AUTHORIZATION_USED,

@@ -1,4 +1,4 @@
-import { parseTransaction } from 'viem'
+import { parseTransaction } from 'viem/utils'
 import { addressWord, callsIn } from '../../chain/abi.js'
 import type { Broadcast, Call, Chain } from '../../chain/chain.js'
 import type { ConcludedEntry, Ledger, LedgerRecord, Submission } from '../../ledger/ledger.js'

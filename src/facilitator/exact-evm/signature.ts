@@ -1,4 +1,4 @@
-import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem'
+import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem/utils'
 import type { Address, Hex } from '../../protocol/payment.js'
 import { keccak } from '../keccak.js'
 import { lowerHex } from './authorization.js'

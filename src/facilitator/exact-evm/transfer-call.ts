@@ -1,4 +1,4 @@
-import { encodeFunctionData, toFunctionSelector } from 'viem'
+import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 import { addressWord, MULTICALL3, multicall3Abi, tokenAbi, word } from '../../chain/abi.js'
 import type { Call, Chain } from '../../chain/chain.js'
 import type { Address, Hex } from '../../protocol/payment.js'

@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes, serializeTransaction } from 'viem'
+import { bytesToHex, hexToBytes, serializeTransaction } from 'viem/utils'
 import { sign as signByViem } from 'viem/accounts'
 import type { Call, GasOffer } from '../../chain/chain.js'
 import type { Hex } from '../../protocol/payment.js'
