@@ -49,13 +49,14 @@ export interface ServerOptions {
   readonly rpcUrl?: string
   readonly relayers?: number
   readonly answer?: BareAnswer
+  readonly heap?: number
 }
 
 /** Starts a server that is paid on a devnet. */
 export function openServer(
   devnet: Devnet,
   stack: Stack,
-  { rpcUrl = devnet.rpcUrl, relayers = 1, answer }: ServerOptions = {},
+  { rpcUrl = devnet.rpcUrl, relayers = 1, answer, heap }: ServerOptions = {},
 ): Promise<ServerProcess> {
   return startServer({
     stack,
@@ -63,6 +64,7 @@ export function openServer(
     relayerKeys: devnet.relayerKeys.slice(0, relayers),
     payTo: devnet.merchant.address,
     ...(answer && { answer }),
+    ...(heap !== undefined && { heap }),
   })
 }
 

@@ -1,19 +1,23 @@
 import { type Bench, inTurn, scaled } from '../bench.js'
 import { hammer } from '../load.js'
+import type { Table } from '../table.js'
 import { openDevnet, openServer } from '../world.js'
 import type { ServerProcess } from '../server-process.js'
 import { type BareAnswer, FREE, PAID, type Stack } from '../servers/setup.js'
 
 const CONNECTIONS = 32
 const WARM_UP_SECONDS = 3
-/** A round is made of short turns, so that whatever else slows the machine slows all alike. */
-const TURNS = 6
+/** Times that a round opens new servers: the same program is not compiled alike each time. */
+const OPENINGS = 3
+/** They are asked in short turns, so that whatever else slows the machine slows all alike. */
+const TURNS = 4
 const TURN_SECONDS = 1
 
 /** Headers that Node and Express write by themselves. */
 const AUTOMATIC = new Set(['date', 'connection', 'keep-alive', 'content-length', 'x-powered-by'])
 
-type Servers = Readonly<Record<Stack, ServerProcess>>
+type Member = Stack | 'bareAlike'
+type Servers = Readonly<Record<Stack, ServerProcess> & { bareAlike?: ServerProcess }>
 
 /** Requests without a payment, against Express answering the very same bytes. */
 export async function measureUnpaid(bench: Bench): Promise<void> {
@@ -32,52 +36,77 @@ export async function measureUnpaid(bench: Bench): Promise<void> {
   }
 }
 
-/** A route that costs nothing, in an app that has others that do. */
+/**
+ * A route that costs nothing, in an app that has others that do. Against Express alone; and against
+ * Express alone with a heap as large as ours, for V8 collects a larger one less often.
+ */
 export async function measureFree(bench: Bench): Promise<void> {
   const devnet = await openDevnet(bench)
   try {
-    const open = async (): Promise<Servers> => ({
-      ours: await openServer(devnet, 'ours'),
-      official: await openServer(devnet, 'official'),
-      bare: await openServer(devnet, 'bare'),
-    })
+    const open = async (): Promise<Servers> => {
+      const ours = await openServer(devnet, 'ours')
+      return {
+        ours,
+        official: await openServer(devnet, 'official'),
+        bare: await openServer(devnet, 'bare'),
+        bareAlike: await openServer(devnet, 'bare', { heap: await ours.heap() }),
+      }
+    }
     await measure(bench, open, { figure: 'unprotected route', path: FREE, status: 200 })
   } finally {
     await devnet.close()
   }
 }
 
-/** Every round has new servers: the same program is not compiled alike each time. */
 async function measure(
   bench: Bench,
   open: () => Promise<Servers>,
   { figure, path, status }: { figure: string; path: string; status: number },
 ): Promise<void> {
   const load = { status, connections: CONNECTIONS }
-  for (let round = 0; round < bench.rounds; round++) {
-    bench.note(`${figure}: round ${round + 1}`)
-    const members = Object.entries(await open()) as [Stack, ServerProcess][]
+  const openings = bench.rounds * scaled(bench, OPENINGS)
+  for (let opening = 0; opening < openings; opening++) {
+    bench.note(`${figure}: opening ${opening + 1} of ${openings}`)
+    const members = Object.entries(await open()) as [Member, ServerProcess][]
     try {
       // Whoever is warmed up first is a little slower ever after.
-      for (const [, { url }] of inTurn(members, round))
+      for (const [, { url }] of inTurn(members, opening))
         await hammer(url + path, { ...load, seconds: WARM_UP_SECONDS })
-      const perSecond: Record<Stack, number> = { ours: 0, official: 0, bare: 0 }
-      const cpu: Record<Stack, number> = { ours: 0, official: 0, bare: 0 }
+      const rates = new Map<Member, number>()
+      const cpu = new Map<Member, number>()
       const turns = scaled(bench, TURNS)
       for (let turn = 0; turn < turns; turn++)
-        for (const [stack, server] of inTurn(members, round + turn)) {
+        for (const [member, server] of inTurn(members, opening + turn)) {
           await server.reset()
           const rate = await hammer(server.url + path, { ...load, seconds: TURN_SECONDS })
           const { cpuMs } = await server.usage()
-          perSecond[stack] += rate / turns
-          cpu[stack] += (1000 * cpuMs) / (rate * TURN_SECONDS) / turns
+          add(rates, member, rate / turns)
+          add(cpu, member, (1000 * cpuMs) / (rate * TURN_SECONDS) / turns)
         }
-      bench.table.add(`${figure}, ${CONNECTIONS} at once`, '1/s', perSecond)
-      bench.table.add(`CPU of the server a request, ${figure}`, 'µs', cpu)
+      const { table } = bench
+      addRows(table, `${figure}, ${CONNECTIONS} at once`, '1/s', Object.fromEntries(rates))
+      addRows(table, `CPU of the server a request, ${figure}`, 'µs', Object.fromEntries(cpu))
     } finally {
       for (const [, server] of members) await server.close()
     }
   }
+}
+
+function add(sums: Map<Member, number>, member: Member, value: number): void {
+  sums.set(member, (sums.get(member) ?? 0) + value)
+}
+
+/** The second bare server has a row of its own, beside ours. */
+function addRows(
+  table: Table,
+  figure: string,
+  unit: string,
+  { bareAlike, ...measured }: Partial<Record<Member, number>>,
+): void {
+  table.add(figure, unit, measured)
+  if (bareAlike === undefined) return
+  const { ours = NaN } = measured
+  table.add(`${figure}; bare with a heap as large`, unit, { ours, bare: bareAlike })
 }
 
 /** What a server answers, for another to do the same. */

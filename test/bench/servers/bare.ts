@@ -2,7 +2,7 @@ import express from 'express'
 import { FREE, GOODS, PAID, type ServerApp } from './setup.js'
 
 /** Express alone, which answers what it was told to with `res.json`, without a thought. */
-export const bare: ServerApp = async ({ answer }) => {
+export const bare: ServerApp = async ({ answer, heap = 0 }) => {
   const app = express()
   // Ours has no ETag; the bytes shall be the same.
   if (answer !== undefined) app.disable('etag')
@@ -13,5 +13,18 @@ export const bare: ServerApp = async ({ answer }) => {
       .json(answer?.body)
   })
   app.get(FREE, (_req, res) => void res.json(GOODS))
+  app.locals['ballast'] = ballast(heap)
   return app
+}
+
+/** Small objects, so many that there is no less in use than that. */
+function ballast(bytes: number): readonly object[] {
+  const objects: object[] = []
+  while (inUse() < bytes) for (let one = 0; one < 10_000; one++) objects.push({ one, of: [one] })
+  return objects
+}
+
+function inUse(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
 }

@@ -8,6 +8,8 @@ export interface ServerSetup {
   readonly payTo: `0x${string}`
   /** What the bare server answers, byte by byte what ours does. */
   readonly answer?: BareAnswer
+  /** Bytes in use that the bare server's heap is grown to, as if it had more to do. */
+  readonly heap?: number
 }
 
 /** Ours; the official packages; Express alone. */
