@@ -30,6 +30,6 @@ export async function describeMachine(rounds: number): Promise<string> {
 - Ours: express-x402-gateway ${own.version}, memory ledger
 - Official: @x402/express ${dependencies['@x402/express']}, @x402/evm ${dependencies['@x402/evm']}, @x402/core ${dependencies['@x402/core']}, facilitator in the same process, viem's nonce manager
 - Node ${process.versions.node}, anvil ${anvil}, ${versions.join(', ')}
-- ${rounds} rounds, alternating; medians, and medians of each round's ratio
+- ${rounds} rounds, alternating, with new servers in each, for requests without a payment three times; medians, and medians of each ratio
 `
 }
