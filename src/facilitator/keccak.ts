@@ -57,7 +57,8 @@ export const keccak: Keccak = (bytes) => {
   return chosen(bytes)
 }
 
-/** Hashes bytes by Keccak-256. */
-export function keccakHex(bytes: Uint8Array): Hex {
+/** {@link keccak} as hex, of bytes or of hex. */
+export function keccakHex(data: Uint8Array | Hex): Hex {
+  const bytes = typeof data === 'string' ? Buffer.from(data.slice(2), 'hex') : data
   return `0x${Buffer.from(keccak(bytes)).toString('hex')}`
 }

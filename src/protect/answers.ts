@@ -66,7 +66,7 @@ export function answerPaymentRequired(
   sendPaymentRequired(res, writeDocument(JSON.stringify(document)), status)
 }
 
-/** {@link answerPaymentRequired}, where the document is written already. */
+/** {@link answerPaymentRequired}, of what is written already. */
 export function sendPaymentRequired(
   res: Response,
   { json, header, encoding }: WrittenDocument,

@@ -14,8 +14,8 @@ import {
 /** Answers that a request is to be paid for. */
 export type UnpaidAnswer = (req: Request, res: Response) => void
 
-/** Documents of a route that are kept as they were sent, and their characters in all. */
-const REMEMBERED = { documents: 32, characters: 128 * 1024 }
+/** Characters of a route's documents that are kept. */
+const REMEMBERED = 128 * 1024
 
 /** Stands for the URL: as JSON it is found nowhere before it. */
 const PLACEHOLDER = '\0'
@@ -31,8 +31,7 @@ export function prepareUnpaidAnswer(
 ): UnpaidAnswer {
   const document = prepareDocument((url) => paymentRequired(askedAt(url), NOT_PAID))
   const written = new LRUCache<string, WrittenDocument>({
-    max: REMEMBERED.documents,
-    maxSize: REMEMBERED.characters,
+    maxSize: REMEMBERED,
     sizeCalculation: ({ json, header }) => json.length + header.length,
     memoMethod: (url) => writeDocument(document(url)),
   })

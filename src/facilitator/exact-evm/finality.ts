@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { keccak256 } from 'viem/utils'
 import { GatewayError } from '../../errors.js'
 import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
+import { keccakHex } from '../keccak.js'
 import { describeEntry } from './answers.js'
 import type { NetworkCore } from './network-core.js'
 import { authorizationStateCall, findUse, saysUsed } from './outcome.js'
@@ -232,5 +232,5 @@ function knownOf({ sentAnew }: Watched, record: FinalRecord): Submission | undef
   const { submission, transaction } = record
   if (submission === undefined) return undefined
   const replaces = [...sentAnew, transaction, ...(submission.replaces ?? [])]
-  return { ...submission, transaction: keccak256(submission.raw), replaces }
+  return { ...submission, transaction: keccakHex(submission.raw), replaces }
 }

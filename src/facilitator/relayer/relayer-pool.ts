@@ -26,7 +26,7 @@ const MOST_LEASES_LOST = 5
 
 /** All relayers of one network. */
 export interface RelayerPool {
-  /** The accounts of all relayers, the first key's first; a simulation may run as any of them. */
+  /** The relayers' accounts, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
   /**
    * Makes sure that a settlement could be sent now.
@@ -199,17 +199,13 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
 
   const sendOne = async (dispatch: Dispatch): Promise<Dispatched> => {
     let rejected: Submission | undefined
-    const takeBack = async (): Promise<void> => {
-      if (rejected !== undefined) await dispatch.takeBack(rejected)
-    }
-    const note: Note = (submission) => {
+    const sent = await sendFromAny(dispatch, (submission) => {
       rejected = submission
-    }
-    const sent = await sendFromAny(dispatch, note).catch(async (error: unknown) => {
-      await takeBack()
+    }).catch(async (error: unknown) => {
+      if (rejected !== undefined) await dispatch.takeBack(rejected)
       throw error
     })
-    if (sent.outcome === 'rejected') await takeBack()
+    if (sent.outcome === 'rejected') await dispatch.takeBack(sent.submission)
     return sent
   }
 

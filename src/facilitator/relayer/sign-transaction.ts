@@ -36,13 +36,9 @@ export function createTransactionSigner(
 
   return async ({ chainId, transactionCount, call, gas, offer }) => {
     const { to, data } = call
-    const unsigned = { type: 'eip1559', chainId, nonce: transactionCount, to, data, gas } as const
-    const digest = hash(serializeTransaction({ ...unsigned, ...offer }))
-    const raw = serializeTransaction({ ...unsigned, ...offer }, await signatureOf(digest))
-    return { transaction: hash(raw), raw }
+    const unsigned = { chainId, nonce: transactionCount, to, data, gas, ...offer }
+    const digest = keccakHex(serializeTransaction(unsigned))
+    const raw = serializeTransaction(unsigned, await signatureOf(digest))
+    return { transaction: keccakHex(raw), raw }
   }
-}
-
-function hash(bytes: Hex): Hex {
-  return keccakHex(Buffer.from(bytes.slice(2), 'hex'))
 }

@@ -16,8 +16,8 @@ const TURN_SECONDS = 1
 /** Headers that Node and Express write by themselves. */
 const AUTOMATIC = new Set(['date', 'connection', 'keep-alive', 'content-length', 'x-powered-by'])
 
-type Member = Stack | 'bareAlike'
-type Servers = Readonly<Record<Stack, ServerProcess> & { bareAlike?: ServerProcess }>
+type PerServer<T> = Record<Stack, T> & { bareAlike?: T }
+type Servers = Readonly<PerServer<ServerProcess>>
 
 /** Requests without a payment, against Express answering the very same bytes. */
 export async function measureUnpaid(bench: Bench): Promise<void> {
@@ -67,33 +67,29 @@ async function measure(
   const openings = bench.rounds * scaled(bench, OPENINGS)
   for (let opening = 0; opening < openings; opening++) {
     bench.note(`${figure}: opening ${opening + 1} of ${openings}`)
-    const members = Object.entries(await open()) as [Member, ServerProcess][]
+    const members = Object.entries(await open()) as [keyof Servers, ServerProcess][]
     try {
       // Whoever is warmed up first is a little slower ever after.
       for (const [, { url }] of inTurn(members, opening))
         await hammer(url + path, { ...load, seconds: WARM_UP_SECONDS })
-      const rates = new Map<Member, number>()
-      const cpu = new Map<Member, number>()
+      const rates: PerServer<number> = { ours: 0, official: 0, bare: 0 }
+      const cpu: PerServer<number> = { ours: 0, official: 0, bare: 0 }
       const turns = scaled(bench, TURNS)
       for (let turn = 0; turn < turns; turn++)
         for (const [member, server] of inTurn(members, opening + turn)) {
           await server.reset()
           const rate = await hammer(server.url + path, { ...load, seconds: TURN_SECONDS })
           const { cpuMs } = await server.usage()
-          add(rates, member, rate / turns)
-          add(cpu, member, (1000 * cpuMs) / (rate * TURN_SECONDS) / turns)
+          rates[member] = (rates[member] ?? 0) + rate / turns
+          cpu[member] = (cpu[member] ?? 0) + (1000 * cpuMs) / (rate * TURN_SECONDS) / turns
         }
       const { table } = bench
-      addRows(table, `${figure}, ${CONNECTIONS} at once`, '1/s', Object.fromEntries(rates))
-      addRows(table, `CPU of the server a request, ${figure}`, 'µs', Object.fromEntries(cpu))
+      addRows(table, `${figure}, ${CONNECTIONS} at once`, '1/s', rates)
+      addRows(table, `CPU of the server a request, ${figure}`, 'µs', cpu)
     } finally {
       for (const [, server] of members) await server.close()
     }
   }
-}
-
-function add(sums: Map<Member, number>, member: Member, value: number): void {
-  sums.set(member, (sums.get(member) ?? 0) + value)
 }
 
 /** The second bare server has a row of its own, beside ours. */
@@ -101,11 +97,11 @@ function addRows(
   table: Table,
   figure: string,
   unit: string,
-  { bareAlike, ...measured }: Partial<Record<Member, number>>,
+  { bareAlike, ...measured }: PerServer<number>,
 ): void {
   table.add(figure, unit, measured)
   if (bareAlike === undefined) return
-  const { ours = NaN } = measured
+  const { ours } = measured
   table.add(`${figure}; bare with a heap as large`, unit, { ours, bare: bareAlike })
 }
 

@@ -1,4 +1,5 @@
 import express from 'express'
+import { heapAfterCollection } from './heap.js'
 import { FREE, GOODS, PAID, type ServerApp } from './setup.js'
 
 /** Express alone, which answers what it was told to with `res.json`, without a thought. */
@@ -13,18 +14,14 @@ export const bare: ServerApp = async ({ answer, heap = 0 }) => {
       .json(answer?.body)
   })
   app.get(FREE, (_req, res) => void res.json(GOODS))
-  app.locals['ballast'] = ballast(heap)
+  app.locals['ballast'] = await ballast(heap)
   return app
 }
 
 /** Small objects, so many that there is no less in use than that. */
-function ballast(bytes: number): readonly object[] {
+async function ballast(bytes: number): Promise<readonly object[]> {
   const objects: object[] = []
-  while (inUse() < bytes) for (let one = 0; one < 10_000; one++) objects.push({ one, of: [one] })
+  while ((await heapAfterCollection()) < bytes)
+    for (let one = 0; one < 10_000; one++) objects.push({ one, of: [one] })
   return objects
-}
-
-function inUse(): number {
-  globalThis.gc?.()
-  return process.memoryUsage().heapUsed
 }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setImmediate as turn } from 'node:timers/promises'
+import { heapAfterCollection } from './heap.js'
 import type { ServerApp, ServerSetup, Stack } from './setup.js'
 
 /** What a parent may ask. */
@@ -60,13 +60,4 @@ function usage(): Usage {
   // The histogram counts the whole interval, of which only what is beyond it is a delay.
   const p99 = delay.percentile(99) / 1e6 - RESOLUTION_MS
   return { cpuMs: (user + system) / 1000, loopDelayP99Ms: Math.max(0, p99) }
-}
-
-/** Bytes in use once everything that can go is gone. */
-async function heapAfterCollection(): Promise<number> {
-  for (let times = 0; times < 4; times++) {
-    await turn()
-    globalThis.gc?.()
-  }
-  return process.memoryUsage().heapUsed
 }
