@@ -47,7 +47,8 @@ export interface HttpRatesOptions {
 const DEFAULT_TIMEOUT_MS = 5000
 const DAY_SECONDS = 86_400
 const BANKING_DAYS_SECONDS = 6 * DAY_SECONDS
-const DEFAULT_CACHE = { freshSeconds: 300, staleSeconds: 3600 }
+const DEFAULT_FRESH_SECONDS = 300
+const DEFAULT_STALE_SECONDS = 3600
 
 /** Bytes of an answer; one pair takes about a hundred. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -84,7 +85,8 @@ export function httpRates(options: HttpRatesOptions): RateSource {
       return { rate, asOf: Math.floor(found.asOf), source: name, until }
     },
   }
-  return crossRates(cachedRates(api, { ...DEFAULT_CACHE, ...options }))
+  const { freshSeconds = DEFAULT_FRESH_SECONDS, staleSeconds = DEFAULT_STALE_SECONDS } = options
+  return crossRates(cachedRates(api, { freshSeconds, staleSeconds, now }))
 }
 
 type Fail = (what: string) => RateError
