@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { ChainError, LedgerError } from '../../errors.js'
+import { ChainError, isLedgerError } from '../../errors.js'
 import { recordId, type Ledger, type LedgerEntry, type LedgerRecord } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
@@ -96,7 +96,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
           reason: decision.failed,
         })
     } catch (error) {
-      if (!(error instanceof LedgerError)) {
+      if (!isLedgerError(error)) {
         announced.delete(id)
         throw error
       }
