@@ -34,6 +34,8 @@ export type ProblemCode =
   | 'idempotency_conflict'
   | 'idempotency_in_progress'
   | 'answer_not_kept'
+  | 'answer_too_large'
+  | 'server_busy'
   | 'facilitator_unreachable'
   | 'facilitator_refused'
 
