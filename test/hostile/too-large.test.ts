@@ -34,6 +34,7 @@ async function attack(url: string, path: string, payment: object): Promise<strin
   let received = ''
   socket.setEncoding('latin1').on('data', (data: string) => (received += data))
   socket.on('error', () => undefined)
+  socket.setTimeout(3000, () => socket.destroy())
   await once(socket, 'close')
   return received
 }
