@@ -18,6 +18,8 @@ export interface SqlDatabase {
   readonly now: RawBuilder<number>
   /** That clock, so many milliseconds later. */
   readonly plus: (ms: number) => RawBuilder<number>
+  /** Whether several connections change rows side by side: SQLite has one writer at a time. */
+  readonly locksRows: boolean
 }
 
 /** How a database is opened and left. */

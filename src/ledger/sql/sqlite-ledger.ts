@@ -53,7 +53,7 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migrate(db, kysely, (work) => db.transaction().execute(work))
     const now = kysely.sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`
-    return { db, now, plus: (ms) => kysely.sql<number>`${now} + ${ms}` }
+    return { db, now, plus: (ms) => kysely.sql<number>`${now} + ${ms}`, locksRows: false }
   }
   return sqlLedger(createSqlStore({ open, end: close }), options)
 }
