@@ -144,7 +144,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     try {
       await adoptBatch(ledger, chainId, submission)
     } catch (error) {
-      if (!(error instanceof LedgerError)) throw error
+      if (!isLedgerError(error)) throw error
       return logger.warn('A transaction is not sent again while the ledger is away.', { error })
     }
     await chain.broadcast(submission.raw)
