@@ -53,6 +53,7 @@ const settleSchema = z.union([
     success: z.literal(false),
     errorReason: reason,
     transaction: optional,
+    settledBy: optional.transform((text) => text ?? undefined),
     network: optional,
     payer: optional,
   }),

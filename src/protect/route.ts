@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
 import { ConfigError, RateError } from '../errors.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
@@ -49,6 +50,12 @@ export interface ProtectOptions {
    * @defaultValue true
    */
   readonly signQuotes?: boolean
+  /**
+   * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
+   * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
+   * presented it first, by `req.ip`. @defaultValue the merchant's, or `'same-address'`
+   */
+  readonly redeemWithoutProof?: RedeemWithoutProof
 }
 
 /** A route that charges, with everything checked and prepared that no request has a part in. */
@@ -56,6 +63,7 @@ export interface PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly redeemWithoutProof: RedeemWithoutProof
   readonly skip: (req: Request) => boolean | Promise<boolean>
   /** Answers a request without a payment, where no request has a part in what that says. */
   readonly answerUnpaid: UnpaidAnswer | undefined
@@ -93,6 +101,7 @@ const optionsSchema = z.strictObject({
   maxHeldBytes: z.int().positive().optional(),
   allowFree: z.boolean().optional(),
   signQuotes: z.boolean().optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 /**
@@ -164,6 +173,7 @@ export function declareRoute(
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
     maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
     skip: options.skip ?? (() => false),
     answerUnpaid,
     async offer(req) {
