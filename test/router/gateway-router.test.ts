@@ -111,7 +111,11 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
                 payTo: PAY_TO,
                 maxTimeoutSeconds: 300,
                 asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-                extra: { name: 'USDC', version: '2' },
+                extra: {
+                  name: 'USDC',
+                  version: '2',
+                  offerId: expect.stringMatching(/^[\w-]{22}$/),
+                },
               },
             ],
           },

@@ -67,8 +67,12 @@ export interface Reconciler {
    * @throws {@link ChainError}, {@link LedgerError}
    */
   review(record: LedgerRecord): Promise<void>
-  /** Writes down what the chain has decided, and announces it once. */
-  conclude(payment: ConcludedPayment, decision: Decision): Promise<void>
+  /**
+   * Writes down what the chain has decided, and announces it once.
+   *
+   * @returns What holds now: a transfer that has paid for another record pays for no second one.
+   */
+  conclude(payment: ConcludedPayment, decision: Decision): Promise<Decision>
 }
 
 /** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
@@ -85,17 +89,26 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   })
   const finality = createFinalityWatch({ ...options, cores })
 
-  const conclude: Reconciler['conclude'] = async (payment, decision) => {
+  /** @returns What the ledger makes of what the chain has decided. @throws {@link LedgerError} */
+  const write = async (payment: ConcludedPayment, decision: Decision): Promise<Decision> => {
+    if ('failed' in decision) {
+      const { transaction, failed: reason } = decision
+      await ledger.fail(payment, { transaction, reason })
+      return decision
+    }
+    const { paid: transaction, transfer } = decision
+    if (await ledger.settle(payment, transaction, transfer)) return decision
+    logger.error('A transfer was to pay for a second payment.', { transaction })
+    return write(payment, { failed: 'invalid_exact_evm_transfer_event_mismatch', transaction })
+  }
+
+  const conclude: Reconciler['conclude'] = async (payment, decided) => {
+    let decision = decided
     const id = recordId(payment)
     const isNews = !announced.has(id)
     announced.set(id, true)
     try {
-      if ('paid' in decision) await ledger.settle(payment, decision.paid)
-      else
-        await ledger.fail(payment, {
-          transaction: decision.transaction,
-          reason: decision.failed,
-        })
+      decision = await write(payment, decision)
     } catch (error) {
       if (!isLedgerError(error)) {
         announced.delete(id)
@@ -105,20 +118,20 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       logger.error('The ledger missed what became of a payment.', { error })
     }
     const core = cores.get(payment.chainId)
-    if (!isNews || core === undefined) return
+    if (!isNews || core === undefined) return decision
     const told = describeEntry(core.chain.network, payment)
     if ('paid' in decision) events.emit('settled', { ...told, transaction: decision.paid })
     else {
       const { transaction, failed: reason } = decision
       events.emit('failed', { ...told, transaction, reason })
     }
+    return decision
   }
 
   /** @throws {@link ChainError} */
   const decide = async (core: NetworkCore, payment: SubmittedPayment): Promise<Outcome> => {
     const outcome = await findOutcome(core, payment, now())
-    if (outcome !== 'open') await conclude(payment, outcome)
-    return outcome
+    return outcome === 'open' ? outcome : conclude(payment, outcome)
   }
 
   /** Whatever else was thrown must not end the process, nor decide a payment. */
@@ -163,8 +176,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const receipt = await core.chain.waitForReceipt(transactions, { timeoutMs, signal: closed })
       if (receipt !== undefined) {
         const outcome = await judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
-        if (outcome !== 'open') await conclude(payment, outcome)
-        if (outcome !== 'open') return outcome
+        if (outcome !== 'open') return conclude(payment, outcome)
         // It is mined, but who else used its authorization could not be told yet.
         await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
       }
