@@ -115,14 +115,21 @@ export function createTending(options: TendingOptions): Tending {
       ...(await sign(dispatch, transactionCount, offer)),
       replaces: [transaction, ...replaces],
     }
-    await dispatch.writeAhead(next)
-    if (!mayUse()) return
+    try {
+      await dispatch.writeAhead(next)
+    } catch (error) {
+      // It may have been written down: whoever reads it there may send it.
+      const known = [...new Set([...replaces, next.transaction])]
+      flights.change(flight, { submission: { ...submission, replaces: known } })
+      throw error
+    }
     flights.change(flight, {
       submission: next,
       offer,
       pricedAt: performance.now(),
       seenWaitingAt: undefined,
     })
+    if (!mayUse()) return
     await chain.broadcast(next.raw)
   }
 
