@@ -68,7 +68,7 @@ function routes(app: Express, { x402Protect }: Gateway): void {
 
 describe.each([
   ['express', express],
-  ['express4', express4 as unknown as typeof express],
+  ['express4', express4],
 ])('a paid route (%s)', (_name, makeApp) => {
   let server: TestServer
   let cache: TestServer
