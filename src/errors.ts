@@ -41,12 +41,20 @@ export class ConfigError extends GatewayError {
   }
 }
 
+/**
+ * Why a network could not be used. `chain_unreachable`: no answer came. `chain_refused`: the node
+ * refused a request, or answered something that cannot be used. `chain_mismatch`: its node is on
+ * another chain. `settlement_timeout`: nothing could be sent in time, and nothing was.
+ */
+export type ChainErrorCode =
+  'chain_unreachable' | 'chain_refused' | 'chain_mismatch' | 'settlement_timeout'
+
 /** The network could not be asked, or answered something that cannot be used. */
 export class ChainError extends GatewayError {
   override readonly name = 'ChainError'
 
   constructor(
-    readonly code: 'chain_unreachable' | 'chain_mismatch',
+    readonly code: ChainErrorCode,
     message: string,
     options?: ErrorOptions,
   ) {

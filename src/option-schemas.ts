@@ -200,6 +200,7 @@ export const optionsSchema = z.strictObject({
     })
     .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
+  maxHeldBytesTotal: z.int().positive().optional(),
   settleTimeoutMs: z.int().positive().optional(),
   now: z
     .custom<() => number>((value) => typeof value === 'function', 'must be a function')

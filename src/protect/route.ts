@@ -38,7 +38,10 @@ export interface ProtectOptions {
   readonly skip?: (req: Request) => boolean | Promise<boolean>
   /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
   readonly resourceUrl?: (req: Request) => string
-  /** Bytes of an answer that are held until it is paid. @defaultValue 10 MiB */
+  /**
+   * Bytes of an answer that are held until it is paid. All answers together: `maxHeldBytesTotal` of
+   * the gateway. @defaultValue 10 MiB
+   */
   readonly maxHeldBytes?: number
   /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
   readonly allowFree?: boolean
@@ -76,6 +79,8 @@ export interface RouteContext extends SigningContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
   readonly publicUrl: string | undefined
+  /** Bytes of all answers that are held at once. */
+  readonly maxHeldBytesTotal: number
   readonly logger: Logger
 }
 
@@ -163,7 +168,7 @@ export function declareRoute(
   return {
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
-    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    maxHeldBytes: heldBytes(options, context),
     skip: options.skip ?? (() => false),
     answerUnpaid,
     async offer(req) {
@@ -192,6 +197,16 @@ function checkOptions(options: ProtectOptions): void {
         ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
         : [{ option: issue.path.join('.') || 'options', message: issue.message }],
     ),
+  )
+}
+
+/** @throws {@link ConfigError} for an answer that all others together would leave no room for. */
+function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: RouteContext): number {
+  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
+  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
+  throw new ConfigError(
+    'maxHeldBytes',
+    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
   )
 }
 

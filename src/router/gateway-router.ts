@@ -139,6 +139,8 @@ function outsideStatus({ code }: OutsideFailure): number {
       return 400
     case 'rate_unavailable':
     case 'chain_unreachable':
+    case 'chain_refused':
+    case 'settlement_timeout':
     case 'chain_mismatch':
     case 'facilitator_unreachable':
     case 'facilitator_refused':

@@ -205,8 +205,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         if (core === undefined || away.has(core)) continue
         await revisit(core, record).catch((error: unknown) => {
           if (!(error instanceof ChainError)) throw error
-          // The rest would be asked in vain: the next round does.
-          away.add(core)
+          // Where a node is away the rest would be asked in vain: the next round does. What it
+          // refuses for one record it may well answer for the others.
+          if (error.code === 'chain_unreachable' || error.code === 'chain_mismatch') away.add(core)
         })
       }
     }
