@@ -55,7 +55,17 @@ const instanceWith = (...methods: string[]) =>
 const LEDGER_METHODS: Readonly<
   Record<Exclude<keyof Ledger, 'idempotency' | 'sharedSecret'>, true>
 > = {
-  ...{ find: true, reserve: true, release: true, submit: true, withdraw: true },
+  ...{
+    find: true,
+    reserve: true,
+    release: true,
+    submit: true,
+    submitTogether: true,
+    withdrawTogether: true,
+    adopt: true,
+    knowsTransaction: true,
+    withdraw: true,
+  },
   ...{ settle: true, fail: true, correct: true, yield: true, claim: true, grant: true },
   ...{ listSubmitted: true, listConcluded: true, list: true, leaseRelayers: true, close: true },
 }

@@ -1,6 +1,6 @@
 /** What nodes answer, read strictly: whatever else comes is a `ChainError`, nothing is guessed. */
 import { hexToBigInt } from 'viem/utils'
-import type { Address, Hex } from '../protocol/payment.js'
+import type { Hex } from '../protocol/payment.js'
 import type { CallResult, Log, Receipt } from './chain.js'
 import { classifyNodeError, refusedByNode, unusable, type RpcFailure } from './node-errors.js'
 import type { RpcAnswer } from './rpc.js'
@@ -58,7 +58,7 @@ export function hexFrom(value: unknown): Hex {
 }
 
 /** So many bytes: a hash, an address. */
-export function bytesFrom(value: unknown, bytes: 20 | 32): Hex | Address {
+export function bytesFrom(value: unknown, bytes: 20 | 32): Hex {
   const hex = hexFrom(value)
   if (hex.length === 2 + 2 * bytes) return hex
   throw unusable(`something that is not ${bytes} bytes`)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express, { type RequestHandler } from 'express'
 import { databaseVariable, SERVE_DATABASE, type Environment } from '../environment.js'
-import { ConfigError, LedgerError } from '../errors.js'
+import { ConfigError, isLedgerError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { memoryLedger } from '../ledger/memory-ledger.js'
@@ -106,7 +106,7 @@ async function requireUsable(ledger: Ledger, option: string): Promise<void> {
     await ledger.listSubmitted()
   } catch (error) {
     await ledger.close()
-    if (!(error instanceof LedgerError)) throw error
+    if (!isLedgerError(error)) throw error
     const reason = error.cause instanceof Error ? error.cause.message : error.code
     throw new ConfigError(option, `the ledger’s database cannot be used (${reason})`)
   }

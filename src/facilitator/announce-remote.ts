@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { FacilitatorError } from '../errors.js'
+import { isFacilitatorError } from '../errors.js'
 import { findNetwork } from '../protocol/networks.js'
 import { parseExactEvmPayload } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
@@ -63,8 +63,7 @@ export function announceRemote(
       async settle() {
         const answer = await reserved.settle().catch((error: unknown) => {
           // It was asked, and may have settled.
-          if (error instanceof FacilitatorError)
-            events.emit('pending', { ...told, transaction: '' })
+          if (isFacilitatorError(error)) events.emit('pending', { ...told, transaction: '' })
           throw error
         })
         tellSettlement(told, id, answer)

@@ -112,7 +112,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
 
   const request = async <T>(
     path: string,
-    schema: z.ZodType<T, unknown>,
+    schema: z.ZodType<T>,
     { body, key }: { readonly body?: object; readonly key?: string } = {},
   ): Promise<T> => {
     const answer = await fetch(`${base}/${path}`, {

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 
-/** What is said where a handler takes all methods, or where nothing is known of it. */
+/** What is said of a handler that takes all methods, or of which nothing is known. */
 const ANY_METHOD = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
@@ -19,7 +19,8 @@ function methodsOf({ route }: Request): readonly string[] {
   const named = Object.keys(methods)
     .map((name) => name.toUpperCase())
     .filter((name) => name !== '_ALL' && name !== 'OPTIONS')
-  if (named.length === 0) return ANY_METHOD
+  // `app.all` names all that Node knows.
+  if (named.length === 0 || ANY_METHOD.every((name) => named.includes(name))) return ANY_METHOD
   const withHead = named.includes('GET') ? ['GET', 'HEAD', ...named] : named
   return [...new Set(withHead)]
 }

@@ -132,7 +132,9 @@ export class HeldResponse {
       if (!res.headersSent) res.writeHead(res.statusCode)
     } finally {
       Object.assign(res, this.#gates(), shutHeaders(res))
-      const endSources = (): void => this.#endSources()
+      // A pipe lets go of its own accord when the response has finished, but does not close its source.
+      const sources = [...this.#sources]
+      const endSources = (): void => this.#endSources(sources)
       res.once('finish', endSources)
       res.once('close', endSources)
     }
@@ -241,14 +243,13 @@ export class HeldResponse {
     Object.defineProperty(this.#res, view, { configurable: true, get })
   }
 
-  /** Ends what is piped into a response that takes nothing any more. */
-  #endSources(): void {
-    for (const source of this.#sources) {
+  /** Ends what was piped into a response that takes nothing any more. */
+  #endSources(sources: readonly Readable[]): void {
+    for (const source of sources) {
       source.unpipe(this.#res)
       // The request shares its socket with the answer.
       if (source !== this.#res.req) source.destroy()
     }
-    this.#sources.clear()
   }
 }
 

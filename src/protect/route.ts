@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, RateError } from '../errors.js'
+import { ConfigError, isRateError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
@@ -134,7 +134,7 @@ export function declareRoute(
       }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
     } catch (error) {
-      if (!(error instanceof RateError)) throw error
+      if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
       if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
       return offerOf(resource, [], error)
@@ -247,7 +247,7 @@ function prepare<T>(quote: () => T): T {
   try {
     return quote()
   } catch (error) {
-    if (error instanceof RateError) throw new ConfigError('price', error.message)
+    if (isRateError(error)) throw new ConfigError('price', error.message)
     throw error
   }
 }

@@ -73,6 +73,9 @@ const limitSchema = z
   .transform(Number)
   .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, NOT_A_LIMIT)
 
+/** Ids of records; no database is asked for anything else. */
+const ID = /^[0-9a-f]{32}$/
+
 /** A cursor: the place of the last record of a page. Nothing but what the page says itself. */
 const CURSOR = /^(\d{1,16})\.([0-9a-f]{32})$/
 
@@ -116,7 +119,9 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
     answerJson(async (req, res) => {
       const merchant = merchantOf(res)
       const id = String(req.params['id'])
-      const [record] = await ledger.list({ project: merchant.project, id, limit: 1 })
+      const [record] = ID.test(id)
+        ? await ledger.list({ project: merchant.project, id, limit: 1 })
+        : []
       if (record !== undefined) return describe(record, merchant, networkNames)
       throw new RequestProblem({
         status: 404,

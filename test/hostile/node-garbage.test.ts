@@ -259,8 +259,10 @@ describe('rule 16: a node that refuses the logs of some payments', () => {
     const core = openCore(devnet, { rpcUrl: proxy.url, ledger, reconcileIntervalMs: 50 })
     opened.push(core)
     await until(async () => (await ledger.find(good))?.state === 'settled')
-    for (const entry of entries)
-      if (entry !== good) expect(await ledger.find(entry)).toMatchObject({ state: 'submitted' })
+    const states = await Promise.all(
+      entries.map(async (entry) => (await ledger.find(entry))?.state),
+    )
+    expect(states.filter((state) => state === 'submitted')).toHaveLength(entries.length - 1)
   })
 })
 

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { ChainError, LedgerError } from '../../errors.js'
+import { ChainError, isLedgerError } from '../../errors.js'
 import { recordId, type Ledger, type LedgerEntry, type LedgerRecord } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
+import { adoptBatch } from './adopt-batch.js'
 import { describeEntry } from './answers.js'
 import { createFinalityWatch } from './finality.js'
 import type { NetworkCore } from './network-core.js'
@@ -96,7 +97,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
           reason: decision.failed,
         })
     } catch (error) {
-      if (!(error instanceof LedgerError)) {
+      if (!isLedgerError(error)) {
         announced.delete(id)
         throw error
       }
@@ -135,6 +136,20 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       : decide(core, payment).catch(openWhereUnreachable).catch(openAfterBug(payment))
   }
 
+  /** Hands a transaction over again; its members must all be known, for it pays all of them. */
+  const handOver = async (
+    { chain }: NetworkCore,
+    { chainId, submission }: SubmittedPayment,
+  ): Promise<void> => {
+    try {
+      await adoptBatch(ledger, chainId, submission)
+    } catch (error) {
+      if (!(error instanceof LedgerError)) throw error
+      return logger.warn('A transaction is not sent again while the ledger is away.', { error })
+    }
+    await chain.broadcast(submission.raw)
+  }
+
   const pursue = async (
     core: NetworkCore,
     first: SubmittedPayment,
@@ -160,7 +175,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const outcome = await decide(core, payment).catch(openWhereUnreachable)
       if (outcome !== 'open') return outcome
       const isOut = record?.state === 'submitted' && receipt === undefined
-      if (isOut) await core.chain.broadcast(payment.submission.raw)
+      if (isOut) await handOver(core, payment)
       timeoutMs = Math.min(timeoutMs * 2, FOLLOW_STEP_MS.longest)
     }
   }
@@ -180,7 +195,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   /** Looks after one record of the ledger, in a round. @throws {@link ChainError} */
   const revisit = async (core: NetworkCore, record: SubmittedRecord): Promise<void> => {
-    const { id, submission } = record
+    const { id } = record
     const past = revisits.get(id)
     if (followed.has(id) || (past !== undefined && past.left-- > 0)) return
     const outcome = await decide(core, record).catch((error: unknown) => {
@@ -190,7 +205,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (outcome !== 'open') return void revisits.delete(id)
     // What is held is being sent at this moment, by us or beside us: its own sender may take it back.
     if (record.held) return
-    await core.chain.broadcast(submission.raw)
+    await handOver(core, record)
     const every = Math.min((past?.every ?? 0.5) * 2, MOST_ROUNDS_SKIPPED)
     revisits.set(id, { every, left: every - 1 })
   }

@@ -56,7 +56,12 @@ export function openPostgresLedger(
       }),
     )
     const now = kysely.sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
-    return { db, now, plus: (ms) => kysely.sql<number>`${now} + CAST(${ms} AS BIGINT)` }
+    return {
+      db,
+      now,
+      plus: (ms) => kysely.sql<number>`${now} + CAST(${ms} AS BIGINT)`,
+      locksRows: true,
+    }
   }
   return sqlLedger(createSqlStore({ open, end }), options)
 }
