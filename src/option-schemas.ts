@@ -55,7 +55,17 @@ const instanceWith = (...methods: string[]) =>
 const LEDGER_METHODS: Readonly<
   Record<Exclude<keyof Ledger, 'idempotency' | 'sharedSecret'>, true>
 > = {
-  ...{ find: true, reserve: true, release: true, submit: true, withdraw: true },
+  ...{
+    find: true,
+    reserve: true,
+    release: true,
+    submit: true,
+    submitTogether: true,
+    withdrawTogether: true,
+    adopt: true,
+    knowsTransaction: true,
+    withdraw: true,
+  },
   ...{ settle: true, fail: true, correct: true, yield: true, claim: true, grant: true },
   ...{ listSubmitted: true, listConcluded: true, list: true, leaseRelayers: true, close: true },
 }
@@ -122,6 +132,7 @@ export const merchantSchema = z.strictObject({
   maxAmount: limit.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   repeatSettlements: z.boolean().optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 const cacheTimes = { maxAgeSeconds: seconds, freshSeconds: seconds, staleSeconds: seconds }

@@ -24,11 +24,14 @@ export function offerOf(
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
+/** The method that a request is charged for: `HEAD` costs what `GET` costs. */
+export function pricedMethod({ method }: Request): string {
+  return method === 'HEAD' ? 'GET' : method
+}
+
 /** What a quote is for: this method, resource, URL and body. */
 export function quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] {
-  // HEAD costs what GET costs.
-  const method = req.method === 'HEAD' ? 'GET' : req.method
-  return [method, resource.url, req.originalUrl, bodyOf(req)]
+  return [pricedMethod(req), resource.url, req.originalUrl, bodyOf(req)]
 }
 
 /** A body that was parsed before the price was asked for, and that it may depend on. */

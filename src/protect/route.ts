@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, RateError } from '../errors.js'
+import { ConfigError, isRateError } from '../errors.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
@@ -52,6 +53,12 @@ export interface ProtectOptions {
    * @defaultValue true
    */
   readonly signQuotes?: boolean
+  /**
+   * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
+   * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
+   * presented it first, by `req.ip`. @defaultValue the merchant's, or `'same-address'`
+   */
+  readonly redeemWithoutProof?: RedeemWithoutProof
 }
 
 /** A route that charges, with everything checked and prepared that no request has a part in. */
@@ -59,6 +66,7 @@ export interface PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly redeemWithoutProof: RedeemWithoutProof
   readonly skip: (req: Request) => boolean | Promise<boolean>
   /** Answers a request without a payment, where no request has a part in what that says. */
   readonly answerUnpaid: UnpaidAnswer | undefined
@@ -98,6 +106,7 @@ const optionsSchema = z.strictObject({
   maxHeldBytes: z.int().positive().optional(),
   allowFree: z.boolean().optional(),
   signQuotes: z.boolean().optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 /**
@@ -134,7 +143,7 @@ export function declareRoute(
       }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
     } catch (error) {
-      if (!(error instanceof RateError)) throw error
+      if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
       if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
       return offerOf(resource, [], error)
@@ -169,6 +178,7 @@ export function declareRoute(
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
     maxHeldBytes: heldBytes(options, context),
+    redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
     skip: options.skip ?? (() => false),
     answerUnpaid,
     async offer(req) {
@@ -247,7 +257,7 @@ function prepare<T>(quote: () => T): T {
   try {
     return quote()
   } catch (error) {
-    if (error instanceof RateError) throw new ConfigError('price', error.message)
+    if (isRateError(error)) throw new ConfigError('price', error.message)
     throw error
   }
 }

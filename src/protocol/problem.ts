@@ -21,6 +21,8 @@ export type ProblemCode =
   | 'rate_unavailable'
   | 'amount_out_of_range'
   | 'chain_unreachable'
+  | 'chain_refused'
+  | 'settlement_timeout'
   | 'chain_mismatch'
   | 'transaction_failed'
   | 'settlement_pending'

@@ -49,6 +49,8 @@ const UNTRIED: readonly Reason[] = [
   'insufficient_funds',
   'invalid_exact_evm_transaction_simulation_failed',
   'invalid_exact_evm_payload_authorization_valid_after',
+  // One odd answer of a node looks so.
+  'invalid_exact_evm_eip3009_not_supported',
 ]
 
 const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)

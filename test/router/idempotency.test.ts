@@ -25,7 +25,10 @@ const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpc
 const options = (more: GatewayOptions = {}): GatewayOptions => ({
   ...shopOptions(devnet),
   projects: [
-    ...(shopOptions(devnet).projects ?? []),
+    ...(shopOptions(devnet).projects ?? []).map((project) => ({
+      ...project,
+      merchant: { ...project.merchant!, repeatSettlements: true },
+    })),
     {
       id: 'other',
       tokens: ['x402_token-of-another-shop'],
@@ -472,16 +475,13 @@ describe('a settlement of a payment with an id', () => {
   })
 })
 
-describe('a settlement of a payment with an id, for a merchant who has none repeated', () => {
+describe('a settlement of a payment with an id, for a merchant who does not ask for it to be repeated', () => {
   let strict: GatewayApi
   beforeAll(async () => {
     const { projects = [] } = shopOptions(devnet)
     strict = await serveGateway(
       options({
-        projects: projects.map((project) => ({
-          ...project,
-          merchant: { ...project.merchant!, repeatSettlements: false },
-        })),
+        projects,
       }),
     )
   })
@@ -517,11 +517,10 @@ describe('a settlement of a payment with an id, for a merchant who has none repe
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const { projects = [] } = shopOptions(devnet)
-    const merchant = { ...projects[0]!.merchant!, repeatSettlements: false }
     const gateway = await serveGateway(
       options({
         ledger: { ...ledger, idempotency: { begin } },
-        projects: [{ ...projects[0]!, merchant }],
+        projects,
       }),
     )
     const [before, body] = [await earned(), await withId(generatePaymentId())]
