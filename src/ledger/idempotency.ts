@@ -54,25 +54,65 @@ export interface IdempotencyStore {
   begin(request: RepeatableRequest): Promise<IdempotencyAttempt>
 }
 
+/** A request that waits for the answer of the first with its key. */
+export interface WaitingRequest extends RepeatableRequest {
+  /** Whether its client is gone: nobody needs the answer any more. @defaultValue never */
+  readonly isGone?: () => boolean
+}
+
 /** Milliseconds between two looks at a key that is busy: at first, and at most. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 250
 
+/** Requests that wait for one key in a process; more are told at once that it is busy. */
+const MAX_WAITERS = 8
+
+/** By store, then by key and fingerprint. */
+const waiters = new WeakMap<IdempotencyStore, Map<string, number>>()
+
 /**
  * Claims a key; where another request has it, waits for that one's answer.
+ *
+ * The waiting is bounded, because each look at the key is a query of the ledger: it ends with its
+ * client, and a key has at most {@link MAX_WAITERS}.
  *
  * @param timeoutMs - Milliseconds after which a busy key is left to be busy.
  */
 export async function beginOrWait(
   store: IdempotencyStore,
-  request: RepeatableRequest,
+  request: WaitingRequest,
+  timeoutMs: number,
+): Promise<IdempotencyAttempt> {
+  const begun = await store.begin(request)
+  if (begun.state !== 'busy') return begun
+  const counts = waiters.get(store) ?? new Map<string, number>()
+  waiters.set(store, counts)
+  const name = `${request.key} ${request.fingerprint}`
+  const count = counts.get(name) ?? 0
+  if (count >= MAX_WAITERS) return begun
+  counts.set(name, count + 1)
+  try {
+    return await beginAgain(store, request, timeoutMs)
+  } finally {
+    const left = (counts.get(name) ?? 1) - 1
+    if (left === 0) counts.delete(name)
+    else counts.set(name, left)
+  }
+}
+
+/** Looks at a busy key again and again. */
+async function beginAgain(
+  store: IdempotencyStore,
+  request: WaitingRequest,
   timeoutMs: number,
 ): Promise<IdempotencyAttempt> {
   const deadline = performance.now() + timeoutMs
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const begun = await store.begin(request)
-    if (begun.state !== 'busy' || performance.now() + pauseMs > deadline) return begun
+    if (performance.now() + pauseMs > deadline) return { state: 'busy' }
     await sleep(pauseMs)
+    if (request.isGone?.() === true) return { state: 'busy' }
+    const begun = await store.begin(request)
+    if (begun.state !== 'busy') return begun
   }
 }
 
