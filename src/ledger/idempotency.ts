@@ -52,7 +52,17 @@ export type IdempotencyAttempt =
 export interface IdempotencyStore {
   /** Claims a key, atomically: of many requests with it, one is `fresh`. */
   begin(request: RepeatableRequest): Promise<IdempotencyAttempt>
+  /** Tells what is known of a key, and changes nothing. */
+  look(request: RepeatableRequest): Promise<IdempotencyState>
 }
+
+/** What is known of a key. */
+export type IdempotencyState =
+  | Exclude<IdempotencyAttempt, { state: 'fresh' }>
+  /** Nobody has used it. */
+  | { readonly state: 'free' }
+  /** It belongs to this request, which nobody works on. `kept`: what was ready, but not given. */
+  | { readonly state: 'paused'; readonly kept: string | undefined }
 
 /** Milliseconds between two looks at a key that is busy: at first, and at most. */
 const FIRST_PAUSE_MS = 10
@@ -63,15 +73,27 @@ const LONGEST_PAUSE_MS = 250
  *
  * @param timeoutMs - Milliseconds after which a busy key is left to be busy.
  */
-export async function beginOrWait(
-  store: IdempotencyStore,
+export const beginOrWait = (
+  store: Pick<IdempotencyStore, 'begin'>,
   request: RepeatableRequest,
   timeoutMs: number,
-): Promise<IdempotencyAttempt> {
+): Promise<IdempotencyAttempt> => whileBusy(() => store.begin(request), timeoutMs)
+
+/** Tells what is known of a key; where a request has it, once that one is answered. */
+export const lookOrWait = (
+  store: Pick<IdempotencyStore, 'look'>,
+  request: RepeatableRequest,
+  timeoutMs: number,
+): Promise<IdempotencyState> => whileBusy(() => store.look(request), timeoutMs)
+
+async function whileBusy<T extends { readonly state: string }>(
+  ask: () => Promise<T>,
+  timeoutMs: number,
+): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const begun = await store.begin(request)
-    if (begun.state !== 'busy' || performance.now() + pauseMs > deadline) return begun
+    const found = await ask()
+    if (found.state !== 'busy' || performance.now() + pauseMs > deadline) return found
     await sleep(pauseMs)
   }
 }
