@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, RateError } from '../errors.js'
+import { ConfigError, isRateError } from '../errors.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
@@ -39,7 +39,10 @@ export interface ProtectOptions {
   readonly skip?: (req: Request) => boolean | Promise<boolean>
   /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
   readonly resourceUrl?: (req: Request) => string
-  /** Bytes of an answer that are held until it is paid. @defaultValue 10 MiB */
+  /**
+   * Bytes of an answer that are held until it is paid. All answers together: `maxHeldBytesTotal` of
+   * the gateway. @defaultValue 10 MiB
+   */
   readonly maxHeldBytes?: number
   /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
   readonly allowFree?: boolean
@@ -92,6 +95,8 @@ export interface RouteContext extends SigningContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
   readonly publicUrl: string | undefined
+  /** Bytes of all answers that are held at once. */
+  readonly maxHeldBytesTotal: number
   readonly logger: Logger
 }
 
@@ -155,7 +160,7 @@ export function declareRoute(
       }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
     } catch (error) {
-      if (!(error instanceof RateError)) throw error
+      if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
       if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
       return offerOf(resource, [], error)
@@ -189,7 +194,7 @@ export function declareRoute(
   return {
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
-    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    maxHeldBytes: heldBytes(options, context),
     redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
     quoteFor,
     skip: options.skip ?? (() => false),
@@ -220,6 +225,16 @@ function checkOptions(options: ProtectOptions): void {
         ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
         : [{ option: issue.path.join('.') || 'options', message: issue.message }],
     ),
+  )
+}
+
+/** @throws {@link ConfigError} for an answer that all others together would leave no room for. */
+function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: RouteContext): number {
+  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
+  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
+  throw new ConfigError(
+    'maxHeldBytes',
+    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
   )
 }
 
@@ -260,7 +275,7 @@ function prepare<T>(quote: () => T): T {
   try {
     return quote()
   } catch (error) {
-    if (error instanceof RateError) throw new ConfigError('price', error.message)
+    if (isRateError(error)) throw new ConfigError('price', error.message)
     throw error
   }
 }

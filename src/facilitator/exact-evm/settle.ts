@@ -122,7 +122,7 @@ export function freshReservation(
   }
 
   const send = async (deadline: Deadline): Promise<Sent | SettleResponse> => {
-    const sending = startSending(ledger, payment, barred)
+    const sending = startSending(payment, barred)
     try {
       const sent = await patiently(sending, context.settleTimeoutMs, deadline)
       return sent === 'late' ? await leave(sending) : sent

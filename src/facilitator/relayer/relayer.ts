@@ -21,15 +21,11 @@ const DOUBT_PAUSE_MS = 1000
 export interface Dispatch {
   readonly call: Call
   readonly gas: bigint
-  /** Whether it must not share a transaction with others. @defaultValue false */
-  readonly isAlone?: boolean | undefined
   /**
    * Writes the transaction down; when it throws, nothing is sent. Asked again, later, with each
    * transaction that is to replace the first.
    */
   readonly writeAhead: (submission: Submission) => Promise<void>
-  /** Forgets a transaction that was written down, but that no node has or will be given. */
-  readonly takeBack: (submission: Submission) => Promise<void>
 }
 
 /** What became of a transaction. */
