@@ -46,9 +46,11 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
     sameText(record.nonce, entry.nonce) &&
     sameText(record.payTo, entry.payTo) &&
     record.value === entry.value &&
-    record.project === entry.project &&
-    // Records of earlier versions do not name their resource; isSameBuyer bounds who redeems them.
-    (record.purchase === undefined || record.purchase.resource === entry.purchase?.resource)
+    (record.purchase === undefined
+      ? // Earlier versions did not name the resource, and a batch's calldata not even the project;
+        // isSameBuyer bounds who redeems such a record.
+        record.project === undefined || record.project === entry.project
+      : record.project === entry.project && record.purchase.resource === entry.purchase?.resource)
   )
 }
 

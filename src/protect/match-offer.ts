@@ -68,10 +68,8 @@ async function honourQuote(
   { route, offer }: Asked,
   { req, payload, accepted, signed }: PresentedPayment & { readonly signed: string },
 ): Promise<MatchedQuote | Reason> {
-  const terms = await quotes.read(signed, {
-    request: quotedRequest(req, offer.resource),
-    entry: accepted,
-  })
+  const request = quotedRequest(req, offer.resource, route.quoteFor(req))
+  const terms = request && (await quotes.read(signed, { request, entry: accepted }))
   if (terms === undefined) return 'quote_mismatch'
   // What was paid for in time is redeemed at any time.
   const redeemOnly = now() > terms.expiresAt * 1000
