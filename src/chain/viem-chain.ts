@@ -98,6 +98,12 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     call,
     callMany,
     callTogether,
+    async runCode(data) {
+      return callResult(await rpc.read('eth_call', [{ data }, 'latest']))
+    },
+    async getCode(address) {
+      return hexFrom(unwrap(await rpc.read('eth_getCode', [address, 'latest'])))
+    },
     async hasCode(address) {
       const known = code.get(address)
       if (known !== undefined) return known
@@ -114,8 +120,13 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     async hasTransaction(transaction) {
       return unwrap(await rpc.read('eth_getTransactionByHash', [transaction])) !== null
     },
-    async estimateGas({ from, to, data }) {
-      const answer = await rpc.read('eth_estimateGas', [{ ...(from && { from }), to, data }])
+    async estimateGas({ from, to, data }, offer) {
+      const fees = offer && {
+        maxFeePerGas: numberToHex(offer.maxFeePerGas),
+        maxPriorityFeePerGas: numberToHex(offer.maxPriorityFeePerGas),
+      }
+      const transaction = { ...(from && { from }), to, data, ...fees }
+      const answer = await rpc.read('eth_estimateGas', [transaction])
       if (answer.ok) return quantityFrom(answer.result)
       const { data: revert } = revertFrom(answer.error)
       return { revert }

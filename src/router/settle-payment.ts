@@ -48,6 +48,8 @@ const UNDECIDED: readonly Reason[] = [
 const UNTRIED: readonly Reason[] = [
   'insufficient_funds',
   'invalid_exact_evm_transaction_simulation_failed',
+  ...(['payer_blacklisted', 'pay_to_blacklisted', 'token_paused'] satisfies Reason[]),
+  ...(['payer_temporarily_refused', 'settlement_too_expensive'] satisfies Reason[]),
   'invalid_exact_evm_payload_authorization_valid_after',
 ]
 

@@ -69,6 +69,7 @@ export async function judgeReceipt(
   receipt: Receipt,
 ): Promise<Outcome> {
   core.relayers.noteMined(receipt)
+  core.payers.noteReceipt(receipt)
   const failed = receiptRefusal(receipt, payment)
   const { transaction } = receipt
   if (failed === undefined) return { paid: transaction }

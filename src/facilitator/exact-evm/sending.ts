@@ -3,10 +3,7 @@ import type { Ledger, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { ExaminedPayment } from './examine.js'
-import { diagnoseTransfer, transferCall } from './transfer-call.js'
-
-/** Milliseconds after which a transfer that was found good is run once more before it is sent. */
-const SIMULATION_MAX_AGE_MS = 500
+import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
 
 /** What came of sending a payment's transaction. */
 export type Sent =
@@ -41,8 +38,7 @@ export function startSending(
   payment: ExaminedPayment,
   barred?: Submission,
 ): Sending {
-  const { core, asset, transfer, key } = payment
-  const { chain, relayers } = core
+  const { core, key } = payment
   let submission: Submission | undefined
   /** What was given up: should it be mined after all, it is still known as ours. */
   let givenUp: readonly Hex[] = barred ? [barred.transaction, ...(barred.replaces ?? [])] : []
@@ -68,26 +64,21 @@ export function startSending(
   }
 
   const send = async (): Promise<Sent> => {
-    await relayers.requireReady()
-    const call = transferCall(transfer, { asset, from: relayers.addresses[0] })
-    const isStale =
-      performance.now() - payment.simulatedAt > SIMULATION_MAX_AGE_MS ||
-      core.spenders.hasSpentSince(key.from, payment.simulatedAt)
-    const isGood = !isStale || (await chain.callTogether(call)).ok
-    const limit = isGood ? await core.gas.limitOf(transfer, call) : 'reverts'
-    if (limit === 'too_dear') return { refused: 'invalid_exact_evm_transaction_simulation_failed' }
-    if (limit === 'reverts') return { refused: await diagnoseTransfer(chain, asset, transfer) }
-    if (isLetGo) throw tooLate()
-    core.spenders.note(key.from)
-
-    const sent = await relayers.send({
-      call,
-      ...limit,
-      writeAhead,
-      takeBack: async ({ transaction }) => {
-        if (!isLetGo && barred === undefined) await ledger.withdraw(key, transaction)
-      },
-    })
+    await core.relayers.requireReady()
+    const sent = await withChangedPayer(async (checked) => {
+      const prepared = await prepareTransfer(payment, checked)
+      if (typeof prepared === 'string') return prepared
+      if (isLetGo) throw tooLate()
+      core.spenders.note(key.from)
+      return core.relayers.send({
+        ...prepared,
+        writeAhead,
+        takeBack: async ({ transaction }) => {
+          if (!isLetGo && barred === undefined) await ledger.withdraw(key, transaction)
+        },
+      })
+    }, payment.checked)
+    if (typeof sent === 'string') return { refused: sent }
     if (sent.outcome === 'rejected') return { rejected: true }
     return { submission: sent.submission, inDoubt: sent.outcome === 'unknown' }
   }

@@ -10,6 +10,7 @@ import { startDeadline, type Deadline } from './deadline.js'
 import type { ExaminedPayment, ExamineContext } from './examine.js'
 import { findUse, type Decision, type SubmittedPayment } from './outcome.js'
 import type { Reconciler } from './reconcile.js'
+import { sendAlone } from './prepare-transfer.js'
 import { startSending, tooLate, type Sending, type Sent } from './sending.js'
 
 /**
@@ -86,10 +87,20 @@ export function freshReservation(
     }
     const { submission } = sent
     announceSubmitted(submission)
-    const following = reconciler.follow(submittedOf(payment, submission), sent)
+    const following = reconciler.follow(submittedOf(payment, submission), {
+      ...sent,
+      resend: resendAlone,
+    })
     const outcome = await Promise.race([following, deadline.late])
     if (outcome === 'late' || outcome === 'open') return pend(submission)
     return settlement(payment, outcome)
+  }
+
+  /** Its transaction was mined without it. Nobody else can have it meanwhile: it stays held. */
+  const resendAlone = async (): Promise<Submission | undefined> => {
+    const again = await sendAlone(ledger, payment)
+    if (again !== undefined) announceSubmitted(again)
+    return again
   }
 
   /** Time is over while the transaction is on its way to the node: it goes on without its caller. */

@@ -1,12 +1,16 @@
 import { aggregate, MULTICALL3 } from '../../chain/abi.js'
 import { RelayerError } from '../../errors.js'
 import type { Submission } from '../../ledger/ledger.js'
+import { batchGasLimit } from './batch-gas.js'
 import type { Dispatch, Dispatched } from './relayer.js'
 
 /** Settlements that share a transaction at most. */
 const MOST_TOGETHER = 20
 
-/** Gas that Multicall3 itself takes, for a transaction and for each call in it. */
+/** Gas that a transaction may take together: no network's limit for one (EIP-7825), nor near it. */
+const MOST_GAS = 6_000_000n
+
+/** Gas that Multicall3 takes, for a transaction and for each call in it, where none was measured. */
 const MULTICALL_GAS = { base: 30_000n, each: 5000n }
 
 /** Options of {@link createGroupCommit}. */
@@ -40,9 +44,15 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
 
   const take = (most: number): Waiting[] => {
     const [first] = waiting
-    const batch = first?.dispatch.isAlone
-      ? [first]
-      : waiting.filter(({ dispatch }) => !dispatch.isAlone).slice(0, most)
+    let gas = 0n
+    const fits = ({ dispatch }: Waiting): boolean => (gas += dispatch.gas) <= MOST_GAS
+    const batch =
+      first === undefined || first.dispatch.isAlone || first.dispatch.gas > MOST_GAS
+        ? waiting.slice(0, 1)
+        : waiting
+            .filter(({ dispatch }) => !dispatch.isAlone)
+            .slice(0, most)
+            .filter(fits)
     waiting = waiting.filter((one) => !batch.includes(one))
     return batch
   }
@@ -52,7 +62,7 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
     isPumping = false
     while (waiting.length > 0 && sending < lanes()) {
       sending++
-      void sendTogether(take(most)).finally(() => {
+      void sendChecked(take(most)).finally(() => {
         sending--
         pumpSoon()
       })
@@ -64,6 +74,17 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
     isPumping = true
     // At the end of this turn of the event loop: what came in it goes together.
     setImmediate(() => void pump())
+  }
+
+  /** Leaves out what may no longer be sent as it was asked for. Never rejects. */
+  const sendChecked = async (all: readonly Waiting[]): Promise<void> => {
+    const checks = await Promise.allSettled(all.map(async ({ dispatch }) => dispatch.recheck?.()))
+    const good = all.filter((one, index) => {
+      const check = checks[index]
+      if (check?.status === 'rejected') one.reject(check.reason)
+      return check?.status !== 'rejected'
+    })
+    if (good.length > 0) await sendTogether(good)
   }
 
   /** Never rejects: each of them is told by itself. */
@@ -165,11 +186,16 @@ function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
 }
 
 function together(all: readonly Waiting[]): Pick<Dispatch, 'call' | 'gas'> {
-  const gas = all.reduce((sum, { dispatch }) => sum + dispatch.gas + MULTICALL_GAS.each, 0n)
-  return {
-    call: { to: MULTICALL3, data: aggregate(all.map(({ dispatch }) => dispatch.call)) },
-    gas: gas + MULTICALL_GAS.base,
-  }
+  const data = aggregate(all.map(({ dispatch }) => dispatch.call))
+  const shares = all.flatMap(({ dispatch: { share } }) => share ?? [])
+  const gas =
+    shares.length === all.length
+      ? batchGasLimit(shares, data)
+      : all.reduce(
+          (sum, { dispatch }) => sum + dispatch.gas + MULTICALL_GAS.each,
+          MULTICALL_GAS.base,
+        )
+  return { call: { to: MULTICALL3, data }, gas }
 }
 
 /** No relayer can pay for all of them at once; perhaps for one. */

@@ -21,7 +21,21 @@ export const REASON_GUIDE: Readonly<Record<Reason, readonly [Remedy, string]>> =
   insufficient_funds: ['pay_otherwise', 'The payer holds too little of the token'],
   invalid_exact_evm_transaction_simulation_failed: [
     'pay_otherwise',
-    'The token refuses the transfer, for example because it has frozen an account',
+    'The token refuses the transfer, for none of the causes that have a reason of their own',
+  ],
+  payer_blacklisted: ['pay_otherwise', "The token's operator has blocked the payer"],
+  token_paused: ['pay_otherwise', "The token's operator has paused all transfers"],
+  contract_payer_not_accepted: [
+    'pay_otherwise',
+    'The payer is a contract, or delegates to one (EIP-7702): only accounts with a key can pay here',
+  ],
+  payer_temporarily_refused: [
+    'pay_otherwise',
+    'Transfers of this payer, or of accounts like it, have failed on chain; after a while it can pay again',
+  ],
+  settlement_too_expensive: [
+    'pay_otherwise',
+    "Checking the signature of the payer's account takes too much gas",
   ],
   invalid_transaction_state: ['pay_otherwise', 'The transaction failed, or no node took it'],
   eip6492_factory_not_allowed: [
@@ -67,6 +81,7 @@ export const REASON_GUIDE: Readonly<Record<Reason, readonly [Remedy, string]>> =
   ],
 
   pay_to_mismatch: ['mend_request', '`payTo` is not the settlement address of this project'],
+  pay_to_blacklisted: ['mend_request', "The token's operator has blocked `payTo`"],
   unsupported_asset: ['mend_request', 'The project does not take this token'],
   unsupported_scheme: ['mend_request', 'The scheme is not `exact`'],
   invalid_network: ['mend_request', 'The chain is unknown, or the project does not take it'],
