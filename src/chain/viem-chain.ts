@@ -121,11 +121,11 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
       return unwrap(await rpc.read('eth_getTransactionByHash', [transaction])) !== null
     },
     async estimateGas({ from, to, data }, offer) {
-      const fees = offer && {
+      const offered = offer && {
         maxFeePerGas: numberToHex(offer.maxFeePerGas),
         maxPriorityFeePerGas: numberToHex(offer.maxPriorityFeePerGas),
       }
-      const transaction = { ...(from && { from }), to, data, ...fees }
+      const transaction = { ...(from && { from }), to, data, ...offered }
       const answer = await rpc.read('eth_estimateGas', [transaction])
       if (answer.ok) return quantityFrom(answer.result)
       const { data: revert } = revertFrom(answer.error)

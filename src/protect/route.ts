@@ -34,6 +34,12 @@ export interface ProtectOptions {
   readonly paymentFlow?: PaymentFlow
   /** Seconds a payer should let an authorization live. @defaultValue the merchant's */
   readonly maxTimeoutSeconds?: number
+  /**
+   * Seconds that an authorization must still live when it is presented: as long as the handler and
+   * the settlement take. One that lapses sooner is refused before the handler runs.
+   * @defaultValue `min(30, maxTimeoutSeconds / 2)`; with `upfront`, what the settlement takes
+   */
+  readonly minValiditySeconds?: number
   /** Lets a request through unpaid: for members, for health checks. */
   readonly skip?: (req: Request) => boolean | Promise<boolean>
   /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
@@ -56,6 +62,7 @@ export interface PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly minValiditySeconds: number | undefined
   readonly skip: (req: Request) => boolean | Promise<boolean>
   /** Answers a request without a payment, where no request has a part in what that says. */
   readonly answerUnpaid: UnpaidAnswer | undefined
@@ -88,6 +95,7 @@ const optionsSchema = z.strictObject({
   merchant: z.string().optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+  minValiditySeconds: z.number().min(0).max(86_400).optional(),
   skip: fn.optional(),
   resourceUrl: fn.optional(),
   maxHeldBytes: z.int().positive().optional(),
@@ -164,6 +172,9 @@ export function declareRoute(
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
     maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    // Where the money moves first, no handler has to be waited for.
+    minValiditySeconds:
+      options.minValiditySeconds ?? (options.paymentFlow === 'upfront' ? 0 : undefined),
     skip: options.skip ?? (() => false),
     answerUnpaid,
     async offer(req) {

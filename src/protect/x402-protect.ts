@@ -103,7 +103,8 @@ async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchang
 /** The story of a payment, which nobody else is working on. */
 async function sellOnce(context: ProtectContext, route: PaidRoute, sale: Sale): Promise<void> {
   const { payload, requirements, quote } = sale.payment
-  const terms = { ...route.merchant, quote }
+  const { minValiditySeconds } = route
+  const terms = { ...route.merchant, quote, minValiditySeconds }
   const reserved = await context.facilitator.reserve(payload, requirements, terms)
   if (isRefusal(reserved)) return answerRefusal(sale, reserved)
   if (route.paymentFlow === 'upfront') await settleThenRun(sale, reserved)

@@ -7,7 +7,15 @@ import type { Reason } from '../../protocol/reasons.js'
 import type { MerchantTerms, Refusal } from '../facilitator.js'
 import { authorizationKey, displayAddress, lowerHex, parseAuthorization } from './authorization.js'
 import type { Authorization } from './authorization.js'
-import { checkLedger, checkOffer, checkTerms, checkTimeWindow, checkTransfer } from './checks.js'
+import {
+  checkLedger,
+  checkOffer,
+  checkTerms,
+  checkTimeWindow,
+  checkTransfer,
+  settleMarginSeconds,
+  usualValiditySeconds,
+} from './checks.js'
 import { authorizationDigest } from './digest.js'
 import type { NetworkCore, SettlementAsset } from './network-core.js'
 import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
@@ -47,6 +55,8 @@ export interface PresentedPayment {
   readonly payload: PaymentPayload
   readonly requirements: PaymentRequirements
   readonly terms?: MerchantTerms | undefined
+  /** Whether it is settled at once: no handler runs before. */
+  readonly isSettledNow?: boolean | undefined
   /** Whether it may be taken for good because it was found so a moment ago. */
   readonly trustRecent?: boolean | undefined
 }
@@ -77,8 +87,9 @@ export interface ExaminedPayment {
  */
 export async function examinePayment(
   context: ExamineContext,
-  { payload, requirements, terms, trustRecent }: PresentedPayment,
+  presented: PresentedPayment,
 ): Promise<ExaminedPayment | Refusal> {
+  const { payload, requirements, terms, trustRecent } = presented
   const offer = checkOffer(payload, requirements)
   if (offer !== undefined) return { refused: offer }
 
@@ -105,7 +116,8 @@ export async function examinePayment(
   const key = authorizationKey(authorization, { chainId, asset: asset.address })
   const record = await context.ledger.find(key)
   // A transaction that is out decides for itself whether it was in time.
-  const late = record === undefined ? checkTimeWindow(authorization, context.now()) : undefined
+  const time = { now: context.now(), validitySeconds: validityOf(presented, core) }
+  const late = record === undefined ? checkTimeWindow(authorization, time) : undefined
   if (late !== undefined) return refuse(late)
   const known = checkLedger(record)
   if (known !== undefined) return refuse(known, record)
@@ -127,6 +139,17 @@ export async function examinePayment(
   if (typeof checked === 'string') return refuse(checked)
   context.recent.set(digest + signed, { signature, checked })
   return { ...examined, checked }
+}
+
+/** Seconds that an authorization must live on: to be settled, and for a handler to run before. */
+function validityOf(
+  { requirements, terms, isSettledNow }: PresentedPayment,
+  { chain }: NetworkCore,
+): number {
+  const margin = settleMarginSeconds(chain.network)
+  if (isSettledNow) return margin
+  const wanted = terms?.minValiditySeconds ?? usualValiditySeconds(requirements.maxTimeoutSeconds)
+  return Math.max(margin, wanted)
 }
 
 /** The transaction that a record knows of. */

@@ -8,7 +8,7 @@ import { domainSeparator } from './digest.js'
 import { createGasBook, type GasBook } from './gas.js'
 import { createLook, type LookAtTransfer } from './look.js'
 import { createPayerGuard, type PayerGuard, type PayerGuardOptions } from './payer-guard.js'
-import { createSpenders, type Spenders } from './spenders.js'
+import { createPendingSpend, type PendingSpend } from './pending-spend.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
 export interface SettlementAsset {
@@ -23,7 +23,7 @@ export interface NetworkCore {
   /** By lower-case address. */
   readonly assets: ReadonlyMap<Address, SettlementAsset>
   readonly gas: GasBook
-  readonly spenders: Spenders
+  readonly pendingSpend: PendingSpend
   readonly look: LookAtTransfer
   readonly payers: PayerGuard
   /** Milliseconds between two blocks. */
@@ -39,7 +39,7 @@ export function createNetworkCore(parts: NetworkParts): NetworkCore {
   return {
     ...{ chain, relayers, assets },
     gas: createGasBook(parts),
-    spenders: createSpenders(),
+    pendingSpend: createPendingSpend(chain),
     look: createLook(chain),
     payers: createPayerGuard(parts),
     blockMs: blockTimeMs(chain.network),

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Receipt } from '../../chain/chain.js'
+import { recordId, type AuthorizationKey } from '../../ledger/ledger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
+import type { CheckedTransfer } from './check-on-chain.js'
 
 /** Payers, codes and transactions that are remembered. */
 const REMEMBERED = 10_000
@@ -21,6 +23,12 @@ const BUDGET_WINDOW_MS = 3_600_000
 /** Gas that may be lost in that time before payers with code are refused. */
 const BUDGET_GAS = 5_000_000n
 
+/** Gas that payers of one code may have pending: as much again for each that has paid, up to ten. */
+const PENDING_GAS_OF_CODE = { first: 1_000_000n, most: 10_000_000n }
+
+/** Payments of a code after which it counts as known: what it has pending no longer counts as lost. */
+const PAYMENTS_OF_KNOWN_CODE = 20
+
 /** Gas that a transfer takes which fails beside others that do not. */
 const SHARE_OF_BATCH_GAS = 60_000n
 
@@ -36,6 +44,14 @@ export interface PayerGuardOptions {
 export interface PayerGuard {
   /** Why a payer is refused now. Takes note of his code. */
   refusalOf(payer: Address, codeHash: Hex | undefined): Reason | undefined
+  /**
+   * Counts the gas that a payment could cost us, until it is dropped.
+   *
+   * @returns Whether it may: others of the same code, or of unknown ones, may have too much pending.
+   */
+  take(key: AuthorizationKey, checked: CheckedTransfer): boolean
+  /** The payment is over, however it ended. */
+  drop(key: AuthorizationKey): void
   /** Takes note of what a mined transaction cost. */
   noteReceipt(receipt: Receipt): void
   /** A payer's transfer was mined and moved no money. */
@@ -69,6 +85,7 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
   const failedOfCode = new LRUCache<Hex, Map<Address, number>>({ max: REMEMBERED })
   const paidOfCode = new LRUCache<Hex, number>({ max: REMEMBERED, ttl: BUDGET_WINDOW_MS })
   const receipts = new LRUCache<Hex, bigint>({ max: REMEMBERED })
+  const pending = new Map<string, { readonly codeHash: Hex; readonly gas: bigint }>()
   let losses: Loss[] = []
   let isBeyond = false
 
@@ -105,6 +122,23 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       isBeyond &&= lost() > BUDGET_GAS
       return isBeyond || isCodeRefused(codeHash) ? 'payer_temporarily_refused' : undefined
     },
+    take(key, { look: { codeHash }, limit }) {
+      if (codeHash === undefined || limit === undefined || pending.has(recordId(key))) return true
+      const paid = (code: Hex): number => paidOfCode.get(code) ?? 0
+      const isUnknown = (code: Hex): boolean => paid(code) < PAYMENTS_OF_KNOWN_CODE
+      let [ofCode, ofUnknown] = [limit.gas, limit.gas]
+      for (const one of pending.values()) {
+        if (one.codeHash === codeHash) ofCode += one.gas
+        if (isUnknown(one.codeHash)) ofUnknown += one.gas
+      }
+      const { first, most } = PENDING_GAS_OF_CODE
+      const allowed = first * BigInt(1 + paid(codeHash))
+      if (ofCode > (allowed < most ? allowed : most)) return false
+      if (isUnknown(codeHash) && lost() + ofUnknown > BUDGET_GAS) return false
+      pending.set(recordId(key), { codeHash, gas: limit.gas })
+      return true
+    },
+    drop: (key) => void pending.delete(recordId(key)),
     noteReceipt({ transaction, gasUsed, logs }) {
       if (receipts.has(transaction)) return
       // Where others were paid, the gas was not lost but for the share of what failed.

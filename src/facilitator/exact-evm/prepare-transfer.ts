@@ -21,11 +21,7 @@ export async function prepareTransfer(
   { core, asset, transfer }: ExaminedPayment,
   known: CheckedTransfer | undefined,
 ): Promise<PreparedTransfer | Reason> {
-  const { from } = transfer.authorization
-  const isGood =
-    known !== undefined &&
-    isFresh(core, known.look) &&
-    !core.spenders.hasSpentSince(from, known.look.at)
+  const isGood = known !== undefined && isFresh(core, known.look)
   const checked = isGood ? known : await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return checked
   const call = transferCall(transfer, { asset, from: core.relayers.addresses[0] })

@@ -10,6 +10,7 @@ import { describeEntry } from './answers.js'
 import { createFinalityWatch } from './finality.js'
 import type { NetworkCore } from './network-core.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
+import { endPayment } from './pending-payments.js'
 import type { Decision, Outcome, SubmittedPayment } from './outcome.js'
 
 /** Milliseconds before a transaction that is not mined is handed over again; doubled each time. */
@@ -119,6 +120,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     const core = cores.get(payment.chainId)
     if (!isNews || core === undefined) return
+    endPayment(core, payment)
     if ('paid' in decision) core.payers.notePaid(payment.from)
     else if (isUnpaid(decision)) core.payers.noteFailed(payment.from, decision.transaction)
     const told = describeEntry(core.chain.network, payment)

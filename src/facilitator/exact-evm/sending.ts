@@ -69,7 +69,6 @@ export function startSending(
       const prepared = await prepareTransfer(payment, checked)
       if (typeof prepared === 'string') return prepared
       if (isLetGo) throw tooLate()
-      core.spenders.note(key.from)
       return core.relayers.send({
         ...prepared,
         writeAhead,

@@ -187,7 +187,7 @@ function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
 
 function together(all: readonly Waiting[]): Pick<Dispatch, 'call' | 'gas'> {
   const data = aggregate(all.map(({ dispatch }) => dispatch.call))
-  const shares = all.flatMap(({ dispatch: { share } }) => share ?? [])
+  const shares = all.flatMap(({ dispatch }) => dispatch.share ?? [])
   const gas =
     shares.length === all.length
       ? batchGasLimit(shares, data)

@@ -362,10 +362,10 @@ describe('verify', () => {
       const fair = await verifyFrom(burningWalletCode(18_000), APPROVED)
       expect(await core.facilitator.settle(fair.payment, offer())).toMatchObject({ success: true })
       const greedy = await verifyFrom(burningWalletCode(50_000), APPROVED)
-      expect(greedy.answer).toMatchObject({ isValid: true })
+      expect(greedy.answer).toEqual(invalid('settlement_too_expensive'))
       expect(await core.facilitator.settle(greedy.payment, offer())).toMatchObject({
         success: false,
-        errorReason: 'invalid_exact_evm_transaction_simulation_failed',
+        errorReason: 'settlement_too_expensive',
         transaction: '',
       })
     })
