@@ -74,9 +74,7 @@ describe('a payer with less than he presents at once', () => {
   it('is served again where what he had reserved was given back', async () => {
     const payer = await payerWith(10_000n)
     const failed = await Promise.all(
-      Array.from({ length: 5 }, async () =>
-        shop.pay('/broken', await shop.sign('/broken', payer)),
-      ),
+      Array.from({ length: 5 }, async () => shop.pay('/broken', await shop.sign('/broken', payer))),
     )
     expect(new Set(failed.map(({ status }) => status))).toEqual(new Set([402, 500]))
     expect(await buy(payer, 1)).toEqual(['served'])

@@ -1,24 +1,22 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { startDevnet, type Devnet } from '../../src/devnet/index.js'
 import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
-import {
-  burningWalletCode,
-  deploy,
-  twoFacedWalletCode,
-  walletCode,
-  walletUntilBlockCode,
-} from '../support/contracts.js'
+import { burningWalletCode, deploy, twoFacedWalletCode, walletCode } from '../support/contracts.js'
 import { askNode, minedCount } from '../support/core.js'
 import { shopOptions } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { newNonce, type TestPayer } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
 
 /** Whatever the wallet is asked: a signature of no key. */
 const APPROVED: Hex = `0x${'a1'.repeat(32)}`
 
 /** Gas that all of an attack may take of us. */
 const MOST_GAS_LOST = 1_100_000n
+
+/** Code that takes all gas that it is given. */
+const BURN_ALL: Hex = '0xfe'
 
 describe('a wallet that costs more than it pays', () => {
   let devnet: Devnet
@@ -122,43 +120,72 @@ describe('a wallet that costs more than it pays', () => {
     expect(settled).toMatchObject({ success: false, errorReason: 'settlement_too_expensive' })
   })
 
-  it('loses us little where it approves until its transaction is mined: one wallet, again and again', async () => {
+  /**
+   * Pays from wallets that approve until every payment was sent or refused, and then burn all gas: no
+   * simulation before could tell.
+   *
+   * @param codeOf - The code of each wallet.
+   */
+  const attackUnmined = async (
+    wallets: readonly Hex[],
+    codeOf: (index: number) => Hex = () => walletCode(APPROVED),
+  ): Promise<readonly string[]> => {
+    const { refused = [], submitted = [] } = shop.events
+    const decided = (): number =>
+      (shop.events.refused?.length ?? 0) + (shop.events.submitted?.length ?? 0)
+    const before = refused.length + submitted.length
+    await askNode(devnet, 'evm_setIntervalMining', 0)
+    const place = (codes: (index: number) => Hex): Promise<unknown> =>
+      Promise.all(
+        wallets.map((wallet, index) => askNode(devnet, 'anvil_setCode', wallet, codes(index))),
+      )
+    await place(codeOf)
+    const answers = attack(wallets)
+    await until(() => decided() - before >= wallets.length)
+    await place(() => BURN_ALL)
+    await askNode(devnet, 'evm_mine')
+    await askNode(devnet, 'evm_setIntervalMining', 1)
+    return answers
+  }
+  const newAccounts = (count: number): Promise<Hex[]> =>
+    Promise.all(Array.from({ length: count }, async () => (await newPayer(devnet)).address))
+
+  it('loses us little where one wallet approves until its transaction is mined, again and again', async () => {
     const first = await blockNumber()
-    const wallet = await newWallet(walletUntilBlockCode(first + 3n))
-    const answers = await attack(Array.from({ length: 40 }, () => wallet))
-    const again = await attack(Array.from({ length: 40 }, () => wallet))
-    expect([...answers, ...again]).not.toContain('served')
+    const [wallet] = await newAccounts(1)
+    const forty = Array.from({ length: 40 }, () => wallet!)
+    const answers = await attackUnmined(forty)
+    const again = await attackUnmined(forty)
+    expect(answers).toContain('invalid_transaction_state')
+    expect(answers).not.toContain('served')
+    expect(new Set(again)).toEqual(new Set(['payer_temporarily_refused']))
     expect(await gasLostSince(first)).toBeLessThan(MOST_GAS_LOST)
     await expectHonestServed()
   })
 
   it('loses us little where many wallets of one code do so', async () => {
     const first = await blockNumber()
-    const code = walletUntilBlockCode(first + 4n)
-    const wallets = await Promise.all(Array.from({ length: 40 }, () => newWallet(code)))
-    await attack(wallets)
-    await attack(wallets)
+    const answers = await attackUnmined(await newAccounts(40))
+    expect(answers).not.toContain('served')
+    expect(answers).toContain('payer_temporarily_refused')
     expect(await gasLostSince(first)).toBeLessThan(MOST_GAS_LOST)
     await expectHonestServed()
   })
 
-  it('is refused for an hour with all that have code once too much was lost, which is told once', async () => {
+  it('is refused with all that have code once too much was lost, which is told once', async () => {
     const first = await blockNumber()
     for (let round = 0; round < 10 && losses.length === 0; round++) {
-      const now = await blockNumber()
-      // Each of a code of its own, which takes a part of what one may.
-      const wallets = await Promise.all(
-        Array.from({ length: 12 }, (_, index) =>
-          newWallet(`${walletUntilBlockCode(now + 4n)}${(index + 1).toString(16).padStart(4, '0')}`),
-        ),
+      // Each of a code of its own.
+      await attackUnmined(
+        await newAccounts(20),
+        (index): Hex =>
+          `${walletCode(APPROVED)}${(round * 20 + index).toString(16).padStart(4, '0')}`,
       )
-      await attack(wallets)
     }
-    expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
     const honest = await newWallet(walletCode(APPROVED))
-    const answers = await attack([honest])
-    expect(answers).toEqual(['payer_temporarily_refused'])
+    expect(await attack([honest])).toEqual(['payer_temporarily_refused'])
     expect(losses).toHaveLength(1)
+    expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
     await expectHonestServed()
   }, 120_000)
 

@@ -57,7 +57,3 @@ export async function deploy(devnet: Devnet, code: Hex): Promise<Hex> {
 
 /** An account that approves everything where gas costs nothing, and burns all gas where it does. */
 export const twoFacedWalletCode: Hex = concatHex(['0x3a15600657fe5b', '0x6001', RETURN_MAGIC])
-
-/** An account that approves everything up to a block, and burns all gas in later ones. */
-export const walletUntilBlockCode = (block: bigint): Hex =>
-  concatHex(['0x63', numberToHex(block, { size: 4 }), '0x4311', '0x15600c57fe5b', '0x6001', RETURN_MAGIC])

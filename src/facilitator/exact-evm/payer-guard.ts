@@ -87,7 +87,7 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
   const receipts = new LRUCache<Hex, bigint>({ max: REMEMBERED })
   const pending = new Map<string, { readonly codeHash: Hex; readonly gas: bigint }>()
   let losses: Loss[] = []
-  let isBeyond = false
+  let isTold = false
 
   /** Gas that was lost within the window. */
   const lost = (): bigint => {
@@ -96,11 +96,13 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
     return losses.reduce((sum, { gas }) => sum + gas, 0n)
   }
 
-  const noteLoss = (gas: bigint): void => {
-    losses.push({ gas, at: performance.now() })
+  /** Whether so much more could be lost; tells it once where not, until half of the budget is free. */
+  const mayLose = (gas: bigint): boolean => {
     const sum = lost()
-    if (sum > BUDGET_GAS && !isBeyond) onLoss?.({ gas: sum })
-    isBeyond = sum > BUDGET_GAS
+    const isBeyond = sum + gas > BUDGET_GAS
+    if (isBeyond && !isTold) onLoss?.({ gas: sum })
+    isTold = isBeyond || (isTold && sum > BUDGET_GAS / 2n)
+    return !isBeyond
   }
 
   const isCodeRefused = (codeHash: Hex): boolean => {
@@ -119,8 +121,7 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       if ((failures.get(payer)?.until ?? -Infinity) > now) return 'payer_temporarily_refused'
       if (codeHash === undefined) return undefined
       if (!acceptContractPayers) return 'contract_payer_not_accepted'
-      isBeyond &&= lost() > BUDGET_GAS
-      return isBeyond || isCodeRefused(codeHash) ? 'payer_temporarily_refused' : undefined
+      return !mayLose(0n) || isCodeRefused(codeHash) ? 'payer_temporarily_refused' : undefined
     },
     take(key, { look: { codeHash }, limit }) {
       if (codeHash === undefined || limit === undefined || pending.has(recordId(key))) return true
@@ -134,7 +135,8 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       const { first, most } = PENDING_GAS_OF_CODE
       const allowed = first * BigInt(1 + paid(codeHash))
       if (ofCode > (allowed < most ? allowed : most)) return false
-      if (isUnknown(codeHash) && lost() + ofUnknown > BUDGET_GAS) return false
+      if (isUnknown(codeHash) && (!mayLose(limit.gas) || lost() + ofUnknown > BUDGET_GAS))
+        return false
       pending.set(recordId(key), { codeHash, gas: limit.gas })
       return true
     },
@@ -148,7 +150,9 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       const whole = receipts.get(transaction) ?? 0n
       // What a whole transaction took is lost once, however many had a part in it.
       receipts.set(transaction, 0n)
-      noteLoss(whole > SHARE_OF_BATCH_GAS ? whole : SHARE_OF_BATCH_GAS)
+      const gas = whole > SHARE_OF_BATCH_GAS ? whole : SHARE_OF_BATCH_GAS
+      losses.push({ gas, at: performance.now() })
+      mayLose(0n)
 
       const codeHash = codes.get(payer)
       const count = (failures.get(payer)?.count ?? 0) + 1
