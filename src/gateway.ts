@@ -1,4 +1,5 @@
 import { viemChain } from './chain/viem-chain.js'
+import { announceRemote } from './facilitator/announce-remote.js'
 import {
   createEventBus,
   type EventBus,
@@ -83,7 +84,10 @@ interface Parts {
 
 function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFacilitator {
   if (resolved.facilitator !== undefined)
-    return reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator })
+    return announceRemote(
+      reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator }),
+      parts.events,
+    )
   const cores = resolved.networks.flatMap((network) =>
     openNetwork(network, { ...parts, logger: resolved.logger }),
   )

@@ -55,7 +55,17 @@ const instanceWith = (...methods: string[]) =>
 const LEDGER_METHODS: Readonly<
   Record<Exclude<keyof Ledger, 'idempotency' | 'sharedSecret'>, true>
 > = {
-  ...{ find: true, reserve: true, release: true, submit: true, withdraw: true },
+  ...{
+    find: true,
+    reserve: true,
+    release: true,
+    submit: true,
+    submitTogether: true,
+    withdrawTogether: true,
+    adopt: true,
+    knowsTransaction: true,
+    withdraw: true,
+  },
   ...{ settle: true, fail: true, correct: true, yield: true, claim: true, grant: true },
   ...{ listSubmitted: true, listConcluded: true, list: true, leaseRelayers: true, close: true },
 }
@@ -201,6 +211,7 @@ export const optionsSchema = z.strictObject({
     })
     .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
+  maxHeldBytesTotal: z.int().positive().optional(),
   settleTimeoutMs: z.int().positive().optional(),
   now: z
     .custom<() => number>((value) => typeof value === 'function', 'must be a function')

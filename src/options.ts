@@ -144,6 +144,11 @@ export interface GatewayOptions {
   readonly ledger?: Ledger
   /** @defaultValue warnings and errors as Node's process warnings */
   readonly logger?: Logger
+  /**
+   * Bytes of all answers of paid routes that are held at once until they are paid. Beyond it, and
+   * for one payer beyond a quarter of it, paid routes answer 503. @defaultValue 256 MiB
+   */
+  readonly maxHeldBytesTotal?: number
   /** Milliseconds a settlement is waited for before it is answered as pending. @defaultValue 25000 */
   readonly settleTimeoutMs?: number
   /** Milliseconds since the epoch, for tests that own the clock. @defaultValue `Date.now` */

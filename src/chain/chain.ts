@@ -101,8 +101,11 @@ export interface Chain {
   runCode(code: Hex): Promise<CallResult>
   /** The code at an address, now: `0x` where there is none. */
   getCode(address: Address): Promise<Hex>
-  /** Tells whether there is code at an address. Remembers it: not for accounts that pay. */
-  hasCode(address: Address): Promise<boolean>
+  /**
+   * Tells whether there is code at an address: a contract or a delegated account. Known from the
+   * last look, unless `fresh` asks for another: not for accounts that pay.
+   */
+  hasCode(address: Address, look?: 'fresh'): Promise<boolean>
   /** Native currency of an account, in wei. */
   getBalance(address: Address): Promise<bigint>
   /** Transactions an account has sent, those included that wait to be mined. */

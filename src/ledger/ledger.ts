@@ -50,6 +50,12 @@ export interface Submission {
   readonly replaces?: readonly Hex[] | undefined
 }
 
+/** A transaction, and the record of one of the payments that it makes. */
+export interface KeyedSubmission {
+  readonly key: AuthorizationKey
+  readonly submission: Submission
+}
+
 /**
  * Milliseconds for which a process may send from an account after it has asked to.
  *
@@ -165,11 +171,30 @@ export interface Ledger {
    */
   submit(key: AuthorizationKey, submission: Submission): Promise<void>
   /**
+   * Writes down a transaction that several payments share, as {@link Ledger.submit} does: of all of
+   * them, or of none. Were some missing, whoever sends its bytes again would pay what nobody knows of.
+   *
+   * @returns Those that another process holds now, or nobody; nothing was written down then.
+   */
+  submitTogether(members: readonly KeyedSubmission[]): Promise<readonly AuthorizationKey[]>
+  /**
    * Forgets a transaction that was written down, but that no node took and none will be given.
    *
    * @throws `LedgerError` where another process holds the record now, and may send it.
    */
   withdraw(key: AuthorizationKey, transaction: Hex): Promise<void>
+  /**
+   * Forgets a transaction that several payments share, as {@link Ledger.withdraw} does: of all of
+   * them, or of none.
+   */
+  withdrawTogether(keys: readonly AuthorizationKey[], transaction: Hex): Promise<void>
+  /**
+   * Takes note of all payments that a transaction makes, before its bytes are sent again: those that
+   * are reserved or unknown are submitted by it now; others stay as they are.
+   */
+  adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void>
+  /** Whether a record names this transaction, or one that it replaces: whether it was sent for this ledger. */
+  knowsTransaction(transaction: Hex): Promise<boolean>
   /** Records that the merchant was paid, by this transaction. */
   settle(key: AuthorizationKey, transaction: Hex): Promise<void>
   /** Records that the transaction was mined without paying the merchant. */

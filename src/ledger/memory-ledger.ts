@@ -2,7 +2,15 @@ import { LRUCache } from 'lru-cache'
 import { LedgerError } from '../errors.js'
 import { recordId } from './ledger.js'
 import { memoryIdempotency } from './memory-idempotency.js'
-import type { AuthorizationKey, Ledger, LedgerRecord, LedgerStatus, Submission } from './ledger.js'
+import type {
+  AuthorizationKey,
+  KeyedSubmission,
+  Ledger,
+  LedgerRecord,
+  LedgerStatus,
+  Submission,
+} from './ledger.js'
+import type { Hex } from '../protocol/payment.js'
 
 /** Records a memory ledger holds by default; one takes about 1 KB. */
 const DEFAULT_MAX_RECORDS = 100_000
@@ -80,6 +88,18 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     return true
   }
 
+  const maySubmit = ({ key, submission }: KeyedSubmission): boolean => {
+    const record = find(key)
+    if (record === undefined || isFinal(record)) return false
+    return record.held || isReplacement(record, submission)
+  }
+
+  const withdraw = (key: AuthorizationKey, transaction: Hex): void => {
+    const record = find(key)
+    if (record?.state === 'submitted' && record.submission.transaction === transaction)
+      records.delete(keyOf(key))
+  }
+
   return {
     idempotency: memoryIdempotency({ maxBytes: maxAnswerBytes, now }),
     find: async (key) => find(key),
@@ -97,16 +117,35 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       else hold(key, false)
     },
     submit: async (key, submission) => {
-      const record = find(key)
-      if (record === undefined || isFinal(record)) throw notHeld()
-      if (!record.held && !isReplacement(record, submission)) throw notHeld()
+      if (!maySubmit({ key, submission })) throw notHeld()
       move(key, { state: 'submitted', submission })
     },
-    withdraw: async (key, transaction) => {
-      const record = find(key)
-      if (record?.state === 'submitted' && record.submission.transaction === transaction)
-        records.delete(keyOf(key))
+    submitTogether: async (members) => {
+      const lost = members.filter((member) => !maySubmit(member))
+      if (lost.length === 0)
+        for (const { key, submission } of members) move(key, { state: 'submitted', submission })
+      return lost.map(({ key }) => key)
     },
+    withdraw: async (key, transaction) => withdraw(key, transaction),
+    withdrawTogether: async (keys, transaction) => {
+      for (const key of keys) withdraw(key, transaction)
+    },
+    adopt: async (entries, submission) => {
+      for (const entry of entries) {
+        const unheld = { held: false, suspect: false, granted: false }
+        if (find(entry) === undefined)
+          store({
+            ...entryOf(entry),
+            id: recordId(entry),
+            ...unheld,
+            createdAt: now(),
+            state: 'reserved',
+          })
+        if (find(entry)?.state === 'reserved') move(entry, { state: 'submitted', submission })
+      }
+    },
+    knowsTransaction: async (transaction) =>
+      all().some((record) => hashesOf(record).includes(transaction)),
     settle: async (key, transaction) =>
       move(key, { state: 'settled', transaction, submission: submissionOf(find(key)) }),
     fail: async (key, failure) =>
@@ -180,6 +219,15 @@ function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
 
 function submissionOf(record: LedgerRecord | undefined): Submission | undefined {
   return record === undefined || record.state === 'reserved' ? undefined : record.submission
+}
+
+/** Every transaction that was sent for a record, or paid it. */
+function hashesOf(record: LedgerRecord): readonly Hex[] {
+  if (record.state === 'reserved') return []
+  const { transaction, replaces = [] } = record.submission ?? {}
+  const sent = transaction === undefined ? replaces : [transaction, ...replaces]
+  // A failed payment may name the transaction of another ledger, that used its authorization.
+  return record.state === 'settled' ? [record.transaction, ...sent] : sent
 }
 
 function isFinal(record: LedgerRecord): boolean {

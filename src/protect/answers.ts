@@ -107,11 +107,6 @@ export function paymentResponse(settlement: SettleResponse): Readonly<Record<str
   return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
 }
 
-/** Keeps what was paid for out of shared caches, unless the handler has said otherwise. */
-export function keepPrivate(res: Response): void {
-  if (!res.hasHeader('Cache-Control')) res.set('Cache-Control', 'private')
-}
-
 const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
 const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
 

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, RateError } from '../errors.js'
+import { ConfigError, isRateError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
@@ -44,7 +44,10 @@ export interface ProtectOptions {
   readonly skip?: (req: Request) => boolean | Promise<boolean>
   /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
   readonly resourceUrl?: (req: Request) => string
-  /** Bytes of an answer that are held until it is paid. @defaultValue 10 MiB */
+  /**
+   * Bytes of an answer that are held until it is paid. All answers together: `maxHeldBytesTotal` of
+   * the gateway. @defaultValue 10 MiB
+   */
   readonly maxHeldBytes?: number
   /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
   readonly allowFree?: boolean
@@ -83,6 +86,8 @@ export interface RouteContext extends SigningContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
   readonly publicUrl: string | undefined
+  /** Bytes of all answers that are held at once. */
+  readonly maxHeldBytesTotal: number
   readonly logger: Logger
 }
 
@@ -137,7 +142,7 @@ export function declareRoute(
       }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
     } catch (error) {
-      if (!(error instanceof RateError)) throw error
+      if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
       if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
       return offerOf(resource, [], error)
@@ -171,7 +176,7 @@ export function declareRoute(
   return {
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
-    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    maxHeldBytes: heldBytes(options, context),
     // Where the money moves first, no handler has to be waited for.
     minValiditySeconds:
       options.minValiditySeconds ?? (options.paymentFlow === 'upfront' ? 0 : undefined),
@@ -203,6 +208,16 @@ function checkOptions(options: ProtectOptions): void {
         ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
         : [{ option: issue.path.join('.') || 'options', message: issue.message }],
     ),
+  )
+}
+
+/** @throws {@link ConfigError} for an answer that all others together would leave no room for. */
+function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: RouteContext): number {
+  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
+  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
+  throw new ConfigError(
+    'maxHeldBytes',
+    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
   )
 }
 
@@ -243,7 +258,7 @@ function prepare<T>(quote: () => T): T {
   try {
     return quote()
   } catch (error) {
-    if (error instanceof RateError) throw new ConfigError('price', error.message)
+    if (isRateError(error)) throw new ConfigError('price', error.message)
     throw error
   }
 }

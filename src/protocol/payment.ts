@@ -150,6 +150,14 @@ const signature = z
   })
 const object = z.record(z.string(), z.unknown())
 
+/** PHP writes an object without members as an empty list. */
+const optionalObject = z
+  .preprocess(
+    (value) => (Array.isArray(value) && value.length === 0 ? {} : value),
+    object.nullish(),
+  )
+  .optional()
+
 const requirementsSchema = z.looseObject({
   scheme: z.string(),
   network: z.string(),
@@ -157,7 +165,7 @@ const requirementsSchema = z.looseObject({
   payTo: address,
   maxTimeoutSeconds: z.int().positive(),
   asset: address,
-  extra: object.nullish(),
+  extra: optionalObject,
   protocolVersion: z.int().optional(),
 }) satisfies z.ZodType<PaymentRequirements>
 
@@ -165,8 +173,8 @@ const payloadSchema = z.looseObject({
   x402Version: z.int(),
   accepted: object,
   payload: object,
-  resource: object.nullish(),
-  extensions: object.nullish(),
+  resource: optionalObject,
+  extensions: optionalObject,
 }) satisfies z.ZodType<PaymentPayload>
 
 const submissionSchema = z.looseObject({

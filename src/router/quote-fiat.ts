@@ -1,4 +1,4 @@
-import { RateError } from '../errors.js'
+import { isRateError } from '../errors.js'
 import { createQuoter } from '../merchants/quote.js'
 import { signQuote, type QuoteSigner, type QuoteSubject } from '../merchants/signed-quote.js'
 import type { Merchant } from '../merchants/project.js'
@@ -37,7 +37,7 @@ export async function quoteFiat(
   const quotes = await createQuoter(merchant, rates)
     .quote(price, { networkNames })
     .catch((error: unknown) => {
-      if (!(error instanceof RateError) || error.code !== 'amount_out_of_range') throw error
+      if (!isRateError(error) || error.code !== 'amount_out_of_range') throw error
       throw invalidBody([{ path, message: error.message }])
     })
   const request = requestOf(merchant)

@@ -51,6 +51,8 @@ const UNTRIED: readonly Reason[] = [
   ...(['payer_blacklisted', 'pay_to_blacklisted', 'token_paused'] satisfies Reason[]),
   ...(['payer_temporarily_refused', 'settlement_too_expensive'] satisfies Reason[]),
   'invalid_exact_evm_payload_authorization_valid_after',
+  // One odd answer of a node looks so.
+  'invalid_exact_evm_eip3009_not_supported',
 ]
 
 const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)

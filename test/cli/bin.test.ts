@@ -161,7 +161,9 @@ describe('the program', () => {
     const bin = join(home, 'dist/esm/cli/bin.js')
     const failed = serve(devnet.rpcUrl, [], bin)
     expect(await failed.exitCode()).toBe(1)
-    expect(failed.output()).toMatch(/ledger: .*npm install kysely libsql.*--memory/)
+    expect(failed.output()).toMatch(
+      /ledger: .*npm install kysely @photostructure\/sqlite.*--memory/,
+    )
     expect(
       (await fetch(`${await urlOf(serve(devnet.rpcUrl, ['--memory'], bin))}/ucp/schema.json`))
         .status,

@@ -24,23 +24,29 @@ describe('the packages of an SQL ledger', () => {
   })
 
   it.each([
-    [['libsql'], "needs 'libsql', which is not installed: npm install libsql"],
     [
-      ['kysely', 'libsql'],
-      "needs 'kysely' and 'libsql', which are not installed: npm install kysely libsql",
+      ['@photostructure/sqlite'],
+      "needs '@photostructure/sqlite', which is not installed: npm install @photostructure/sqlite",
+    ],
+    [
+      ['kysely', '@photostructure/sqlite'],
+      "needs 'kysely' and '@photostructure/sqlite', which are not installed: npm install kysely @photostructure/sqlite",
     ],
   ])('are named where they are missing: %s', (missing, message) => {
-    const loading = (): unknown => requirePeers(['kysely', 'libsql'], without(...missing))
+    const loading = (): unknown =>
+      requirePeers(['kysely', '@photostructure/sqlite'], without(...missing))
     expect(loading).toThrow(ConfigError)
     expect(loading).toThrow(message)
   })
 
   it('are not called missing for what is missing inside of them, or is broken', () => {
-    const inside = (): unknown => without('libsql-linux')('libsql-linux')
-    expect(() => requirePeers(['libsql'], inside)).toThrow(/^Cannot find module 'libsql-linux'/)
+    const inside = (): unknown => without('sqlite-linux')('sqlite-linux')
+    expect(() => requirePeers(['@photostructure/sqlite'], inside)).toThrow(
+      /^Cannot find module 'sqlite-linux'/,
+    )
     const broken = (): unknown => {
       throw new SyntaxError('broken')
     }
-    expect(() => requirePeers(['libsql'], broken)).toThrow(SyntaxError)
+    expect(() => requirePeers(['@photostructure/sqlite'], broken)).toThrow(SyntaxError)
   })
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import Database from 'libsql'
+import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { ConfigError } from '../../src/errors.js'
 import { openSqliteLedger, sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { describeLedger, newEntry, NOT_HELD } from './ledger-conformance.js'
@@ -72,7 +72,7 @@ describe('the SQLite ledger', () => {
     other.exec('BEGIN IMMEDIATE')
     await expect(ledger.reserve(newEntry())).rejects.toMatchObject({
       ...NOT_HELD,
-      cause: { message: 'SQLITE_BUSY' },
+      cause: { message: 'SQLite 5: database is locked' },
     })
     other.exec('ROLLBACK')
     other.close()

@@ -101,8 +101,9 @@ describe('a request without payment', () => {
     expect(runs).toBe(before)
   })
 
-  it('passes for OPTIONS', async () => {
-    expect((await shop.ask('/weather', { method: 'OPTIONS' })).status).toBe(200)
+  it('is told the methods of its route by OPTIONS', async () => {
+    const response = await shop.ask('/weather', { method: 'OPTIONS' })
+    expect([response.status, response.headers.get('allow')]).toEqual([200, 'GET, HEAD'])
   })
 
   it.each(['/nested/item/7', '/nested/all', '/nested/all/of/it', '/nested//item/7'])(

@@ -15,6 +15,7 @@ import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import { withWrittenCalls } from './written-calls.js'
 
 /** The devnet's network. */
 const baseSepolia: Network = findNetwork('base-sepolia')!
@@ -82,7 +83,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const relayers = createRelayerPool({
     chain,
     privateKeys: [relayerKey],
-    ledger,
+    ledger: withWrittenCalls(ledger),
     logger,
     stuckMs: options.stuckMs,
     onLow: (low) => bus.emit('relayerLow', { network: baseSepolia.caip2, ...low }),

@@ -107,8 +107,9 @@ export async function isBarred(core: NetworkCore, payment: SubmittedPayment): Pr
 /**
  * Finds the transaction that used an authorization, and tells whether it paid the merchant.
  *
- * A stranger's is a payment like any other. One that a relayer of ours sent for another record is
- * not: another ledger answers for it.
+ * A stranger's is a payment like any other. So is one that a relayer of ours sent for this ledger, though
+ * not for this record: they shared a transaction, and the record was left behind by a process that was
+ * killed. One that this ledger does not know is not: another ledger answers for it.
  */
 export async function findUse(
   core: NetworkCore,
@@ -121,7 +122,8 @@ export async function findUse(
   const isOwn = own.includes(lowerHex(receipt.transaction))
   const sender = lowerHex(receipt.sender)
   const isOurRelayers = core.relayers.addresses.some((address) => lowerHex(address) === sender)
-  const counts = isOwn || !isOurRelayers
+  const counts =
+    isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(receipt.transaction)))
   return counts && receiptRefusal(receipt, payment) === undefined
     ? { paid: receipt.transaction }
     : { failed: 'invalid_exact_evm_nonce_already_used', transaction: receipt.transaction }

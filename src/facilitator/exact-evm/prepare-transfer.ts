@@ -1,12 +1,12 @@
-import type { Ledger, Submission } from '../../ledger/ledger.js'
+import type { Submission } from '../../ledger/ledger.js'
 import type { Reason } from '../../protocol/reasons.js'
-import type { Dispatch, Dispatched } from '../relayer/relayer.js'
+import type { BatchMember } from '../relayer/group-commit.js'
 import { checkOnChain, isFresh, type CheckedTransfer } from './check-on-chain.js'
 import type { ExaminedPayment } from './examine.js'
 import { transferCall } from './transfer-call.js'
 
 /** A transfer that may be sent, but for where it is written down. */
-export type PreparedTransfer = Omit<Dispatch, 'writeAhead' | 'takeBack'>
+export type PreparedTransfer = Pick<BatchMember, 'call' | 'gas' | 'isAlone' | 'share' | 'recheck'>
 
 /** Thrown right before a transfer would be sent whose payer is no longer as he was looked at. */
 class PayerChanged extends Error {}
@@ -64,21 +64,20 @@ export async function withChangedPayer<Sent>(
  *
  * @returns The transaction that went out; nothing where it would fail once more, or could not be sent.
  */
-export async function sendAlone(
-  ledger: Ledger,
-  payment: ExaminedPayment,
-): Promise<Submission | undefined> {
+export async function sendAlone(payment: ExaminedPayment): Promise<Submission | undefined> {
   const { core, asset, transfer, key } = payment
   const checked = await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string' || checked.look.codeHash !== undefined) return undefined
   const prepared = await prepareTransfer(payment, checked)
   if (typeof prepared === 'string') return undefined
-  const sent: Dispatched = await core.relayers.send({
+  const sent = await core.relayers.send({
+    key,
     ...prepared,
     isAlone: true,
-    writeAhead: (submission) => ledger.submit(key, submission),
-    // What is written down is told by its own outcome, or by that of the transaction before it.
-    takeBack: async () => undefined,
+    prepare: (submission) => submission,
+    writing: () => undefined,
+    // Its record is there to stay: it tells of the transaction before, where this one is not sent.
+    mayForget: () => false,
   })
   return sent.outcome === 'rejected' ? undefined : sent.submission
 }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { ChainError, LedgerError } from '../../errors.js'
+import { ChainError, isLedgerError } from '../../errors.js'
 import { recordId } from '../../ledger/ledger.js'
 import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
+import { adoptBatch } from './adopt-batch.js'
 import { describeEntry } from './answers.js'
 import { createFinalityWatch } from './finality.js'
 import type { NetworkCore } from './network-core.js'
@@ -111,7 +112,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
           reason: decision.failed,
         })
     } catch (error) {
-      if (!(error instanceof LedgerError)) {
+      if (!isLedgerError(error)) {
         announced.delete(id)
         throw error
       }
@@ -167,6 +168,20 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     })
   }
 
+  /** Hands a transaction over again; its members must all be known, for it pays all of them. */
+  const handOver = async (
+    { chain }: NetworkCore,
+    { chainId, submission }: SubmittedPayment,
+  ): Promise<void> => {
+    try {
+      await adoptBatch(ledger, chainId, submission)
+    } catch (error) {
+      if (!isLedgerError(error)) throw error
+      return logger.warn('A transaction is not sent again while the ledger is away.', { error })
+    }
+    await chain.broadcast(submission.raw)
+  }
+
   const pursue = async (
     core: NetworkCore,
     first: SubmittedPayment,
@@ -203,7 +218,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const outcome = await decide(core, payment).catch(openWhereUnreachable)
       if (outcome !== 'open') return outcome
       const isOut = record?.state === 'submitted' && receipt === undefined
-      if (isOut) await core.chain.broadcast(payment.submission.raw)
+      if (isOut) await handOver(core, payment)
       timeoutMs = Math.min(timeoutMs * 2, FOLLOW_STEP_MS.longest)
     }
   }
@@ -223,7 +238,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   /** Looks after one record of the ledger, in a round. @throws {@link ChainError} */
   const revisit = async (core: NetworkCore, record: SubmittedRecord): Promise<void> => {
-    const { id, submission } = record
+    const { id } = record
     const past = revisits.get(id)
     if (followed.has(id) || (past !== undefined && past.left-- > 0)) return
     const found = await findOutcome(core, record, now()).catch((error: unknown) => {
@@ -236,7 +251,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (outcome !== 'open') return void revisits.delete(id)
     // What is held is being sent at this moment, by us or beside us: its own sender may take it back.
     if (record.held) return
-    await core.chain.broadcast(submission.raw)
+    await handOver(core, record)
     const every = Math.min((past?.every ?? 0.5) * 2, MOST_ROUNDS_SKIPPED)
     revisits.set(id, { every, left: every - 1 })
   }
@@ -251,8 +266,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         if (core === undefined || away.has(core)) continue
         await revisit(core, record).catch((error: unknown) => {
           if (!(error instanceof ChainError)) throw error
-          // The rest would be asked in vain: the next round does.
-          away.add(core)
+          // Where a node is away the rest would be asked in vain: the next round does. What it
+          // refuses for one record it may well answer for the others.
+          if (error.code === 'chain_unreachable' || error.code === 'chain_mismatch') away.add(core)
         })
       }
     }

@@ -3,6 +3,7 @@ import { addressWord, callsIn } from '../../chain/abi.js'
 import type { Broadcast, Call, Chain } from '../../chain/chain.js'
 import type { ConcludedEntry, Ledger, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
+import { adoptBatch } from './adopt-batch.js'
 import { lowerHex } from './authorization.js'
 import type { NetworkCore } from './network-core.js'
 
@@ -51,6 +52,7 @@ export async function sendAgain(
   const { chain, relayers } = core
   const others = [transaction, ...dropped.sentAnew].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
+  await adoptBatch(ledger, entry.chainId, submission)
   const broadcast = await chain.broadcast(submission.raw)
   if (dropped.drops < DROPS_BEFORE_NEW || dropped.sentAnew.length >= MOST_SENT_ANEW) return
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
@@ -60,14 +62,13 @@ export async function sendAgain(
   const limit = call && (await core.gas.estimate(call))
   // Paid after all, by what that node knows, or its payer has no money left.
   if (call === undefined || typeof limit !== 'object') return
-  await relayers.send({
+  await relayers.sendAlone({
     call,
     ...limit,
     writeAhead: async (sent) => {
       await ledger.correct(entry, sent.transaction)
       dropped.sentAnew = [sent.transaction, ...dropped.sentAnew]
     },
-    takeBack: async () => undefined,
   })
 }
 

@@ -1,5 +1,5 @@
 import { ChainError } from '../../errors.js'
-import type { Ledger, Submission } from '../../ledger/ledger.js'
+import type { Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { ExaminedPayment } from './examine.js'
@@ -33,11 +33,7 @@ export interface Sending {
  *
  * @param barred - One that was written down before, and will never be mined.
  */
-export function startSending(
-  ledger: Ledger,
-  payment: ExaminedPayment,
-  barred?: Submission,
-): Sending {
+export function startSending(payment: ExaminedPayment, barred?: Submission): Sending {
   const { core, key } = payment
   let submission: Submission | undefined
   /** What was given up: should it be mined after all, it is still known as ours. */
@@ -49,18 +45,22 @@ export function startSending(
     announce = resolve
   })
 
-  const writeAhead = async (next: Submission): Promise<void> => {
+  /** All that is known to be ours under another hash than the next one. */
+  const earlier = (): readonly Hex[] =>
+    submission === undefined ? givenUp : [submission.transaction, ...givenUp]
+
+  const prepare = (next: Submission): Submission => {
     // A replacement under the same count is sent even then: at most one of them is ever mined.
     if (isLetGo && submission === undefined) throw tooLate()
-    if (next.replaces !== undefined) {
-      const replaces = [...next.replaces, ...givenUp]
-      return submitReplacement(ledger, payment, { ...next, replaces })
-    }
-    if (submission !== undefined) givenUp = [submission.transaction, ...givenUp]
-    stored = ledger.submit(key, { ...next, ...(givenUp.length > 0 && { replaces: givenUp }) })
+    const replaces = next.replaces === undefined ? earlier() : [...next.replaces, ...givenUp]
+    return replaces.length === 0 ? next : { ...next, replaces: [...new Set(replaces)] }
+  }
+
+  const writing = (next: Submission, isStored: Promise<void>): void => {
+    givenUp = earlier()
     submission = next
+    stored = isStored
     announce(next)
-    await stored
   }
 
   const send = async (): Promise<Sent> => {
@@ -70,11 +70,13 @@ export function startSending(
       if (typeof prepared === 'string') return prepared
       if (isLetGo) throw tooLate()
       return core.relayers.send({
+        key,
         ...prepared,
-        writeAhead,
-        takeBack: async ({ transaction }) => {
-          if (!isLetGo && barred === undefined) await ledger.withdraw(key, transaction)
-        },
+        // Its record is there to stay: what shares its transaction could not be forgotten either.
+        ...(barred !== undefined && { isAlone: true }),
+        prepare,
+        writing,
+        mayForget: () => !isLetGo && barred === undefined,
       })
     }, payment.checked)
     if (typeof sent === 'string') return { refused: sent }
@@ -92,22 +94,10 @@ export function startSending(
   }
 }
 
-/** What is decided is not written anew; the transaction still has to be replaced, for its count. */
-async function submitReplacement(
-  ledger: Ledger,
-  { key }: ExaminedPayment,
-  next: Submission,
-): Promise<void> {
-  await ledger.submit(key, next).catch(async (error: unknown) => {
-    const record = await ledger.find(key)
-    if (record?.state !== 'settled' && record?.state !== 'failed') throw error
-  })
-}
-
 /** Thrown where a settlement's time is over before anything was sent for it. */
 export function tooLate(): ChainError {
   return new ChainError(
-    'chain_unreachable',
+    'settlement_timeout',
     'The payment could not be sent in time; nothing was sent.',
   )
 }

@@ -103,7 +103,7 @@ export function freshReservation(
 
   /** Its transaction was mined without it. Nobody else can have it meanwhile: it stays held. */
   const resendAlone = async (): Promise<Submission | undefined> => {
-    const again = await sendAlone(ledger, payment)
+    const again = await sendAlone(payment)
     if (again !== undefined) announceSubmitted(again)
     return again
   }
@@ -138,7 +138,7 @@ export function freshReservation(
   }
 
   const send = async (deadline: Deadline): Promise<Sent | SettleResponse> => {
-    const sending = startSending(ledger, payment, barred)
+    const sending = startSending(payment, barred)
     try {
       const sent = await patiently(sending, context.settleTimeoutMs, deadline)
       return sent === 'late' ? await leave(sending) : sent

@@ -1,8 +1,10 @@
 import { aggregate, MULTICALL3 } from '../../chain/abi.js'
 import { RelayerError } from '../../errors.js'
-import type { Submission } from '../../ledger/ledger.js'
-import { batchGasLimit } from './batch-gas.js'
-import type { Dispatch, Dispatched } from './relayer.js'
+import type { AuthorizationKey, Ledger, Submission } from '../../ledger/ledger.js'
+import type { Hex } from '../../protocol/payment.js'
+import { batchGasLimit, type GasShare } from './batch-gas.js'
+import type { Dispatch, Dispatched, Rejected } from './relayer.js'
+import { LostMembers, writeTogether } from './write-together.js'
 
 /** Settlements that share a transaction at most. */
 const MOST_TOGETHER = 20
@@ -13,8 +15,29 @@ const MOST_GAS = 6_000_000n
 /** Gas that Multicall3 takes, for a transaction and for each call in it, where none was measured. */
 const MULTICALL_GAS = { base: 30_000n, each: 5000n }
 
+/** A settlement that may share its transaction. */
+export interface BatchMember extends Pick<Dispatch, 'call' | 'gas'> {
+  readonly key: AuthorizationKey
+  /** Whether it must not share a transaction with others. @defaultValue false */
+  readonly isAlone?: boolean | undefined
+  /** What it takes of the gas of a transaction that it shares, where that was measured. */
+  readonly share?: GasShare | undefined
+  /** Looks once more, right before it is sent, whether it still may be; throws where it may not. */
+  readonly recheck?: (() => Promise<void>) | undefined
+  /**
+   * Tells what its record is to say of a transaction, before that is sent; asked again, later, with
+   * each transaction that is to replace the first. Throws when it must not be sent any more.
+   */
+  readonly prepare: (submission: Submission) => Submission
+  /** Is told that the first transaction, or another in its place, is being written down. */
+  readonly writing: (submission: Submission, stored: Promise<void>) => void
+  /** Whether its record may be forgotten where nothing was sent: nobody was told of its transaction. */
+  readonly mayForget: () => boolean
+}
+
 /** Options of {@link createGroupCommit}. */
 export interface GroupCommitOptions {
+  readonly ledger: Pick<Ledger, 'find' | 'submitTogether' | 'withdrawTogether'>
   /** Sends one transaction. */
   readonly send: (dispatch: Dispatch) => Promise<Dispatched>
   /** Transactions that may be on their way to the node side by side. */
@@ -25,7 +48,8 @@ export interface GroupCommitOptions {
 
 /** Sends settlements, several in one transaction where they come at once. */
 export interface GroupCommit {
-  send(dispatch: Dispatch): Promise<Dispatched>
+  /** What is rejected was taken back. */
+  send(member: BatchMember): Promise<Dispatched>
   /** Settlements that wait for a transaction. */
   readonly waiting: number
 }
@@ -37,7 +61,8 @@ export interface GroupCommit {
  * goes out together as soon as that has ended: no timer, and nothing waits when idle. Calls in one
  * transaction may fail each by itself; its logs tell which did.
  */
-export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+  const { ledger, send, lanes, canShare } = options
   let waiting: Waiting[] = []
   let sending = 0
   let isPumping = false
@@ -45,12 +70,12 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
   const take = (most: number): Waiting[] => {
     const [first] = waiting
     let gas = 0n
-    const fits = ({ dispatch }: Waiting): boolean => (gas += dispatch.gas) <= MOST_GAS
+    const fits = ({ member }: Waiting): boolean => (gas += member.gas) <= MOST_GAS
     const batch =
-      first === undefined || first.dispatch.isAlone || first.dispatch.gas > MOST_GAS
+      first === undefined || first.member.isAlone || first.member.gas > MOST_GAS
         ? waiting.slice(0, 1)
         : waiting
-            .filter(({ dispatch }) => !dispatch.isAlone)
+            .filter(({ member }) => !member.isAlone)
             .slice(0, most)
             .filter(fits)
     waiting = waiting.filter((one) => !batch.includes(one))
@@ -78,7 +103,7 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
 
   /** Leaves out what may no longer be sent as it was asked for. Never rejects. */
   const sendChecked = async (all: readonly Waiting[]): Promise<void> => {
-    const checks = await Promise.allSettled(all.map(async ({ dispatch }) => dispatch.recheck?.()))
+    const checks = await Promise.allSettled(all.map(async ({ member }) => member.recheck?.()))
     const good = all.filter((one, index) => {
       const check = checks[index]
       if (check?.status === 'rejected') one.reject(check.reason)
@@ -88,35 +113,81 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
   }
 
   /** Never rejects: each of them is told by itself. */
-  const sendTogether = async (all: readonly Waiting[], stale?: Submission): Promise<void> => {
-    const shared = share(all, stale)
-    const each = async (): Promise<void> => {
-      for (const one of all) await sendTogether([one], shared.unsent())
+  const sendTogether = async (all: readonly Waiting[]): Promise<void> => {
+    const failures = await attempt(all)
+    if (failures.length === 0) return
+    const isForgotten = await forget(failures).catch(() => false)
+    for (const failure of failures) tellFailure(failure, isForgotten)
+  }
+
+  /**
+   * @param before - Hashes that their records may name, though they were not sent.
+   * @returns Those for which nothing was sent; the others are told.
+   */
+  const attempt = async (
+    all: readonly Waiting[],
+    before: readonly Hex[] = [],
+  ): Promise<readonly Failure[]> => {
+    const written = [...before]
+    const failed = (error: unknown): Failure[] => all.map((one) => ({ one, written, error }))
+    const writeAhead = async (submission: Submission): Promise<void> => {
+      // The answer to a write may be lost: it counts from here on.
+      written.push(submission.transaction)
+      await writeTogether(ledger, all, submission)
     }
     try {
-      const sent = await send(shared.dispatch)
-      if (sent.outcome === 'rejected') {
-        if (sent.because === 'other' && all.length > 1) return await each()
-        await shared.takeBack(all)
+      const sent = await send({ ...together(all), writeAhead })
+      if (sent.outcome !== 'rejected') {
+        for (const { resolve } of all) resolve(sent)
+        return []
       }
-      for (const { resolve } of all) resolve(sent)
+      if (sent.because === 'other' && all.length > 1) return await each(all, written)
+      return all.map((one) => ({ one, written, rejected: sent }))
     } catch (error) {
-      const { lost } = shared
-      const left = all.filter((one) => !lost.has(one))
-      await shared.takeBack([...lost.keys()]).catch(() => undefined)
-      for (const [one, reason] of lost) one.reject(reason)
-      // Only those could not be written down: the rest goes without them.
-      if (lost.size > 0 && left.length > 0) return sendTogether(left, shared.unsent())
-      if (isTooDearTogether(error) && all.length > 1) return each()
-      await shared.takeBack(left).catch(() => undefined)
-      for (const one of left) one.reject(error)
+      if (error instanceof LostMembers) {
+        const { lost } = error
+        const left = all.filter((one) => !lost.has(one))
+        const failures = [...lost].map(([one, reason]) => ({ one, written, error: reason }))
+        // Only those could not be written down: the rest goes without them.
+        return left.length === 0 ? failures : [...failures, ...(await attempt(left, written))]
+      }
+      return isTooDearTogether(error) && all.length > 1 ? each(all, written) : failed(error)
     }
   }
 
+  const each = async (
+    all: readonly Waiting[],
+    written: readonly Hex[],
+  ): Promise<readonly Failure[]> => {
+    const failures: Failure[] = []
+    for (const one of all) failures.push(...(await attempt([one], written)))
+    return failures
+  }
+
+  /**
+   * Forgets what was written down and not sent; of all of them, or of none: the bytes that one record
+   * keeps may be sent again, and pay for all.
+   *
+   * @returns Whether nothing is left of it.
+   */
+  const forget = async (failures: readonly Failure[]): Promise<boolean> => {
+    if (!failures.every(({ one }) => one.member.mayForget())) return false
+    const hashes = new Set(failures.flatMap(({ written }) => written))
+    // The oldest first: those are shared by the most.
+    for (const hash of hashes) {
+      const named = failures.filter(({ written }) => written.includes(hash))
+      await ledger.withdrawTogether(
+        named.map(({ one }) => one.member.key),
+        hash,
+      )
+    }
+    return true
+  }
+
   return {
-    send: (dispatch) =>
+    send: (member) =>
       new Promise((resolve, reject) => {
-        waiting.push({ dispatch, resolve, reject })
+        waiting.push({ member, resolve, reject })
         pumpSoon()
       }),
     get waiting() {
@@ -125,76 +196,40 @@ export function createGroupCommit({ send, lanes, canShare }: GroupCommitOptions)
   }
 }
 
-interface Waiting {
-  readonly dispatch: Dispatch
+/** A settlement, and who waits for it. */
+export interface Waiting {
+  readonly member: BatchMember
   readonly resolve: (sent: Dispatched) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Several settlements as one transaction. */
-interface Shared {
-  readonly dispatch: Dispatch
-  /** Those that could not be written down, and why; nothing was sent then. */
-  readonly lost: ReadonlyMap<Waiting, unknown>
-  /** What is written down of them, though it was not sent and will not be. */
-  unsent(): Submission | undefined
-  /** Forgets that, of some of them. */
-  takeBack(some: readonly Waiting[]): Promise<void>
+/** A settlement for which nothing was sent. */
+interface Failure {
+  readonly one: Waiting
+  /** Hashes that its record may name, oldest first. */
+  readonly written: readonly Hex[]
+  /** What the node said; else `error` says why it was not asked. */
+  readonly rejected?: Rejected
+  readonly error?: unknown
 }
 
-/** @param stale - What an earlier attempt wrote down, and did not send. */
-function share(all: readonly Waiting[], stale: Submission | undefined): Shared {
-  const lost = new Map<Waiting, unknown>()
-  let unsent = stale
-
-  const writeAhead = async (submission: Submission): Promise<void> => {
-    const results = await Promise.allSettled(
-      all.map(({ dispatch }) => dispatch.writeAhead(submission)),
-    )
-    for (const [index, result] of results.entries()) {
-      const one = all[index]
-      if (result.status === 'rejected' && one !== undefined) lost.set(one, result.reason)
-    }
-    const [reason] = lost.values()
-    // From here on it may be sent, and is not forgotten unless it is taken back.
-    if (lost.size === 0) unsent = undefined
-    else if (lost.size < all.length) unsent = submission
-    if (lost.size > 0) throw reason
-  }
-
-  const [only] = all
-  return {
-    dispatch: {
-      ...(only !== undefined && all.length === 1 ? only.dispatch : together(all)),
-      writeAhead,
-      // Put off: it may yet be sent otherwise.
-      takeBack: async (submission) => {
-        unsent = submission
-      },
-    },
-    lost,
-    unsent: () => unsent,
-    async takeBack(some) {
-      await Promise.all(
-        some.map(async (one) => {
-          const submission = lost.has(one) ? stale : unsent
-          if (submission !== undefined) await one.dispatch.takeBack(submission)
-        }),
-      )
-    },
-  }
+function tellFailure({ one, rejected, error }: Failure, isForgotten: boolean): void {
+  if (rejected === undefined) one.reject(error)
+  else if (isForgotten) one.resolve(rejected)
+  // Its record stays, and with it the bytes: they may be sent again.
+  else one.resolve({ outcome: 'unknown', submission: rejected.submission })
 }
 
 function together(all: readonly Waiting[]): Pick<Dispatch, 'call' | 'gas'> {
-  const data = aggregate(all.map(({ dispatch }) => dispatch.call))
-  const shares = all.flatMap(({ dispatch }) => dispatch.share ?? [])
+  const [only] = all
+  if (only !== undefined && all.length === 1)
+    return { call: only.member.call, gas: only.member.gas }
+  const data = aggregate(all.map(({ member }) => member.call))
+  const shares = all.flatMap(({ member }) => member.share ?? [])
   const gas =
     shares.length === all.length
       ? batchGasLimit(shares, data)
-      : all.reduce(
-          (sum, { dispatch }) => sum + dispatch.gas + MULTICALL_GAS.each,
-          MULTICALL_GAS.base,
-        )
+      : all.reduce((sum, { member }) => sum + member.gas + MULTICALL_GAS.each, MULTICALL_GAS.base)
   return { call: { to: MULTICALL3, data }, gas }
 }
 

@@ -4,7 +4,7 @@ import type { Chain, Receipt } from '../../chain/chain.js'
 import { RELAYER_LEASE_MS, type Ledger, type Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
-import { createGroupCommit } from './group-commit.js'
+import { createGroupCommit, type BatchMember } from './group-commit.js'
 import { earlierInDoubt, gasPriceTooHigh, withoutFunds, withoutLease } from './relayer-errors.js'
 import { offerFees } from './relayer-fees.js'
 import { watchFunds, type RelayerFunds } from './relayer-funds.js'
@@ -43,7 +43,15 @@ export interface RelayerPool {
    *
    * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
    */
-  send(dispatch: Dispatch): Promise<Dispatched>
+  send(member: BatchMember): Promise<Dispatched>
+  /**
+   * Sends a call in a transaction of its own. What it writes ahead is the caller's to take back.
+   *
+   * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
+   */
+  sendAlone(dispatch: Dispatch): Promise<Dispatched>
+  /** Whether a transaction of one of the accounts was sent for a payment of this ledger. */
+  knowsTransaction(transaction: Hex): Promise<boolean>
   /** All hashes under which a transaction may be mined: more than one, where it was replaced. */
   transactionsOf(submission: Submission): readonly Hex[]
   /** Takes note that a transaction is mined: its relayer is less busy. */
@@ -149,7 +157,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     withUsable(tried, async (member) => ({ member, sent: await member.relayer.send(dispatch) }))
 
   /** Sends from one relayer after the other, until a node has it or no other would fare better. */
-  const sendFromAny = async (dispatch: Dispatch, note: Note): Promise<Dispatched> => {
+  const sendFromAny = async (dispatch: Dispatch): Promise<Dispatched> => {
     const tried = new Set<Relayer>()
     let isCountAskedAnew = false
     let leasesLost = 0
@@ -161,11 +169,9 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       const { member, sent } = attempt
       last = sent
       if (!('because' in sent)) return sent
-      if (sent.outcome === 'rejected') {
-        // Another would be written down in its place: only what is not out may be forgotten.
-        if (await mayBeOut(sent)) return { outcome: 'unknown', submission: sent.submission }
-        note(sent.submission)
-      }
+      // Another would be written down in its place: only what is not out may be forgotten.
+      if (sent.outcome === 'rejected' && (await mayBeOut(sent)))
+        return { outcome: 'unknown', submission: sent.submission }
       switch (sent.because) {
         case 'insufficient_gas_funds':
           member.funds.deny()
@@ -197,20 +203,9 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
   const mayBeOut = async ({ because, submission }: Rejected): Promise<boolean> =>
     because !== 'lease' && (await chain.hasTransaction(submission.transaction).catch(() => true))
 
-  const sendOne = async (dispatch: Dispatch): Promise<Dispatched> => {
-    let rejected: Submission | undefined
-    const sent = await sendFromAny(dispatch, (submission) => {
-      rejected = submission
-    }).catch(async (error: unknown) => {
-      if (rejected !== undefined) await dispatch.takeBack(rejected)
-      throw error
-    })
-    if (sent.outcome === 'rejected') await dispatch.takeBack(sent.submission)
-    return sent
-  }
-
   const group = createGroupCommit({
-    send: sendOne,
+    ledger,
+    send: sendFromAny,
     lanes: () => Math.max(1, members.filter(({ relayer }) => lease.has(relayer.address)).length),
     canShare: () => chain.hasCode(MULTICALL3).catch(() => false),
   })
@@ -224,6 +219,8 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       await withUsable(new Set(), () => undefined)
     },
     send: group.send,
+    sendAlone: sendFromAny,
+    knowsTransaction: (transaction) => ledger.knowsTransaction(transaction),
     transactionsOf(submission) {
       const { relayer, transaction, replaces = [] } = submission
       return find(relayer)?.transactionsOf(submission) ?? [transaction, ...replaces]
@@ -231,9 +228,6 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     noteMined: ({ sender, transaction }) => find(sender)?.noteMined(transaction),
   }
 }
-
-/** Takes note of what was written down, then rejected, and is not out. */
-type Note = (rejected: Submission) => void
 
 /** Those that can send at once come first, the least busy first of all. */
 function byPreference(one: Member, other: Member): number {

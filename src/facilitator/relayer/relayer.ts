@@ -5,7 +5,6 @@ import { ChainError } from '../../errors.js'
 import type { Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
-import type { GasShare } from './batch-gas.js'
 import { createFlights, type Flight } from './flights.js'
 import { offerFees } from './relayer-fees.js'
 import { gasPriceTooHigh } from './relayer-errors.js'
@@ -22,19 +21,11 @@ const DOUBT_PAUSE_MS = 1000
 export interface Dispatch {
   readonly call: Call
   readonly gas: bigint
-  /** Whether it must not share a transaction with others. @defaultValue false */
-  readonly isAlone?: boolean | undefined
-  /** What it takes of the gas of a transaction that it shares, where that was measured. */
-  readonly share?: GasShare | undefined
-  /** Looks once more, right before it is sent, whether it still may be; throws where it may not. */
-  readonly recheck?: (() => Promise<void>) | undefined
   /**
    * Writes the transaction down; when it throws, nothing is sent. Asked again, later, with each
    * transaction that is to replace the first.
    */
   readonly writeAhead: (submission: Submission) => Promise<void>
-  /** Forgets a transaction that was written down, but that no node has or will be given. */
-  readonly takeBack: (submission: Submission) => Promise<void>
 }
 
 /** What became of a transaction. */

@@ -1,4 +1,4 @@
-import { ChainError, LedgerError } from '../../errors.js'
+import { ChainError, isLedgerError } from '../../errors.js'
 import type { Address } from '../../protocol/payment.js'
 import type { Flight, Flights } from './flights.js'
 import type { RelayerOptions, Sign } from './relayer.js'
@@ -40,7 +40,7 @@ export function createTending(options: TendingOptions): Tending {
   let timer: NodeJS.Timeout | undefined
 
   const report = (error: unknown): void => {
-    const isOutside = error instanceof ChainError || error instanceof LedgerError
+    const isOutside = error instanceof ChainError || isLedgerError(error)
     logger[isOutside ? 'warn' : 'error']('Transactions could not be looked after.', {
       relayer: address,
       error,
@@ -115,14 +115,21 @@ export function createTending(options: TendingOptions): Tending {
       ...(await sign(dispatch, transactionCount, offer)),
       replaces: [transaction, ...replaces],
     }
-    await dispatch.writeAhead(next)
-    if (!mayUse()) return
+    try {
+      await dispatch.writeAhead(next)
+    } catch (error) {
+      // It may have been written down: whoever reads it there may send it.
+      const known = [...new Set([...replaces, next.transaction])]
+      flights.change(flight, { submission: { ...submission, replaces: known } })
+      throw error
+    }
     flights.change(flight, {
       submission: next,
       offer,
       pricedAt: performance.now(),
       seenWaitingAt: undefined,
     })
+    if (!mayUse()) return
     await chain.broadcast(next.raw)
   }
 

@@ -1,6 +1,7 @@
 import type { Updateable } from 'kysely'
 import { recordId, type AuthorizationKey } from '../ledger.js'
 import { keyColumns } from './authorization-rows.js'
+import { rowsInOrder } from './rows-in-order.js'
 import type { AuthorizationRow } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 
@@ -60,7 +61,7 @@ export function createHolds({ run }: SqlStore, options: HoldsOptions): Holds {
     const renewed = [...holds.values()]
     while (renewed.length > 0) {
       const some = renewed.splice(0, RENEWED_AT_ONCE)
-      await run(({ db, plus }) => extend(db, some, plus(holdMs)))
+      await run((database) => extend(database, some, database.plus(holdMs)))
     }
   }
   let renewing: Promise<void> | undefined
@@ -115,8 +116,8 @@ export function createHolds({ run }: SqlStore, options: HoldsOptions): Holds {
       clearInterval(renewal)
       const held = [...holds.values()]
       holds.clear()
-      return async ({ db }) => {
-        if (held.length > 0) await extend(db, held, 0)
+      return async (database) => {
+        if (held.length > 0) await extend(database, held, 0)
       }
     },
   }
@@ -124,14 +125,18 @@ export function createHolds({ run }: SqlStore, options: HoldsOptions): Holds {
 
 /** Lets holds last until another time. */
 async function extend(
-  db: SqlDatabase['db'],
+  database: SqlDatabase,
   holds: readonly string[],
   until: Updateable<AuthorizationRow>['held_until'] | ReturnType<SqlDatabase['plus']>,
 ): Promise<void> {
+  const { db } = database
   await db
     .updateTable('x402_authorizations')
     .set({ held_until: until })
-    .where('hold', 'in', holds)
-    .where((where) => where('granted', '=', where.lit(0)))
+    .where(
+      rowsInOrder(database, db, (where) =>
+        where.and([where('hold', 'in', holds), where('granted', '=', where.lit(0))]),
+      ),
+    )
     .execute()
 }

@@ -192,4 +192,10 @@ export const migrations: Readonly<Record<string, Migration>> = {
       db,
     )
   },
+  '0007_transactions': async (db, { sql }) => {
+    // Which payments a transaction was sent for.
+    await sql`CREATE INDEX x402_authorizations_transaction ON x402_authorizations (transaction_hash) WHERE transaction_hash IS NOT NULL`.execute(
+      db,
+    )
+  },
 }

@@ -7,6 +7,7 @@ import { forgetBytes, type ForgetBytesOptions } from './forget-bytes.js'
 import { recordConclusions } from './record-conclusions.js'
 import { createHolds, type HoldsOptions } from './holds.js'
 import { recordLists } from './record-lists.js'
+import { lostHold, recordSubmissions } from './record-submissions.js'
 import { relayerLeases } from './relayer-leases.js'
 import type { AuthorizationRow } from './schema.js'
 import { sqlIdempotency } from './sql-idempotency.js'
@@ -140,47 +141,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       if (numDeletedRows === 0n) await holds.letGo(key, hold)
     },
 
-    submit: (key, submission) =>
-      run(async ({ db, now }) => {
-        const { transaction, relayer, transactionCount: transaction_count, raw } = submission
-        const replaces = submission.replaces?.join(',') ?? null
-        const columns = { transaction_hash: transaction, relayer, transaction_count, raw, replaces }
-        const hold = holds.of(key)
-        const { numUpdatedRows } = await db
-          .updateTable('x402_authorizations')
-          .set({ state: 'submitted', ...columns, updated_at: now })
-          .where((where) => where.and(keyColumns(key)))
-          .where((where) => {
-            const isReplaced = where.and({ state: 'submitted', relayer, transaction_count })
-            if (hold === undefined) return isReplaced
-            return where.or([
-              isReplaced,
-              where.and([
-                where('state', 'in', ['reserved', 'submitted']),
-                where('hold', '=', hold),
-              ]),
-            ])
-          })
-          .executeTakeFirst()
-        if (numUpdatedRows === 0n) throw lostHold()
-      }),
-
-    async withdraw(key, transaction) {
-      const hold = holds.of(key)
-      const { deleted, record } = await run(async (database) => {
-        const { numDeletedRows } = await database.db
-          .deleteFrom('x402_authorizations')
-          .where((where) => where.and({ ...keyColumns(key), transaction_hash: transaction }))
-          .where('state', '=', 'submitted')
-          .where('hold', '=', hold ?? '')
-          .executeTakeFirst()
-        return { deleted: numDeletedRows > 0n, record: await findRecord(database, key) }
-      })
-      if (deleted) return void holds.drop(key)
-      const isOthers =
-        record?.state === 'submitted' && record.submission.transaction === transaction
-      if (isOthers) throw lostHold()
-    },
+    ...recordSubmissions(store, holds),
 
     ...recordConclusions(store, holds),
 
@@ -266,8 +227,4 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
 interface Change {
   readonly from: readonly AuthorizationRow['state'][]
   readonly to: Updateable<AuthorizationRow>
-}
-
-function lostHold(): LedgerError {
-  return new LedgerError('ledger_unavailable', 'This payment is no longer held: it was let go.')
 }

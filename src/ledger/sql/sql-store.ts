@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely, RawBuilder } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import type { LedgerDatabase } from './schema.js'
+import { isSqliteBusy, sqliteFailure } from './sqlite-engine.js'
 
 /** Milliseconds for which what could not be done is tried again: a request is waiting. */
 const PATIENCE_MS = 3000
@@ -17,6 +18,8 @@ export interface SqlDatabase {
   readonly now: RawBuilder<number>
   /** That clock, so many milliseconds later. */
   readonly plus: (ms: number) => RawBuilder<number>
+  /** Whether several connections change rows side by side: SQLite has one writer at a time. */
+  readonly locksRows: boolean
 }
 
 /** How a database is opened and left. */
@@ -101,14 +104,17 @@ function mayPass(error: unknown): boolean {
   if (error instanceof TypeError) return false
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') return true
-  if (code.startsWith('SQLITE_')) return /^SQLITE_(BUSY|LOCKED)/.test(code)
+  if (sqliteFailure(error) !== undefined) return isSqliteBusy(error)
+  // A connection that is closed stays closed.
+  if (code === 'ERR_INVALID_STATE') return false
   return PASSING_STATES.test(code) || !/^[0-9A-Z]{5}$/.test(code)
 }
 
 /** Drivers repeat hosts, users and statements in their errors; only the kind of failure is kept. */
 function unavailable(error: unknown): LedgerError {
   const { code, name } = error as { code?: unknown; name?: string }
-  const kind = typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : name
+  const kind =
+    sqliteFailure(error) ?? (typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : name)
   return new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.', {
     cause: new Error(kind ?? 'unknown failure'),
   })

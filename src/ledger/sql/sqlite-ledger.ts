@@ -1,13 +1,22 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type * as KyselyModule from 'kysely'
-import type { SqliteDatabase } from 'kysely'
 import { ConfigError } from '../../errors.js'
 import type { Ledger } from '../ledger.js'
 import { migrate, requirePeers } from './open.js'
 import type { LedgerDatabase } from './schema.js'
 import { sqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
 import { createSqlStore, type SqlDatabase } from './sql-store.js'
+import {
+  forKysely,
+  isSoundSqlite,
+  isSqliteBusy,
+  loadSqlite,
+  sqliteFailure,
+  SQLITE_PACKAGE,
+  type SqliteConnection,
+  type SqliteEngine,
+} from './sqlite-engine.js'
 
 /**
  * Milliseconds for which this whole process waits for another that writes to the same file. What
@@ -15,18 +24,15 @@ import { createSqlStore, type SqlDatabase } from './sql-store.js'
  */
 const BUSY_TIMEOUT_MS = 5
 
-/** What we use of the package `libsql`, which speaks as `better-sqlite3` does. */
-type Database = SqliteDatabase & { exec(statements: string): void }
-type DatabaseClass = new (file: string) => Database
-
 /**
  * Keeps the ledger in a file, by SQLite.
  *
- * Every change is on the disk before it counts (`synchronous=full`, WAL). Needs the packages
- * `kysely` and `libsql`.
+ * Every change is on the disk before it counts (`synchronous=full`, WAL). Needs the package `kysely`;
+ * and `@photostructure/sqlite`, where Node brings no SQLite without the WAL-reset race (3.51.3 or
+ * newer, 3.50.7, 3.44.6).
  *
  * @param file - Its folder is made if need be.
- * @throws {@link ConfigError} when a package is missing or the file cannot be opened.
+ * @throws {@link ConfigError} when a package is missing or too old, or the file cannot be opened.
  */
 export function sqliteLedger(file: string): Ledger {
   return openSqliteLedger(file)
@@ -34,95 +40,53 @@ export function sqliteLedger(file: string): Ledger {
 
 /** {@link sqliteLedger}, with what only tests set. */
 export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledger {
-  const peers = requirePeers(['kysely', 'libsql'])
-  const [kysely, LibsqlDatabase] = peers as [typeof KyselyModule, DatabaseClass]
-  let database: Database | undefined = openConfigured(LibsqlDatabase, file)
+  const { kysely, Engine } = loadPackages()
+  let connection = openConfigured(Engine, file)
 
   const close = async (): Promise<void> => {
-    database?.close()
-    database = undefined
+    connection?.close()
+    connection = undefined
   }
   const open = async (): Promise<SqlDatabase> => {
-    database ??= openFile(LibsqlDatabase, file)
-    const dialect = new kysely.SqliteDialect({ database: lockFirst(database) })
+    connection ??= openFile(Engine, file)
+    const dialect = new kysely.SqliteDialect({ database: forKysely(connection) })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migrate(db, kysely, (work) => db.transaction().execute(work))
     const now = kysely.sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`
-    return { db, now, plus: (ms) => kysely.sql<number>`${now} + ${ms}` }
+    return { db, now, plus: (ms) => kysely.sql<number>`${now} + ${ms}`, locksRows: false }
   }
   return sqlLedger(createSqlStore({ open, end: close }), options)
 }
 
-/**
- * Takes the lock of the file before every statement that writes, by statements of their own.
- *
- * libsql 0.5 does not reset a prepared statement that met a locked file: it stays under way, and
- * what is written after it is not committed for as long as it does.
- */
-function lockFirst(database: Database): SqliteDatabase {
-  let isInTransaction = false
-
-  const control = (statement: string, opens: boolean) => ({
-    reader: false,
-    all: (): unknown[] => [],
-    run: () => {
-      database.exec(statement)
-      isInTransaction = opens
-      return { changes: 0, lastInsertRowid: 0 }
-    },
-    iterate: () => [].values(),
-  })
-
-  const locked = <T>(write: () => T): T => {
-    if (isInTransaction) return write()
-    database.exec('BEGIN IMMEDIATE')
-    try {
-      const result = write()
-      database.exec('COMMIT')
-      return result
-    } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
-    }
-  }
-
-  return {
-    close: () => database.close(),
-    prepare(statement) {
-      const [verb] = /^\w+/.exec(statement.trimStart().toLowerCase()) ?? []
-      if (verb === 'begin') return control('BEGIN IMMEDIATE', true)
-      if (verb === 'commit' || verb === 'rollback') return control(verb, false)
-      const prepared = database.prepare(statement)
-      if (verb === 'select') return prepared
-      return {
-        reader: prepared.reader,
-        all: (parameters) => locked(() => prepared.all(parameters)),
-        run: (parameters) => locked(() => prepared.run(parameters)),
-        iterate: (parameters) => prepared.iterate(parameters),
-      }
-    },
-  }
+/** Names all that is missing at once. */
+function loadPackages() {
+  const isOwnSound = isSoundSqlite(process.versions['sqlite'] ?? '0')
+  const [kysely] = requirePeers(isOwnSound ? ['kysely'] : ['kysely', SQLITE_PACKAGE])
+  return { kysely: kysely as typeof KyselyModule, Engine: loadSqlite() }
 }
 
-function openConfigured(LibsqlDatabase: DatabaseClass, file: string): Database {
+/** @returns Nothing where another process has the file locked: it is opened at first use. */
+function openConfigured(Engine: SqliteEngine, file: string): SqliteConnection | undefined {
   try {
-    return openFile(LibsqlDatabase, file)
+    return openFile(Engine, file)
   } catch (error) {
+    if (isSqliteBusy(error)) return undefined
     const { code, message } = error as NodeJS.ErrnoException
-    throw new ConfigError('ledger', `${file} cannot be opened as a database: ${code || message}`)
+    const why = sqliteFailure(error) ?? (code || message)
+    throw new ConfigError('ledger', `${file} cannot be opened as a database: ${why}`)
   }
 }
 
-function openFile(LibsqlDatabase: DatabaseClass, file: string): Database {
+function openFile(Engine: SqliteEngine, file: string): SqliteConnection {
   mkdirSync(dirname(file), { recursive: true })
-  const database = new LibsqlDatabase(file)
+  const connection = new Engine(file)
   try {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    database.exec('PRAGMA journal_mode = WAL')
-    database.exec('PRAGMA synchronous = FULL')
-    return database
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    connection.exec('PRAGMA journal_mode = WAL')
+    connection.exec('PRAGMA synchronous = FULL')
+    return connection
   } catch (error) {
-    database.close()
+    connection.close()
     throw error
   }
 }

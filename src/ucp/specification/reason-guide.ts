@@ -18,6 +18,15 @@ export const REASON_GUIDE: Readonly<Record<Reason, readonly [Remedy, string]>> =
     'The transaction was mined, but the token did not move the money as authorized',
   ],
 
+  unexpected_settle_error: [
+    'look_up',
+    'The facilitator behind this gateway refused the settlement, for a reason that cannot be passed on',
+  ],
+  unexpected_verify_error: [
+    'pay_otherwise',
+    'The facilitator behind this gateway refused the payment, for a reason that cannot be passed on',
+  ],
+
   insufficient_funds: ['pay_otherwise', 'The payer holds too little of the token'],
   invalid_exact_evm_transaction_simulation_failed: [
     'pay_otherwise',

@@ -8,7 +8,7 @@ const hash = (name: number, version = 0): Hex =>
 function flightOf(transactionCount: number, changes: Partial<Flight> = {}): Flight {
   const idle = async (): Promise<void> => undefined
   return {
-    dispatch: { call: { to: '0x', data: '0x' }, gas: 1n, writeAhead: idle, takeBack: idle },
+    dispatch: { call: { to: '0x', data: '0x' }, gas: 1n, writeAhead: idle },
     submission: {
       transaction: hash(transactionCount),
       relayer: '0x',

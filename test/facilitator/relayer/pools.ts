@@ -7,40 +7,20 @@ import {
   type RelayerPool,
   type RelayerPoolOptions,
 } from '../../../src/facilitator/relayer/relayer-pool.js'
-import type { Dispatch } from '../../../src/facilitator/relayer/relayer.js'
-import type { Submission } from '../../../src/ledger/ledger.js'
 import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { findNetwork } from '../../../src/protocol/networks.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import { askNode } from '../../support/core.js'
 import { newNonce } from '../../support/sign-payment.js'
+import { withWrittenCalls, writtenCall, type CallOverrides } from '../../support/written-calls.js'
+
+export type { CallOverrides }
 
 export const ONE_ETHER = 10n ** 18n
 
-/** A call, and what was written down of it. */
-export interface Written {
-  readonly dispatch: Dispatch
-  readonly written: Submission[]
-  readonly takenBack: Submission[]
-}
-
-/** How a call of a test differs. */
-export type CallOverrides = Partial<Dispatch>
-
 /** A call of the token that costs little and goes alone; what is written of it is kept. */
-export function callOf(devnet: Devnet, overrides: CallOverrides = {}): Written {
-  const written: Submission[] = []
-  const takenBack: Submission[] = []
-  const dispatch = {
-    call: { to: devnet.asset as Hex, data: '0x06fdde03' as const },
-    gas: 60_000n,
-    isAlone: true,
-    writeAhead: async (submission: Submission) => void written.push(submission),
-    takeBack: async (submission: Submission) => void takenBack.push(submission),
-    ...overrides,
-  }
-  return { dispatch, written, takenBack }
-}
+export const callOf = (devnet: Devnet, overrides: CallOverrides = {}) =>
+  writtenCall({ call: { to: devnet.asset as Hex, data: '0x06fdde03' }, gas: 60_000n }, overrides)
 
 /** A pool of a test. */
 export interface TestPool {
@@ -65,11 +45,11 @@ export function openPool(devnet: Devnet, options: TestPoolOptions): TestPool {
   const pool = createRelayerPool({
     chain,
     privateKeys: [newNonce()],
-    ledger: memoryLedger(),
     logger: { debug: () => undefined, info: () => undefined, warn: note, error: note },
     onLow: (low) => void lows.push(low),
     closed: closing.signal,
     ...options,
+    ledger: withWrittenCalls(options.ledger ?? memoryLedger()),
   })
   return { pool, chain, lows, warnings, close: () => closing.abort() }
 }

@@ -234,13 +234,13 @@ describe('a gateway without a lease', () => {
       ledger,
     })
     opened.push({ close })
-    const { dispatch, written, takenBack } = callOf(devnet)
-    const writeAhead: typeof dispatch.writeAhead = async (submission) => {
-      await dispatch.writeAhead(submission)
-      isOthers = true
-      await new Promise((resolve) => setTimeout(resolve, RELAYER_LEASE_MS * 0.4))
-    }
-    await expect(pool.send({ ...dispatch, writeAhead })).rejects.toMatchObject({
+    const { dispatch, written, takenBack } = callOf(devnet, {
+      writeAhead: async () => {
+        isOthers = true
+        await new Promise((resolve) => setTimeout(resolve, RELAYER_LEASE_MS * 0.4))
+      },
+    })
+    await expect(pool.send(dispatch)).rejects.toMatchObject({
       code: 'relayer_without_lease',
     })
     expect(written).toHaveLength(1)

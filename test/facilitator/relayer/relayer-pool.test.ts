@@ -39,10 +39,12 @@ function openLedger(): { ledger: Ledger; relayerOf: Map<unknown, Hex>; written: 
   const written: Submission[] = []
   const ledger: Ledger = {
     ...store,
-    submit: async (key, submission) => {
-      relayerOf.set(submission.raw, submission.relayer)
-      written.push(submission)
-      await store.submit(key, submission)
+    submitTogether: async (members) => {
+      for (const { submission } of members) {
+        relayerOf.set(submission.raw, submission.relayer)
+        written.push(submission)
+      }
+      return store.submitTogether(members)
     },
   }
   return { ledger, relayerOf, written }

@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
 import { createGateway } from '../../../src/gateway.js'
+import type { Submission } from '../../../src/ledger/ledger.js'
 import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import { askNode, minedCount, offerOf, termsOf } from '../../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { until } from '../../support/until.js'
-import { callOf, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
+import { callOf, newKeys, ONE_ETHER, openPool } from './pools.js'
+import type { CallOverrides, TestPoolOptions } from './pools.js'
 
 const devnet = useDevnet()
 const opened: { close(): unknown }[] = []
@@ -27,7 +29,7 @@ const open = async (options: TestPoolOptions = {}) => {
   opened.push(pool)
   return { ...pool, address: pool.pool.addresses[0] }
 }
-const call = () => callOf(devnet)
+const call = (overrides?: CallOverrides) => callOf(devnet, overrides)
 const isWaiting = async (transaction: Hex): Promise<boolean> =>
   (await askNode(devnet, 'eth_getTransactionByHash', transaction)) !== null
 const isMined = async (transaction: Hex): Promise<boolean> =>
@@ -104,21 +106,50 @@ describe('a transaction on its way', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('is not replaced when the replacement cannot be written down', async () => {
+  it('is not replaced when the replacement cannot be written down, which may be known for all that', async () => {
     const { pool, warnings } = await open({ stuckMs: 300 })
-    const { dispatch, written } = call()
-    const { submission } = await pool.send({
-      ...dispatch,
+    const refused: Submission[] = []
+    const { dispatch, written } = call({
       writeAhead: async (next) => {
-        if (next.replaces !== undefined) throw new Error('no ink')
-        await dispatch.writeAhead(next)
+        if (next.replaces === undefined) return
+        refused.push(next)
+        throw new Error('no ink')
       },
     })
+    const { submission } = await pool.send(dispatch)
     await until(async () => {
       await mineAt(20n * GWEI)
       return warnings.length > 0
     })
-    expect(pool.transactionsOf(submission)).toEqual([written[0]!.transaction])
+    expect(written).toEqual([submission])
+    const [first, ...others] = pool.transactionsOf(submission)
+    expect(first).toBe(submission.transaction)
+    // The answer to a write may be lost: what was asked to be written may be sent by others.
+    expect(others).toEqual([...new Set(refused.map(({ transaction }) => transaction))])
+  })
+
+  it('is replaced after one failed ledger write, by what the ledger then says', async () => {
+    const { pool, address } = await open({ stuckMs: 300 })
+    let failures = 0
+    const { dispatch, written } = call({
+      writeAhead: async (next) => {
+        if (next.replaces !== undefined && failures++ === 0) throw new Error('no ink')
+      },
+    })
+    const { submission } = await pool.send(dispatch)
+    await until(async () => {
+      await mineAt(20n * GWEI)
+      return (await minedCount(devnet, address)) === 1
+    })
+    expect(failures).toBeGreaterThan(1)
+    const last = written.at(-1)!
+    expect(last.replaces).toContain(submission.transaction)
+    const sent = await askNode<{ status: string } | null>(
+      devnet,
+      'eth_getTransactionReceipt',
+      last.transaction,
+    )
+    expect(sent).toMatchObject({ status: '0x1' })
   })
 
   it('behind a count that the chain has lost is not blocked by it', async () => {

@@ -1,0 +1,21 @@
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
+import type { LedgerDatabase } from './schema.js'
+import type { SqlDatabase } from './sql-store.js'
+
+type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
+
+/**
+ * A condition for a change of several rows, under which they are locked in the order of their ids.
+ *
+ * Two changes that lock the same rows in different orders wait for each other, until the database
+ * ends one of them after a second.
+ */
+export function rowsInOrder(
+  { locksRows }: SqlDatabase,
+  db: Kysely<LedgerDatabase>,
+  condition: (where: Where) => Expression<SqlBool>,
+): (where: Where) => Expression<SqlBool> {
+  if (!locksRows) return condition
+  const rows = db.selectFrom('x402_authorizations').select('id').where(condition)
+  return (where) => where('id', 'in', rows.orderBy('id').forUpdate())
+}
