@@ -120,6 +120,7 @@ export function declareRoute(
 ): PaidRoute {
   checkOptions(options)
   const merchant = chooseMerchant(context.merchants, options.merchant)
+  checkValidity(options, merchant)
   const quoter = createQuoter(merchant, context.rates)
   const style: QuoteStyle = {
     networkNames: context.networkNames,
@@ -219,6 +220,19 @@ function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: Rout
     'maxHeldBytes',
     `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
   )
+}
+
+/** Refuses a route that no payer could pay for who signs as its 402 tells him. */
+function checkValidity(
+  { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
+  merchant: Merchant,
+): void {
+  const signed = maxTimeoutSeconds ?? merchant.maxTimeoutSeconds
+  if (minValiditySeconds > signed)
+    throw new ConfigError(
+      'minValiditySeconds',
+      `is more than the ${signed} seconds that payers are asked to sign for (maxTimeoutSeconds)`,
+    )
 }
 
 function chooseMerchant(
