@@ -133,6 +133,7 @@ export const merchantSchema = z.strictObject({
   maxAmount: limit.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   repeatSettlements: z.boolean().optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 const cacheTimes = { maxAgeSeconds: seconds, freshSeconds: seconds, staleSeconds: seconds }

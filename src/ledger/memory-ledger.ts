@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { LedgerError } from '../errors.js'
 import { recordId } from './ledger.js'
 import { memoryIdempotency } from './memory-idempotency.js'
+import { REDEEM_WITHOUT_PROOF_MS } from './purchase.js'
 import type {
   AuthorizationKey,
   KeyedSubmission,
@@ -48,17 +49,35 @@ export interface MemoryLedgerOptions {
  */
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
-  const records = new LRUCache<string, LedgerRecord>({
+  const records = new LRUCache<string, StoredRecord>({
     max: maxRecords,
     ttl: 0,
     ttlResolution: 0,
     perf: { now },
+    dispose: ({ transfer }, key, reason) => {
+      if (reason === 'set') return
+      if (transfer !== undefined && transfers.get(transfer) === key) transfers.delete(transfer)
+    },
   })
+  /** Which record a transfer has paid for. */
+  const transfers = new Map<string, string>()
 
-  const find = (key: AuthorizationKey): LedgerRecord | undefined => records.get(keyOf(key))
+  const find = (key: AuthorizationKey): StoredRecord | undefined => records.get(keyOf(key))
+  const seen = (record: StoredRecord): LedgerRecord => {
+    const { transfer: _transfer, ...shown } = record
+    return { ...shown, fresh: now() - record.createdAt < REDEEM_WITHOUT_PROOF_MS }
+  }
+  /** Notes which record a transfer pays for. @returns Whether it is this one. */
+  const takeTransfer = (key: AuthorizationKey, transfer: string | undefined): boolean => {
+    if (transfer === undefined) return true
+    const owner = transfers.get(transfer)
+    if (owner !== undefined && owner !== keyOf(key)) return false
+    transfers.set(transfer, keyOf(key))
+    return true
+  }
 
-  const store = (changed: Omit<LedgerRecord, 'updatedAt'> & LedgerStatus): void => {
-    const record: LedgerRecord = { ...changed, updatedAt: now() }
+  const store = (changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void => {
+    const record: StoredRecord = { ...changed, updatedAt: now() }
     const key = keyOf(record)
     if (!records.has(key) && records.size >= maxRecords) {
       records.purgeStale()
@@ -72,13 +91,14 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   }
 
   const all = (): readonly LedgerRecord[] =>
-    [...records.rvalues()].filter((record) => record !== undefined)
+    [...records.rvalues()].filter((record) => record !== undefined).map(seen)
 
-  const move = (key: AuthorizationKey, status: LedgerStatus): void => {
+  const move = (key: AuthorizationKey, status: LedgerStatus & { transfer?: string }): void => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return
     const { id, held, suspect, granted, createdAt } = record
-    store({ ...entryOf(record), id, held, suspect, granted, createdAt, ...status })
+    const kept = { id, held, suspect, granted, createdAt, fresh: true, paidLate: false }
+    store({ ...entryOf(record), ...kept, ...status })
   }
 
   const hold = (key: AuthorizationKey, held: boolean): boolean => {
@@ -102,11 +122,14 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
 
   return {
     idempotency: memoryIdempotency({ maxBytes: maxAnswerBytes, now }),
-    find: async (key) => find(key),
+    find: async (key) => {
+      const record = find(key)
+      return record && seen(record)
+    },
     reserve: async (entry) => {
       const existing = find(entry)
-      if (existing !== undefined) return existing
-      const ours = { held: true, suspect: false, granted: false }
+      if (existing !== undefined) return seen(existing)
+      const ours = { held: true, suspect: false, granted: false, fresh: true, paidLate: false }
       const fresh = { id: recordId(entry), ...ours, createdAt: now() }
       store({ ...entryOf(entry), ...fresh, state: 'reserved' })
       return undefined
@@ -132,7 +155,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     adopt: async (entries, submission) => {
       for (const entry of entries) {
-        const unheld = { held: false, suspect: false, granted: false }
+        const unheld = { held: false, suspect: false, granted: false, fresh: true, paidLate: false }
         if (find(entry) === undefined)
           store({
             ...entryOf(entry),
@@ -146,18 +169,29 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     knowsTransaction: async (transaction) =>
       all().some((record) => hashesOf(record).includes(transaction)),
-    settle: async (key, transaction) =>
-      move(key, { state: 'settled', transaction, submission: submissionOf(find(key)) }),
+    settle: async (key, transaction, transfer) => {
+      const record = find(key)
+      if (record === undefined || isFinal(record)) return true
+      if (!takeTransfer(key, transfer)) return false
+      const submission = submissionOf(record)
+      move(key, { state: 'settled', transaction, submission, ...(transfer && { transfer }) })
+      return true
+    },
     fail: async (key, failure) =>
       move(key, { state: 'failed', ...failure, submission: submissionOf(find(key)) }),
-    correct: async (key, transaction) => {
+    correct: async (key, transaction, transfer) => {
       const record = find(key)
-      if (record === undefined || !isFinal(record)) return
-      const { id, suspect, granted, createdAt } = record
+      if (record === undefined || !isFinal(record)) return true
+      if (!takeTransfer(key, transfer)) return false
+      const { transfer: before } = record
+      if (before !== undefined && before !== transfer) transfers.delete(before)
+      const { id, suspect, granted, createdAt, fresh } = record
       const held = record.state === 'settled' && record.held
+      const paidLate = record.paidLate || record.state === 'failed'
+      const kept = { ...entryOf(record), id, held, suspect, granted, createdAt, fresh, paidLate }
       const submission = submissionOf(record)
-      const kept = { ...entryOf(record), id, held, suspect, granted, createdAt }
-      store({ ...kept, state: 'settled', transaction, submission })
+      store({ ...kept, state: 'settled', transaction, submission, ...(transfer && { transfer }) })
+      return true
     },
     yield: async (key) => void hold(key, false),
     claim: async (key) => hold(key, true),
@@ -191,6 +225,9 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   }
 }
 
+/** A record, and which transfer paid for it. */
+type StoredRecord = LedgerRecord & { readonly transfer?: string }
+
 type Position = Pick<LedgerRecord, 'createdAt' | 'id'>
 
 function newestFirst(one: Position, other: Position): number {
@@ -213,8 +250,9 @@ function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
 }
 
 function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
-  const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote } = record
-  return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote }
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote, purchase } =
+    record
+  return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote, purchase }
 }
 
 function submissionOf(record: LedgerRecord | undefined): Submission | undefined {

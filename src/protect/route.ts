@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
 import { ConfigError, isRateError } from '../errors.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
@@ -53,11 +54,23 @@ export interface ProtectOptions {
   readonly allowFree?: boolean
   /**
    * Whether a price that a function gives, or a rate has a part in, is signed, and honoured for
-   * `maxTimeoutSeconds` though it has moved since: for the same method, URL and parsed body. Not for
-   * a price that depends on anything else, such as who asks.
-   * @defaultValue true
+   * `maxTimeoutSeconds` though it has moved since: for the same method, URL and parsed body. Nothing
+   * is signed for a body that was not parsed. A price function that depends on anything else, such as
+   * who asks, needs `quoteFor` besides.
+   * @defaultValue false for a price function without `quoteFor`, else true
    */
   readonly signQuotes?: boolean
+  /**
+   * Names what a price depends on beside method, URL and body: the user's id, his tariff. A quote is
+   * honoured only where it gives the same again. With it, prices of a function are signed.
+   */
+  readonly quoteFor?: (req: Request) => string
+  /**
+   * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
+   * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
+   * presented it first, by `req.ip`. @defaultValue the merchant's, or `'same-address'`
+   */
+  readonly redeemWithoutProof?: RedeemWithoutProof
 }
 
 /** A route that charges, with everything checked and prepared that no request has a part in. */
@@ -66,6 +79,9 @@ export interface PaidRoute {
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
   readonly minValiditySeconds: number | undefined
+  readonly redeemWithoutProof: RedeemWithoutProof
+  /** What a quote is bound to beside its request; `undefined` where there is nothing else. */
+  readonly quoteFor: (req: Request) => string | undefined
   readonly skip: (req: Request) => boolean | Promise<boolean>
   /** Answers a request without a payment, where no request has a part in what that says. */
   readonly answerUnpaid: UnpaidAnswer | undefined
@@ -106,6 +122,8 @@ const optionsSchema = z.strictObject({
   maxHeldBytes: z.int().positive().optional(),
   allowFree: z.boolean().optional(),
   signQuotes: z.boolean().optional(),
+  quoteFor: fn.optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 /**
@@ -129,8 +147,15 @@ export function declareRoute(
   }
   const warnOnce = clientLimitWarning(merchant, context.logger)
 
-  const isSigned = ({ applied }: Quote): boolean =>
-    options.signQuotes !== false && (typeof price === 'function' || applied !== undefined)
+  const isFunction = typeof price === 'function'
+  const signs = options.signQuotes ?? (!isFunction || options.quoteFor !== undefined)
+  const isSigned = ({ applied }: Quote): boolean => signs && (isFunction || applied !== undefined)
+  const quoteFor = (req: Request): string | undefined => {
+    const quotedFor: unknown = options.quoteFor?.(req)
+    if (quotedFor === undefined && options.quoteFor === undefined) return undefined
+    if (typeof quotedFor === 'string') return quotedFor
+    throw new ConfigError('quoteFor', 'must return a string')
+  }
   const quote = async (req: Request, parsed: ParsedPrice): Promise<Offer> => {
     const resource = resourceAt(urlOf(req))
     try {
@@ -138,7 +163,8 @@ export function declareRoute(
       warnOnce(quotes.map(({ entry }) => entry))
       const sign = async (one: Quote): Promise<Quote> => {
         if (!isSigned(one)) return one
-        const request = quotedRequest(req, resource)
+        const request = quotedRequest(req, resource, quoteFor(req))
+        if (request === undefined) return one
         return signQuote(context.quotes, one, { request, now: context.now() })
       }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
@@ -181,6 +207,8 @@ export function declareRoute(
     // Where the money moves first, no handler has to be waited for.
     minValiditySeconds:
       options.minValiditySeconds ?? (options.paymentFlow === 'upfront' ? 0 : undefined),
+    redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
+    quoteFor,
     skip: options.skip ?? (() => false),
     answerUnpaid,
     async offer(req) {

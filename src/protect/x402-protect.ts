@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { ConfigError, isOutsideFailure, type OutsideFailure } from '../errors.js'
-import { isRefusal } from '../facilitator/facilitator.js'
+import { isRefusal, refusalResponse } from '../facilitator/facilitator.js'
 import type { Refusal, Reservation, ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { Price } from '../money/price.js'
 import type { AppliedRate } from '../money/rates.js'
@@ -20,7 +20,7 @@ import { isConditionalStatus, removeConditions } from './conditional-requests.js
 import { HeldBudget } from './held-budget.js'
 import { holdResponse, type HeldEnd, type HeldResponse } from './held-response.js'
 import { matchOffer, type MatchContext } from './match-offer.js'
-import { offerOf, type Offer } from './offer.js'
+import { offerOf, pricedMethod, type Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
 import { claimPayment, type ClaimContext, type PaymentClaim } from './payment-claim.js'
 import { bringsPayment, readPayment } from './read-payment.js'
@@ -56,6 +56,8 @@ interface MatchedPayment {
   readonly requirements: PaymentRequirements
   /** How its amount came about, where a rate had a part in it. */
   readonly quote: AppliedRate | undefined
+  /** Whether its quote has expired: it is good for what is open already. */
+  readonly redeemOnly: boolean
   readonly paymentId: string | undefined
 }
 
@@ -125,8 +127,18 @@ function answerFailure({ logger }: ProtectContext, res: Response, error: Outside
 /** The story of a payment, which nobody else is working on. */
 async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): Promise<void> {
   const { payload, requirements, quote } = sale.payment
-  const { minValiditySeconds } = route
-  const terms = { ...route.merchant, quote, minValiditySeconds }
+  const { req } = sale.exchange
+  const purchase = {
+    method: pricedMethod(req),
+    url: sale.offer.resource.url,
+    client: req.ip ?? '',
+    redeemOnly: sale.payment.redeemOnly,
+  }
+  const { redeemWithoutProof, minValiditySeconds } = route
+  const terms = {
+    ...{ ...route.merchant, quote, purchase },
+    ...{ redeemWithoutProof, minValiditySeconds },
+  }
   if (route.paymentFlow === 'authorization' && context.heldBudget.isFull)
     return answerBusy(sale.exchange.res)
   const reserved = await context.facilitator.reserve(payload, requirements, terms)
@@ -159,8 +171,10 @@ async function readMatchingPayment(
     case 'payment': {
       const { payload, accepted, paymentId } = presented
       const quote = await matchOffer(context, asked, { req, payload, accepted })
-      if (typeof quote !== 'string')
-        return { payload, requirements: quote.entry, quote: quote.applied, paymentId }
+      if (typeof quote !== 'string') {
+        const { entry, applied, redeemOnly = false } = quote
+        return { payload, requirements: entry, quote: applied, redeemOnly, paymentId }
+      }
       if (offer.failure !== undefined) throw offer.failure
       answerPaymentRequired(res, paymentRequired(offer, quote))
       return undefined
@@ -300,16 +314,17 @@ function attachPayment(
 }
 
 /** Answers a payment that was refused before anything was sent for it by this request. */
-async function answerRefusal(sale: Sale, { refused, payer, transaction }: Refusal): Promise<void> {
+async function answerRefusal(sale: Sale, refusal: Refusal): Promise<void> {
+  const { refused, transaction, settledBy } = refusal
   const { exchange, offer, payment, claim } = sale
   const { res } = exchange
   if (refused === 'invalid_exact_evm_nonce_already_used' && (await claim.answerKept(res))) return
   const { network } = payment.requirements
-  if (transaction === undefined) {
+  if (transaction === undefined && settledBy === undefined) {
     await claim.abandon()
     return answerPaymentRequired(res, paymentRequired(offer, refused))
   }
-  await answerUnsettled(sale, { success: false, errorReason: refused, transaction, network, payer })
+  await answerUnsettled(sale, refusalResponse(refusal, network))
 }
 
 /**

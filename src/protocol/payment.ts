@@ -103,7 +103,10 @@ export type SettleResponse =
   | {
       readonly success: false
       readonly errorReason: Reason
+      /** `""` where this request sent nothing. */
       readonly transaction: string
+      /** The transaction that settled this purchase before, for the project that was paid by it. */
+      readonly settledBy?: string | undefined
       readonly network: string
       readonly payer?: string | undefined
     }

@@ -67,8 +67,16 @@ async function prepareCheckout(
 ): Promise<object> {
   const merchant = merchantOf(res)
   const { price, resource } = readBody(req, parseCheckout)
-  const accepts = await quoteFiat(context, merchant, price)
+  const quoted = await quoteFiat(context, merchant, price)
   const { url, description } = resource
+  const accepts = await Promise.all(
+    quoted.map(async (entry) => {
+      // Shops compare entries deeply between calls: for the same checkout it is the same id.
+      const request = ['project', merchant.project, 'resource', url]
+      const offerId = await context.quotes.nameOffer({ request, entry })
+      return { ...entry, extra: { ...entry.extra, offerId } }
+    }),
+  )
   return {
     x402Version: X402_VERSION,
     resource: { url, ...(typeof description === 'string' && { description }) },

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { explainCurrency, isCurrency } from '../money/currency.js'
 import { requestedAmountToDecimal } from '../money/price.js'
 import { sameNetwork } from '../protocol/networks.js'
+import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
 import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequired, SupportedResponse } from '../protocol/payment.js'
@@ -102,7 +103,7 @@ async function describePayment(
       description: description ?? '',
       ...(typeof mimeType === 'string' && { mimeType }),
     },
-    accepts: withProtocolVersion(accepts),
+    accepts: withProtocolVersion(withOfferId(accepts, newOfferId())),
     protocolVersion: X402_VERSION,
   }
 }

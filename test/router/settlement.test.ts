@@ -142,7 +142,8 @@ describe('a settlement whose outcome is not known in time', () => {
     expect(third.body).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
-      transaction,
+      transaction: '',
+      settledBy: transaction,
     })
   })
 
@@ -339,7 +340,8 @@ describe('a client that goes away while its payment is settled', () => {
     expect((await settle(api, body)).body).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
-      transaction: again.body.transaction,
+      transaction: '',
+      settledBy: again.body.transaction,
     })
   })
 })

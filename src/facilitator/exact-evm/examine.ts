@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { AuthorizationKey, Ledger, LedgerRecord } from '../../ledger/ledger.js'
+import type { AuthorizationKey, Ledger, LedgerEntry, LedgerRecord } from '../../ledger/ledger.js'
+import type { PresentedPurchase } from '../../ledger/purchase.js'
 import { findNetwork } from '../../protocol/networks.js'
 import { parseExactEvmPayload } from '../../protocol/payment.js'
 import type { Address, Hex, PaymentPayload, PaymentRequirements } from '../../protocol/payment.js'
@@ -14,8 +15,11 @@ import {
   checkTimeWindow,
   checkTransfer,
   settleMarginSeconds,
+  toldOf,
   usualValiditySeconds,
 } from './checks.js'
+import { entryOf } from '../purchase.js'
+import { isSignedByContract } from './contract-signature.js'
 import { authorizationDigest } from './digest.js'
 import type { NetworkCore, SettlementAsset } from './network-core.js'
 import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
@@ -69,6 +73,8 @@ export interface ExaminedPayment {
   readonly payer: Address
   readonly transfer: SignedTransfer
   readonly key: AuthorizationKey
+  /** What the ledger keeps of it. */
+  readonly entry: LedgerEntry
   readonly requirements: PaymentRequirements
   readonly terms: MerchantTerms | undefined
   /** Whether its transaction is out already: nothing will be sent for it. */
@@ -87,9 +93,9 @@ export interface ExaminedPayment {
  */
 export async function examinePayment(
   context: ExamineContext,
-  presented: PresentedPayment,
+  payment: PresentedPayment,
 ): Promise<ExaminedPayment | Refusal> {
-  const { payload, requirements, terms, trustRecent } = presented
+  const { payload, requirements, terms, trustRecent } = payment
   const offer = checkOffer(payload, requirements)
   if (offer !== undefined) return { refused: offer }
 
@@ -97,11 +103,7 @@ export async function examinePayment(
   if (!wire.ok) return { refused: 'invalid_payload' }
   const authorization = parseAuthorization(wire.value.authorization)
   const payer = displayAddress(authorization.from)
-  const refuse = (refused: Reason, record?: LedgerRecord): Refusal => ({
-    refused,
-    payer,
-    transaction: record && transactionOf(record),
-  })
+  const refuse = (refused: Reason): Refusal => ({ refused, payer })
 
   const core = context.networks.get(findNetwork(requirements.network)?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
@@ -116,11 +118,15 @@ export async function examinePayment(
   const key = authorizationKey(authorization, { chainId, asset: asset.address })
   const record = await context.ledger.find(key)
   // A transaction that is out decides for itself whether it was in time.
-  const time = { now: context.now(), validitySeconds: validityOf(presented, core) }
+  const time = { now: context.now(), validitySeconds: validityOf(payment, core) }
   const late = record === undefined ? checkTimeWindow(authorization, time) : undefined
   if (late !== undefined) return refuse(late)
-  const known = checkLedger(record)
-  if (known !== undefined) return refuse(known, record)
+  if (record === undefined && terms?.purchase?.redeemOnly) return refuse('quote_expired')
+  const entry = entryOf({ payload, terms, authorization, key })
+  const presented = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+  const known = checkLedger(record, presented)
+  if (known !== undefined)
+    return { ...refuse(known), ...(record && toldOf(record, presented, known)) }
 
   const digest = authorizationDigest(authorization, asset.separator)
   const signed = lowerHex(wire.value.signature)
@@ -129,11 +135,14 @@ export async function examinePayment(
   const signature =
     remembered?.signature ?? (await readSignature({ authorization, digest, signed }))
   if (signature === 'eip6492_factory_not_allowed') return refuse(signature)
-  if (isOut && typeof signature === 'string' && !(await core.chain.hasCode(authorization.from)))
-    return refuse('invalid_exact_evm_payload_signature')
 
   const transfer = { authorization, signature }
-  const examined = { core, asset, payer, transfer, key, requirements, terms, isOut }
+  // The transfer is not simulated again: only the account can tell whether it signed this.
+  if (isOut && typeof signature === 'string') {
+    const isOwn = await isSignedByContract(core.chain, { account: payer, digest, signature })
+    if (!isOwn) return refuse('invalid_exact_evm_payload_signature')
+  }
+  const examined = { core, asset, payer, transfer, key, entry, requirements, terms, isOut }
   if (isOut || remembered !== undefined) return { ...examined, checked: remembered?.checked }
   const checked = await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return refuse(checked)
@@ -150,6 +159,11 @@ function validityOf(
   if (isSettledNow) return margin
   const wanted = terms?.minValiditySeconds ?? usualValiditySeconds(requirements.maxTimeoutSeconds)
   return Math.max(margin, wanted)
+}
+
+/** How an examined payment is held against what the ledger knows. */
+export function presentedOf({ entry, terms }: ExaminedPayment): PresentedPurchase {
+  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 
 /** The transaction that a record knows of. */

@@ -69,8 +69,12 @@ export interface Reconciler {
    * @throws {@link ChainError}, {@link LedgerError}
    */
   review(record: LedgerRecord): Promise<void>
-  /** Writes down what the chain has decided, and announces it once. */
-  conclude(payment: ConcludedPayment, decision: Decision): Promise<void>
+  /**
+   * Writes down what the chain has decided, and announces it once.
+   *
+   * @returns What holds now: a transfer that has paid for another record pays for no second one.
+   */
+  conclude(payment: ConcludedPayment, decision: Decision): Promise<Decision>
 }
 
 /** How a payment that is followed was sent. */
@@ -100,17 +104,26 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   })
   const finality = createFinalityWatch({ ...options, cores })
 
-  const conclude: Reconciler['conclude'] = async (payment, decision) => {
+  /** @returns What the ledger makes of what the chain has decided. @throws {@link LedgerError} */
+  const write = async (payment: ConcludedPayment, decision: Decision): Promise<Decision> => {
+    if ('failed' in decision) {
+      const { transaction, failed: reason } = decision
+      await ledger.fail(payment, { transaction, reason })
+      return decision
+    }
+    const { paid: transaction, transfer } = decision
+    if (await ledger.settle(payment, transaction, transfer)) return decision
+    logger.error('A transfer was to pay for a second payment.', { transaction })
+    return write(payment, { failed: 'invalid_exact_evm_transfer_event_mismatch', transaction })
+  }
+
+  const conclude: Reconciler['conclude'] = async (payment, decided) => {
+    let decision = decided
     const id = recordId(payment)
     const isNews = !announced.has(id)
     announced.set(id, true)
     try {
-      if ('paid' in decision) await ledger.settle(payment, decision.paid)
-      else
-        await ledger.fail(payment, {
-          transaction: decision.transaction,
-          reason: decision.failed,
-        })
+      decision = await write(payment, decision)
     } catch (error) {
       if (!isLedgerError(error)) {
         announced.delete(id)
@@ -120,7 +133,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       logger.error('The ledger missed what became of a payment.', { error })
     }
     const core = cores.get(payment.chainId)
-    if (!isNews || core === undefined) return
+    if (!isNews || core === undefined) return decision
     endPayment(core, payment)
     if ('paid' in decision) core.payers.notePaid(payment.from)
     else if (isUnpaid(decision)) core.payers.noteFailed(payment.from, decision.transaction)
@@ -130,18 +143,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const { transaction, failed: reason } = decision
       events.emit('failed', { ...told, transaction, reason })
     }
+    return decision
   }
 
   /** @throws {@link ChainError} */
   const decide = async (core: NetworkCore, payment: SubmittedPayment): Promise<Outcome> => {
     const outcome = await findOutcome(core, payment, now())
-    if (outcome !== 'open') await conclude(payment, outcome)
-    return outcome
+    return outcome === 'open' ? outcome : conclude(payment, outcome)
   }
 
   const concludeFound = async (payment: SubmittedPayment, found: Decision): Promise<Outcome> => {
-    await conclude(payment, found).catch(openAfterBug(payment))
-    return found
+    return conclude(payment, found).catch(openAfterBug(payment))
   }
 
   /** Whatever else was thrown must not end the process, nor decide a payment. */
@@ -206,8 +218,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         }
         // Where it would not go once more, somebody may have been faster.
         const outcome = isUnpaid(judged) ? await judge() : judged
-        if (outcome !== 'open') await conclude(payment, outcome)
-        if (outcome !== 'open') return outcome
+        if (outcome !== 'open') return conclude(payment, outcome)
         // It is mined, but who else used its authorization could not be told yet.
         await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
       }
