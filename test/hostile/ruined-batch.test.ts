@@ -19,6 +19,12 @@ interface MinedTransaction {
   readonly gas: Hex
 }
 
+/** Signatures differ in their zero bytes, and so in what their bytes cost. */
+function expectSameLimit(limit: bigint, before: bigint): void {
+  expect(limit).toBeLessThan(before + before / 200n)
+  expect(limit).toBeGreaterThan(before - before / 200n)
+}
+
 describe('payers whose code burns all gas once it costs something', () => {
   let devnet: Devnet
   let shop: Awaited<ReturnType<typeof openShop>>
@@ -88,7 +94,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     expect(await Promise.all(hostile.map(spent))).toEqual([PRICE, PRICE, PRICE])
     // What they asked for was not even begun.
     expect(runs - before).toBe(HONEST)
-    expect(await limitOfOne()).toBe(limit)
+    expectSameLimit(await limitOfOne(), limit)
   }, 120_000)
 
   it('do not ruin others where they come by their code in the very block of the batch', async () => {
@@ -112,7 +118,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     await expectAllServed(honest, good, others)
     expect([first, ...(await refused)].map((response) => response?.status)).toEqual([402, 402, 402])
     expect(await Promise.all(hostile.map(spent))).toEqual([0n, 0n, 0n])
-    expect(await limitOfOne()).toBe(limit)
+    expectSameLimit(await limitOfOne(), limit)
 
     // They are known now, and cost nothing more.
     const sent = shop.events.submitted?.length
