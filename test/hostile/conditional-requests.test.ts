@@ -164,7 +164,7 @@ describe.each([
     expect(unpaid.body).not.toContain('THE PAID')
     // Nor by one authorization, which would never be charged, again and again.
     const one = await sign(path)
-    const etag = String(bought.headers.etag ?? '"1"')
+    const etag = bought.headers.etag ?? '"1"'
     expect((await get(cache.url + path, { ...one, 'If-None-Match': etag })).status).toBe(200)
     expect((await get(cache.url + path, { ...one, 'If-None-Match': etag })).status).toBe(402)
     expect(await earned()).toBe(before + 20_000n)

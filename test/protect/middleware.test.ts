@@ -71,7 +71,7 @@ function ordinary(log: string[]): RequestHandler[] {
     morgan('tiny', { stream: { write: (line) => void log.push(line) } }) as RequestHandler,
     helmet() as RequestHandler,
     cors() as RequestHandler,
-    compression() as unknown as RequestHandler,
+    compression(),
     session({ secret: 'test', resave: true, saveUninitialized: true }),
   ]
 }
