@@ -174,7 +174,7 @@ async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<vo
  * Mines a block at least every five seconds, where no transaction does.
  *
  * Calls run at the time of the last block; on a chain that stands still, what a wallet signs now is
- * not valid yet. Whoever has stopped instant mining wants it to stand still.
+ * not valid yet. Where instant mining was stopped, it is meant to stand still.
  */
 function keepTime({ rpcUrl, exited }: Anvil): void {
   let last: unknown

@@ -155,14 +155,12 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     adopt: async (entries, submission) => {
       for (const entry of entries) {
-        const unheld = { held: false, suspect: false, granted: false, fresh: true }
-        const notLate = { paidLate: false }
+        const unheld = { held: false, suspect: false, granted: false, fresh: true, paidLate: false }
         if (find(entry) === undefined)
           store({
             ...entryOf(entry),
             id: recordId(entry),
             ...unheld,
-            ...notLate,
             createdAt: now(),
             state: 'reserved',
           })

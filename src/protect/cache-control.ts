@@ -46,13 +46,13 @@ export function privateCacheControl(value: string): string {
 /** {@link keepPrivate} for an answer that is yet to be written: when its head is. */
 export function keepPrivateOnHead(res: ServerResponse): void {
   const { writeHead } = res
-  res.writeHead = ((...head: HeadArguments) => {
+  res.writeHead = (...head: HeadArguments) => {
     // Node says what is wrong with it.
     if (res.headersSent) return Reflect.apply(writeHead, res, head) as ServerResponse
     setHead(res, head)
     keepPrivate(res)
-    return Reflect.apply(writeHead, res, [res.statusCode]) as ServerResponse
-  }) as ServerResponse['writeHead']
+    return writeHead.call(res, res.statusCode)
+  }
 }
 
 function textOf(header: number | string | readonly string[] | undefined): string {

@@ -77,5 +77,5 @@ const own = [
 export type Reason =
   (typeof specified)[number] | (typeof established)[number] | (typeof own)[number]
 
-/** All reasons, for documentation and tests. */
+/** All reasons. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks. */
 export const reasons: readonly Reason[] = [...specified, ...established, ...own]

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import { documentUrl, HANDLER_VERSION, type Handler, type HandlerDocument } from '../ucp/handler.js'
+import { renderSpecification } from '../ucp/render.js'
 import { handlerSchema } from '../ucp/schema/handler-schema.js'
 import { instrumentSchema } from '../ucp/schema/instrument-schema.js'
-import { handlerSpecification } from '../ucp/specification/specification.js'
 import { docsUrlOf } from './docs-url.js'
 import { RequestProblem } from './problem-response.js'
 
@@ -40,7 +40,7 @@ const DOCUMENTS: Readonly<
     'application/json',
     (...of) => JSON.stringify(instrumentSchema(...of)),
   ],
-  'gateway.md': ['text/markdown', (handler) => handlerSpecification(handler)],
+  'gateway.md': ['text/markdown', (handler) => renderSpecification(handler)],
 }
 
 /** A document, ready to be sent. */

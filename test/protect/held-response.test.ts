@@ -88,6 +88,31 @@ describe('a held response', () => {
     expect(response.headers.has('x-head')).toBe(false)
   })
 
+  it('has not ended where writing its head throws, and ends with its client', async () => {
+    const ends: HeldEnd[] = []
+    let thrown: unknown
+    const server = await listen((_req, res) => {
+      const held = holdResponse(res, { maxHeldBytes: 1000 })
+      void held.finished.then((end) => ends.push(end))
+      res.writeHead = () => {
+        throw new Error('no head')
+      }
+      try {
+        res.end('answer')
+      } catch (error) {
+        thrown = error
+      }
+    })
+    const client = request(server.url).end()
+    client.on('error', () => undefined)
+    await until(() => thrown !== undefined)
+    client.destroy()
+    await until(() => ends.length > 0)
+    await server.close()
+    expect(thrown).toEqual(new Error('no head'))
+    expect(ends).toEqual([{ how: 'aborted' }])
+  })
+
   it('fixes the status with the first byte, as Node does', async () => {
     let seen: HeldEnd | undefined
     await serve(

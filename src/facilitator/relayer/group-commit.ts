@@ -119,15 +119,23 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       if (sent.because === 'other' && all.length > 1) return await each(all, written)
       return all.map((one) => ({ one, written, rejected: sent }))
     } catch (error) {
-      if (error instanceof LostMembers) {
-        const { lost } = error
-        const left = all.filter((one) => !lost.has(one))
-        const failures = [...lost].map(([one, reason]) => ({ one, written, error: reason }))
-        // Only those could not be written down: the rest goes without them.
-        return left.length === 0 ? failures : [...failures, ...(await attempt(left, written))]
-      }
+      // Only those could not be written down: the rest goes without them.
+      if (error instanceof LostMembers) return goWithout(error, all, before)
       return isTooDearTogether(error) && all.length > 1 ? each(all, written) : failed(error)
     }
+  }
+
+  const goWithout = async (
+    { lost }: LostMembers,
+    all: readonly Waiting[],
+    written: readonly Hex[],
+  ): Promise<readonly Failure[]> => {
+    const left = all.filter((one) => !lost.has(one))
+    const failures = [...lost].map(([one, error]) => ({ one, written, error }))
+    const isKnown = written.length > 0
+    if (!isKnown) for (const failure of failures) tellFailure(failure, true)
+    const others = left.length === 0 ? [] : await attempt(left, written)
+    return isKnown ? [...failures, ...others] : others
   }
 
   const each = async (
