@@ -1,0 +1,252 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LedgerError } from '../errors.js'
+import type { LedgerRecord } from './ledger.js'
+import { RecordList } from './record-list.js'
+
+/** Seconds for which a final record outlives its authorization. */
+const AFTERLIFE_SECONDS = 3600n
+
+/** Seconds a final record is kept at most: beyond, the chain itself refuses the nonce. */
+const MAX_AGE_SECONDS = 48n * 3600n
+
+/** Delivered payments of which only a tombstone is kept; beyond, the oldest are left to the chain. */
+const MAX_TOMBSTONES = 1_000_000
+
+/** Milliseconds of records that are swept together. */
+const BUCKET_MS = 10_000
+
+/** Records that a write looks at to make room, at most. */
+const SWEPT_AT_ONCE = 50
+
+/** Records looked at before others may go on. */
+const SCANNED_AT_ONCE = 1000
+
+/** Options of {@link MemoryRecords}. */
+interface MemoryRecordsOptions {
+  readonly maxRecords: number
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** A record, and until when it is kept. */
+interface Kept {
+  readonly record: LedgerRecord
+  /** Milliseconds since the epoch. */
+  readonly lapsesAt: number
+}
+
+/**
+ * The records of a memory ledger, and what finds them in lists.
+ *
+ * A write costs the same however many there are, also one that is refused because it is full. Of what
+ * was paid and delivered, the oldest give up their records to make room, and leave tombstones: that an
+ * authorization is used is known of them, and by which transaction.
+ */
+export class MemoryRecords {
+  readonly #options: MemoryRecordsOptions
+  readonly #kept = new Map<string, Kept>()
+  /** Delivered payments without their bytes, the oldest first. */
+  readonly #tombstones = new Map<string, Kept>()
+  /** Paid and delivered, the oldest first: what gives way. */
+  readonly #delivered = new Set<string>()
+  readonly #submitted = new Set<string>()
+  /** Keys by {@link LedgerRecord.id}. */
+  readonly #keys = new Map<string, string>()
+  readonly #byProject = new Map<string, RecordList>()
+  readonly #concluded: Readonly<Record<'settled' | 'failed', RecordList>>
+  /** Keys by when they lapse. */
+  readonly #buckets = new Map<number, Set<string>>()
+  #nextBucket: number
+  #isClosed = false
+
+  constructor(options: MemoryRecordsOptions) {
+    this.#options = options
+    this.#nextBucket = bucketOf(options.now())
+    const listOf = (state: LedgerRecord['state']): RecordList =>
+      new RecordList(this.#find, (record) =>
+        record.state === state ? record.updatedAt : undefined,
+      )
+    this.#concluded = { settled: listOf('settled'), failed: listOf('failed') }
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** @throws {@link LedgerError} once it is closed. */
+  requireOpen(): void {
+    if (this.#isClosed) throw new LedgerError('ledger_unavailable', 'The ledger is closed.')
+  }
+
+  get(key: string): LedgerRecord | undefined {
+    this.requireOpen()
+    const kept = this.#kept.get(key) ?? this.#tombstones.get(key)
+    if (kept === undefined || kept.lapsesAt > this.#options.now()) return kept?.record
+    this.delete(key)
+    return undefined
+  }
+
+  /** @throws {@link LedgerError} `ledger_full`; what is there already can always be changed. */
+  set(key: string, record: LedgerRecord): void {
+    this.requireOpen()
+    const old = this.#kept.get(key)
+    if (old === undefined) this.#makeRoom()
+    else this.#unlist(key, old)
+    const nowMs = this.#options.now()
+    const kept = { record, lapsesAt: nowMs + lifetimeMs(record, nowMs) }
+    this.#kept.set(key, kept)
+    this.#tombstones.delete(key)
+    this.#list(key, kept, old?.record)
+  }
+
+  delete(key: string): void {
+    this.#tombstones.delete(key)
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return
+    this.#unlist(key, kept)
+    this.#kept.delete(key)
+    this.#keys.delete(kept.record.id)
+    const { project = '' } = kept.record
+    const ofProject = this.#byProject.get(project)
+    ofProject?.noteDead()
+    if (ofProject?.isEmpty) this.#byProject.delete(project)
+  }
+
+  /** Submitted ones, in no order. */
+  submitted(): readonly LedgerRecord[] {
+    this.requireOpen()
+    return [...this.#submitted].flatMap((key) => this.get(key) ?? [])
+  }
+
+  byId(id: string): LedgerRecord | undefined {
+    return this.get(this.#keys.get(id) ?? '')
+  }
+
+  /** Those of a project that were created in a time, the newest first; `until` is exclusive. */
+  async *ofProject(project: string, from: number, until: number): AsyncGenerator<LedgerRecord> {
+    this.requireOpen()
+    const list = this.#byProject.get(project)
+    if (list !== undefined) yield* list.newestFirst(from, until)
+  }
+
+  /** Those that became final, or were changed since, from a time on; the newest first. */
+  async *concludedSince(state: 'settled' | 'failed', from: number): AsyncGenerator<LedgerRecord> {
+    this.requireOpen()
+    yield* this.#concluded[state].newestFirst(from, Infinity)
+  }
+
+  /** All of them, and all tombstones. */
+  async *all(): AsyncGenerator<LedgerRecord> {
+    this.requireOpen()
+    let looked = 0
+    for (const map of [this.#kept, this.#tombstones])
+      for (const { record } of map.values()) {
+        yield record
+        if (++looked % SCANNED_AT_ONCE === 0) await nextTurn()
+      }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const index of [this.#kept, this.#tombstones, this.#keys, this.#byProject, this.#buckets])
+      index.clear()
+    this.#delivered.clear()
+    this.#submitted.clear()
+  }
+
+  readonly #find = (key: string): LedgerRecord | undefined => this.#kept.get(key)?.record
+
+  #list(key: string, { record, lapsesAt }: Kept, old: LedgerRecord | undefined): void {
+    if (old === undefined) {
+      this.#keys.set(record.id, key)
+      const { project = '' } = record
+      const ofProject =
+        this.#byProject.get(project) ?? new RecordList(this.#find, ({ createdAt }) => createdAt)
+      this.#byProject.set(project, ofProject)
+      ofProject.add(key, record.createdAt)
+    }
+    if (record.state === 'submitted') this.#submitted.add(key)
+    if (record.state === 'settled' && record.granted) this.#delivered.add(key)
+    if (isFinal(record)) this.#concluded[record.state].add(key, record.updatedAt)
+    if (lapsesAt === Infinity) return
+    const bucket = Math.max(bucketOf(lapsesAt), this.#nextBucket)
+    const keys = this.#buckets.get(bucket)
+    if (keys === undefined) this.#buckets.set(bucket, new Set([key]))
+    else keys.add(key)
+  }
+
+  #unlist(key: string, { record, lapsesAt }: Kept): void {
+    this.#submitted.delete(key)
+    this.#delivered.delete(key)
+    if (isFinal(record)) this.#concluded[record.state].noteDead()
+    this.#buckets.get(Math.max(bucketOf(lapsesAt), this.#nextBucket))?.delete(key)
+  }
+
+  #makeRoom(): void {
+    const { maxRecords } = this.#options
+    this.#sweep()
+    if (this.#kept.size < maxRecords) return
+    const [oldest] = this.#delivered
+    if (oldest === undefined)
+      throw new LedgerError(
+        'ledger_full',
+        `The memory ledger holds ${maxRecords} live payments; use an SQL ledger for more.`,
+      )
+    this.#bury(oldest)
+  }
+
+  /** Leaves of a delivered payment what refuses it. */
+  #bury(key: string): void {
+    const kept = this.#kept.get(key)
+    this.delete(key)
+    if (kept?.record.state !== 'settled') return
+    const { submission: _bytes, quote: _quote, ...small } = kept.record
+    this.#tombstones.set(key, { record: small, lapsesAt: kept.lapsesAt })
+    const [oldest] = this.#tombstones.keys()
+    if (this.#tombstones.size > MAX_TOMBSTONES && oldest !== undefined)
+      this.#tombstones.delete(oldest)
+  }
+
+  /** Drops what has lapsed, a little at a time. */
+  #sweep(): void {
+    const nowMs = this.#options.now()
+    let left = SWEPT_AT_ONCE
+    while (this.#nextBucket <= bucketOf(nowMs)) {
+      const keys = this.#buckets.get(this.#nextBucket) ?? []
+      for (const key of keys) {
+        if (left-- === 0) return
+        const kept = this.#kept.get(key)
+        if (kept !== undefined && kept.lapsesAt <= nowMs) this.delete(key)
+      }
+      // The last one is of this very moment: some of it lapse later.
+      if (this.#nextBucket === bucketOf(nowMs)) return
+      this.#buckets.delete(this.#nextBucket)
+      this.#nextBucket += 1
+    }
+  }
+}
+
+/** Whether the chain has decided it. */
+export function isFinal(
+  record: LedgerRecord,
+): record is Extract<LedgerRecord, { state: 'settled' | 'failed' }> {
+  return record.state === 'settled' || record.state === 'failed'
+}
+
+function bucketOf(ms: number): number {
+  return Math.floor(ms / BUCKET_MS)
+}
+
+/** Milliseconds a record is kept. */
+function lifetimeMs(record: LedgerRecord, nowMs: number): number {
+  const left = record.validBefore - BigInt(Math.floor(nowMs / 1000))
+  const validFor = left > 0n ? left : 0n
+  if (!isFinal(record))
+    return validFor > MAX_AGE_SECONDS ? Infinity : toMs(validFor + MAX_AGE_SECONDS)
+  const afterwards = validFor + AFTERLIFE_SECONDS
+  return toMs(afterwards < MAX_AGE_SECONDS ? afterwards : MAX_AGE_SECONDS)
+}
+
+function toMs(seconds: bigint): number {
+  return Number(seconds) * 1000
+}
