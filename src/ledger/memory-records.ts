@@ -45,10 +45,11 @@ interface Kept {
 export class MemoryRecords {
   readonly #options: MemoryRecordsOptions
   readonly #kept = new Map<string, Kept>()
-  /** Delivered payments without their bytes, the oldest first. */
+  /** Delivered payments without their bytes. */
   readonly #tombstones = new Map<string, Kept>()
+  readonly #buried = new KeyQueue()
   /** Paid and delivered, the oldest first: what gives way. */
-  readonly #delivered = new Set<string>()
+  readonly #delivered = new KeyQueue()
   readonly #submitted = new Set<string>()
   /** Keys by {@link LedgerRecord.id}. */
   readonly #keys = new Map<string, string>()
@@ -57,6 +58,8 @@ export class MemoryRecords {
   /** Keys by when they lapse. */
   readonly #buckets = new Map<number, Set<string>>()
   #nextBucket: number
+  /** Keys of buckets that are over. */
+  #due: string[] = []
   #isClosed = false
 
   constructor(options: MemoryRecordsOptions) {
@@ -150,8 +153,9 @@ export class MemoryRecords {
     this.#isClosed = true
     for (const index of [this.#kept, this.#tombstones, this.#keys, this.#byProject, this.#buckets])
       index.clear()
-    this.#delivered.clear()
+    for (const queue of [this.#delivered, this.#buried]) queue.clear()
     this.#submitted.clear()
+    this.#due = []
   }
 
   readonly #find = (key: string): LedgerRecord | undefined => this.#kept.get(key)?.record
@@ -166,7 +170,7 @@ export class MemoryRecords {
       ofProject.add(key, record.createdAt)
     }
     if (record.state === 'submitted') this.#submitted.add(key)
-    if (record.state === 'settled' && record.granted) this.#delivered.add(key)
+    if (isDelivered(record) && !isDelivered(old)) this.#delivered.push(key)
     if (isFinal(record)) this.#concluded[record.state].add(key, record.updatedAt)
     if (lapsesAt === Infinity) return
     const bucket = Math.max(bucketOf(lapsesAt), this.#nextBucket)
@@ -177,7 +181,6 @@ export class MemoryRecords {
 
   #unlist(key: string, { record, lapsesAt }: Kept): void {
     this.#submitted.delete(key)
-    this.#delivered.delete(key)
     if (isFinal(record)) this.#concluded[record.state].noteDead()
     this.#buckets.get(Math.max(bucketOf(lapsesAt), this.#nextBucket))?.delete(key)
   }
@@ -186,7 +189,7 @@ export class MemoryRecords {
     const { maxRecords } = this.#options
     this.#sweep()
     if (this.#kept.size < maxRecords) return
-    const [oldest] = this.#delivered
+    const oldest = this.#delivered.shift((key) => isDelivered(this.#find(key)))
     if (oldest === undefined)
       throw new LedgerError(
         'ledger_full',
@@ -202,28 +205,69 @@ export class MemoryRecords {
     if (kept?.record.state !== 'settled') return
     const { submission: _bytes, quote: _quote, ...small } = kept.record
     this.#tombstones.set(key, { record: small, lapsesAt: kept.lapsesAt })
-    const [oldest] = this.#tombstones.keys()
-    if (this.#tombstones.size > MAX_TOMBSTONES && oldest !== undefined)
-      this.#tombstones.delete(oldest)
+    this.#buried.push(key)
+    const isTooMany = this.#tombstones.size > MAX_TOMBSTONES
+    const oldest = isTooMany && this.#buried.shift((one) => this.#tombstones.has(one))
+    if (oldest) this.#tombstones.delete(oldest)
   }
 
   /** Drops what has lapsed, a little at a time. */
   #sweep(): void {
     const nowMs = this.#options.now()
+    const current = bucketOf(nowMs)
+    for (let left = SWEPT_AT_ONCE; left > 0; left--) {
+      const key = this.#due.pop()
+      if (key !== undefined) this.#dropLapsed(key, nowMs)
+      else if (this.#nextBucket < current) {
+        this.#due = [...(this.#buckets.get(this.#nextBucket) ?? [])]
+        this.#buckets.delete(this.#nextBucket++)
+      } else break
+    }
+    if (this.#kept.size < this.#options.maxRecords) return
     let left = SWEPT_AT_ONCE
-    while (this.#nextBucket <= bucketOf(nowMs)) {
-      const keys = this.#buckets.get(this.#nextBucket) ?? []
-      for (const key of keys) {
-        if (left-- === 0) return
-        const kept = this.#kept.get(key)
-        if (kept !== undefined && kept.lapsesAt <= nowMs) this.delete(key)
-      }
-      // The last one is of this very moment: some of it lapse later.
-      if (this.#nextBucket === bucketOf(nowMs)) return
-      this.#buckets.delete(this.#nextBucket)
-      this.#nextBucket += 1
+    for (const key of this.#buckets.get(current) ?? []) {
+      if (left-- === 0) return
+      this.#dropLapsed(key, nowMs)
     }
   }
+
+  #dropLapsed(key: string, nowMs: number): void {
+    const kept = this.#kept.get(key)
+    if (kept !== undefined && kept.lapsesAt <= nowMs) this.delete(key)
+  }
+}
+
+/** Keys in the order in which they came. A `Set` would pass by all that it has deleted, each time. */
+class KeyQueue {
+  #keys: string[] = []
+  #first = 0
+
+  push(key: string): void {
+    this.#keys.push(key)
+  }
+
+  /** Takes out the first that still counts, and all before it. */
+  shift(counts: (key: string) => boolean): string | undefined {
+    for (;;) {
+      const key = this.#keys[this.#first]
+      if (key === undefined) return undefined
+      this.#first += 1
+      if (this.#first > 1000 && this.#first * 2 > this.#keys.length) {
+        this.#keys = this.#keys.slice(this.#first)
+        this.#first = 0
+      }
+      if (counts(key)) return key
+    }
+  }
+
+  clear(): void {
+    this.#keys = []
+    this.#first = 0
+  }
+}
+
+function isDelivered(record: LedgerRecord | undefined): boolean {
+  return record?.state === 'settled' && record.granted
 }
 
 /** Whether the chain has decided it. */
