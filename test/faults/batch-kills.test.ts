@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
@@ -10,6 +10,10 @@ import type { World } from './world.js'
 const devnet = useDevnet()
 const open = useWorlds(devnet)
 const postgres = await findPostgres()
+const schemas: TestSchema[] = []
+afterAll(async () => {
+  for (const schema of schemas) await schema.drop()
+})
 
 const PAYMENTS = 8
 
@@ -79,6 +83,7 @@ describe('a process that is killed between two rows of a batch', () => {
         database.exec(statements)
         database.close()
       })
+      expect(await world.violations()).toEqual([])
     },
     TAKE_OVER_MS,
   )
@@ -87,16 +92,11 @@ describe('a process that is killed between two rows of a batch', () => {
     'leaves no payment without its record in PostgreSQL, after %d ms',
     async (afterMs) => {
       if (postgres === undefined) return
-      const schema: TestSchema = await createSchema(postgres)
-      try {
-        const world = await open({ ledger: schema.url })
-        await runKill(world, afterMs, (statements) => schema.execute(statements))
-        await Promise.all(world.gateways.map((gateway) => gateway.kill()))
-        expect(await world.violations()).toEqual([])
-        await world.close()
-      } finally {
-        setTimeout(() => void schema.drop().catch(() => undefined), 10_000).unref()
-      }
+      const schema = await createSchema(postgres)
+      schemas.push(schema)
+      const world = await open({ ledger: schema.url })
+      await runKill(world, afterMs, (statements) => schema.execute(statements))
+      expect(await world.violations()).toEqual([])
     },
     TAKE_OVER_MS,
   )
