@@ -49,7 +49,7 @@ async function compile(staging, format) {
 
 /** Removes what was there only to be compiled. */
 async function keepOutput(folder) {
-  const output = /\.c?js(\.map)?$|\.d\.c?ts$|^package\.json$/
+  const output = /\.c?js(\.map)?$|\.d\.c?ts$|^(package\.json|gateway\.md)$/
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile() && !output.test(entry.name))
   await Promise.all(files.map((file) => rm(join(file.parentPath ?? file.path, file.name))))

@@ -1,4 +1,4 @@
-/** The default gateway's options, from `X402_*` environment variables and `DATABASE_URL`. */
+/** The default gateway's options, from `X402_*` environment variables. */
 import { ConfigError, type ConfigIssue } from './errors.js'
 import { httpFacilitator } from './facilitator/http-facilitator.js'
 import type { Ledger } from './ledger/ledger.js'
@@ -10,6 +10,15 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Id of the project that the environment describes. */
 export const DEFAULT_PROJECT = 'default'
+
+/** What names the ledger's database in an app: its own `DATABASE_URL` is not ours to use. */
+export const APP_DATABASE = ['X402_DATABASE_URL'] as const
+
+/** The same where the gateway is all there is; the first that is set counts. */
+export const SERVE_DATABASE = ['X402_DATABASE_URL', 'DATABASE_URL'] as const
+
+/** Names of the variables that may name the ledger's database. */
+export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 
 /** Which variable sets an option; the name of a network, where there is one, is captured. */
 const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
@@ -30,17 +39,21 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * Required: `X402_PAY_TO`, `X402_NETWORK`, and either `X402_RPC_URL` with `X402_RELAYER_KEY`
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
- * `DATABASE_URL`. What is missing is left out here, and found by the check of the options.
+ * `X402_DATABASE_URL`. What is missing is left out here, and found by the check of the options.
  *
- * @throws {@link ConfigError} for an `X402_FACILITATOR_URL` or a `DATABASE_URL` that is none.
+ * @param database - The variables that may name the ledger's database.
+ * @throws {@link ConfigError} for an `X402_FACILITATOR_URL` or a database URL that is none.
  */
-export function optionsFromEnvironment(env: Environment): GatewayOptions {
+export function optionsFromEnvironment(
+  env: Environment,
+  database: DatabaseVariables = APP_DATABASE,
+): GatewayOptions {
   const { publicUrl, facilitator, payTo, token, quoteSecret, network = '' } = settingsOf(env)
   return {
     ...(publicUrl && { publicUrl }),
     ...(quoteSecret && { quoteSecret }),
     ...(facilitator && { facilitator }),
-    ...ledgerOf(env),
+    ...ledgerOf(env, database),
     networks: { [network]: networkSettingsOf(env) },
     projects: [
       {
@@ -54,19 +67,28 @@ export function optionsFromEnvironment(env: Environment): GatewayOptions {
 }
 
 /**
- * The ledger in the database of `DATABASE_URL`, where that is set.
+ * The ledger in the database that a variable names, where one does.
  *
  * @throws {@link ConfigError} when it is no URL of PostgreSQL, or a package is missing.
  */
-export function ledgerOf(env: Environment): { readonly ledger?: Ledger } {
-  const url = read(env, 'DATABASE_URL')
+export function ledgerOf(
+  env: Environment,
+  database: DatabaseVariables,
+): { readonly ledger?: Ledger } {
+  const variable = databaseVariable(env, database)
+  const url = variable && read(env, variable)
   if (url === undefined) return {}
   try {
     return { ledger: postgresLedger(url) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new ConfigError(error.issues.map((issue) => ({ ...issue, option: 'DATABASE_URL' })))
+    throw new ConfigError(error.issues.map((issue) => ({ ...issue, option: variable ?? '' })))
   }
+}
+
+/** The variable that names the ledger's database. */
+export function databaseVariable(env: Environment, names: DatabaseVariables): string | undefined {
+  return names.find((name) => read(env, name) !== undefined)
 }
 
 /** What the variables say that are about no network. */

@@ -1,4 +1,5 @@
 import { viemChain } from './chain/viem-chain.js'
+import { announceRemote } from './facilitator/announce-remote.js'
 import {
   createEventBus,
   type EventBus,
@@ -25,6 +26,7 @@ import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './quote-secret.js'
 import { createGatewayRouter } from './router/gateway-router.js'
 import type { UcpHandler } from './ucp/business-profile.js'
+import { warnOfCluster } from './warn-of-cluster.js'
 import type { Router } from 'express'
 
 /** A gateway: its middleware, its API and its core, on one ledger. */
@@ -53,6 +55,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
   const ledger = resolved.ledger ?? memoryLedger({ now: resolved.now })
+  if (resolved.ledger === undefined) warnOfCluster(logger)
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   const facilitator = createFacilitator(resolved, { ledger, events, closed: closing.signal })
   const merchants = new Map(
@@ -83,7 +86,10 @@ interface Parts {
 
 function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFacilitator {
   if (resolved.facilitator !== undefined)
-    return reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator })
+    return announceRemote(
+      reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator }),
+      parts.events,
+    )
   const cores = resolved.networks.flatMap((network) =>
     openNetwork(network, { ...parts, logger: resolved.logger }),
   )

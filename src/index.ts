@@ -32,7 +32,13 @@ export {
   LedgerError,
   RateError,
   RelayerError,
+  type ChainErrorCode,
   type ConfigIssue,
+  type FacilitatorErrorCode,
+  type GatewayErrorCode,
+  type LedgerErrorCode,
+  type RateErrorCode,
+  type RelayerErrorCode,
 } from './errors.js'
 export { chainlinkRates, type ChainlinkRatesOptions } from './chain/chainlink-rates.js'
 export type { GatewayEvents, GatewayListener, PaymentEvent } from './facilitator/events.js'

@@ -132,6 +132,7 @@ export const merchantSchema = z.strictObject({
   maxAmount: limit.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   repeatSettlements: z.boolean().optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 const cacheTimes = { maxAgeSeconds: seconds, freshSeconds: seconds, staleSeconds: seconds }
@@ -210,6 +211,7 @@ export const optionsSchema = z.strictObject({
     })
     .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
+  maxHeldBytesTotal: z.int().positive().optional(),
   settleTimeoutMs: z.int().positive().optional(),
   now: z
     .custom<() => number>((value) => typeof value === 'function', 'must be a function')

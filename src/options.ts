@@ -3,6 +3,7 @@ import type { Store } from 'express-rate-limit'
 import type { ChainlinkRatesOptions } from './chain/chainlink-rates.js'
 import type { Facilitator } from './facilitator/facilitator.js'
 import type { Ledger } from './ledger/ledger.js'
+import type { RedeemWithoutProof } from './ledger/purchase.js'
 import type { Logger } from './logger.js'
 import type { HttpRatesOptions } from './money/http-rates.js'
 import type { RateSource } from './money/rates.js'
@@ -74,11 +75,18 @@ export interface MerchantOptions {
   /**
    * Whether verify and settle of the API repeat the answer to a payment that comes again with its
    * `payment-identifier`. The identifier is the buyer's: a shop that keeps no book of what it served
-   * may serve him twice for one payment, and sets this to false. An identifier then only binds to its
-   * payment. The answer to a repeated `Idempotency-Key`, which is the shop's own word, is not
-   * concerned. @defaultValue true
+   * would serve him twice for one payment. Without this, an identifier only binds to its payment. The
+   * answer to a repeated `Idempotency-Key`, which is the shop's own word, is always repeated.
+   * @defaultValue false
    */
   readonly repeatSettlements?: boolean
+  /**
+   * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
+   * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
+   * presented it first. The API does not know the buyer's address; there, whoever presents it within a
+   * minute of its first presentation. @defaultValue `'same-address'`
+   */
+  readonly redeemWithoutProof?: RedeemWithoutProof
 }
 
 /** A tenant: its secret identify tokens, and its merchant once there is one. */
@@ -138,6 +146,11 @@ export interface GatewayOptions {
   readonly ledger?: Ledger
   /** @defaultValue warnings and errors as Node's process warnings */
   readonly logger?: Logger
+  /**
+   * Bytes of all answers of paid routes that are held at once until they are paid. Beyond it, and
+   * for one payer beyond a quarter of it, paid routes answer 503. @defaultValue 256 MiB
+   */
+  readonly maxHeldBytesTotal?: number
   /** Milliseconds a settlement is waited for before it is answered as pending. @defaultValue 25000 */
   readonly settleTimeoutMs?: number
   /** Milliseconds since the epoch, for tests that own the clock. @defaultValue `Date.now` */

@@ -1,20 +1,38 @@
+import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 
 /**
  * Root URL of the app as the client of a request sees it, without a slash at the end.
  *
  * Forwarded headers count only where the app's `trust proxy` says that the proxy may be believed.
+ * What is no host name is never repeated.
  *
  * @param publicUrl - What the operator says it is, whatever the request says.
  */
 export function publicRootOf(req: Request, publicUrl: string | undefined): string {
-  return publicUrl ?? `${req.protocol}://${hostOf(req)}`
+  return publicUrl ?? `${req.protocol === 'https' ? 'https' : 'http'}://${hostOf(req)}`
 }
 
 /** Host and port. Express's own `req.host` and `req.hostname` drop the port, each in one version. */
 function hostOf(req: Request): string {
   const trusts = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean
   const isForwarded = trusts(req.socket.remoteAddress ?? '', 0)
-  const forwarded = isForwarded && req.get('x-forwarded-host')?.split(',', 1)[0]?.trim()
-  return forwarded || (req.get('host') ?? 'localhost')
+  const forwarded = isForwarded ? req.get('x-forwarded-host')?.split(',', 1)[0]?.trim() : undefined
+  return [forwarded, req.get('host')].find(isHost) ?? 'localhost'
+}
+
+/** Name or IPv4 address, or IPv6 address in brackets; and a port (RFC 3986 §3.2.2, RFC 1123). */
+const HOST =
+  /^(?:\[(?<ipv6>[0-9a-f:.]{2,45})\]|(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?)(?::(?<port>[0-9]{1,5}))?$/i
+
+const MAX_HOST_LENGTH = 255
+const MAX_PORT = 65_535
+
+/** Tells whether a text is a host, with or without a port. */
+export function isHost(text: string | undefined): text is string {
+  if (text === undefined || text.length > MAX_HOST_LENGTH) return false
+  const match = HOST.exec(text)
+  if (match === null) return false
+  const { ipv6, port } = match.groups ?? {}
+  return (ipv6 === undefined || isIPv6(ipv6)) && Number(port ?? 0) <= MAX_PORT
 }

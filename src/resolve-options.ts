@@ -26,12 +26,14 @@ export interface ResolvedOptions {
   readonly facilitator: Facilitator | undefined
   readonly ledger: Ledger | undefined
   readonly logger: Logger
+  readonly maxHeldBytesTotal: number
   readonly settleTimeoutMs: number
   readonly now: () => number
 }
 
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
+const DEFAULT_MAX_HELD_BYTES_TOTAL = 256 * 1024 * 1024
 
 /**
  * Checks options and fills in what was left out.
@@ -65,6 +67,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     facilitator: options.facilitator,
     ledger: options.ledger,
     logger: options.logger ?? processWarnings,
+    maxHeldBytesTotal: options.maxHeldBytesTotal ?? DEFAULT_MAX_HELD_BYTES_TOTAL,
     settleTimeoutMs: options.settleTimeoutMs ?? DEFAULT_SETTLE_TIMEOUT_MS,
     now: options.now ?? Date.now,
   }

@@ -95,7 +95,8 @@ function resolveMerchant(
     minAmount,
     maxAmount,
     maxTimeoutSeconds: merchant.maxTimeoutSeconds ?? DEFAULT_MAX_TIMEOUT_SECONDS,
-    repeatSettlements: merchant.repeatSettlements ?? true,
+    repeatSettlements: merchant.repeatSettlements ?? false,
+    redeemWithoutProof: merchant.redeemWithoutProof ?? 'same-address',
   }
 }
 

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { nameVariables, optionsFromEnvironment, type Environment } from '../src/environment.js'
+import {
+  nameVariables,
+  optionsFromEnvironment,
+  SERVE_DATABASE,
+  type Environment,
+} from '../src/environment.js'
 import { ConfigError } from '../src/errors.js'
 import { resolveOptions } from '../src/resolve-options.js'
 
@@ -66,14 +71,36 @@ describe('the environment', () => {
   it('keeps payments in the database it names, and in no other kind', async () => {
     const { ledger } = optionsFromEnvironment({
       ...COMPLETE,
-      DATABASE_URL: 'postgres://127.0.0.1:9/none',
+      X402_DATABASE_URL: 'postgres://127.0.0.1:9/none',
     })
     expect(resolveOptions({ ledger: ledger! }).ledger).toBe(ledger)
     await ledger?.close()
-    expect(wrong({ ...COMPLETE, DATABASE_URL: ' ' })).toStrictEqual([])
-    expect(wrong({ ...COMPLETE, DATABASE_URL: 'mysql://127.0.0.1/none' })).toStrictEqual([
-      'DATABASE_URL',
+    expect(wrong({ ...COMPLETE, X402_DATABASE_URL: ' ' })).toStrictEqual([])
+    expect(wrong({ ...COMPLETE, X402_DATABASE_URL: 'mysql://127.0.0.1/none' })).toStrictEqual([
+      'X402_DATABASE_URL',
     ])
+  })
+
+  it.each(['postgres://127.0.0.1:9/app', 'mysql://127.0.0.1/app', 'file:./dev.db'])(
+    'leaves the DATABASE_URL of the app alone (rule 24): %s',
+    (url) => {
+      const env = { ...COMPLETE, DATABASE_URL: url }
+      expect(optionsFromEnvironment(env)).not.toHaveProperty('ledger')
+      expect(wrong(env)).toStrictEqual([])
+    },
+  )
+
+  it('of serve takes X402_DATABASE_URL before DATABASE_URL, and names the one it took', () => {
+    const bad = 'mysql://127.0.0.1/none'
+    const read = (env: object) => () =>
+      optionsFromEnvironment({ ...COMPLETE, ...env }, SERVE_DATABASE)
+    expect(read({ DATABASE_URL: bad })).toThrow(expect.objectContaining({ option: 'DATABASE_URL' }))
+    expect(read({ X402_DATABASE_URL: bad, DATABASE_URL: 'postgres://h/n' })).toThrow(
+      expect.objectContaining({ option: 'X402_DATABASE_URL' }),
+    )
+    expect(read({ X402_DATABASE_URL: 'postgres://h/n', DATABASE_URL: bad })()).toHaveProperty(
+      'ledger',
+    )
   })
 
   it('needs no node and no key beside a facilitator elsewhere', () => {

@@ -73,7 +73,8 @@ describe('the defaults', () => {
             crossCurrency: false,
             fxBufferBps: 0,
             maxTimeoutSeconds: 300,
-            repeatSettlements: true,
+            repeatSettlements: false,
+            redeemWithoutProof: 'same-address',
           },
         },
       ],
@@ -101,7 +102,8 @@ describe('options that are as they should be', () => {
           crossCurrency: true,
           fxBufferBps: 50,
           maxTimeoutSeconds: 60,
-          repeatSettlements: false,
+          repeatSettlements: true,
+          redeemWithoutProof: 'never',
           accepts: [
             { network: 'base', asset: FOO.address.toUpperCase().replace('0X', '0x') },
             { network: 'base', asset: 'EURC' },
@@ -122,7 +124,10 @@ describe('options that are as they should be', () => {
       hashToken(TOKEN),
       hashToken('x402_second-token-of-acme'),
     ])
-    expect(projects[2]?.merchant).toMatchObject({ repeatSettlements: false })
+    expect(projects[2]?.merchant).toMatchObject({
+      repeatSettlements: true,
+      redeemWithoutProof: 'never',
+    })
     expect(projects[2]?.merchant?.accepts.map(({ symbol }) => symbol)).toStrictEqual([
       'FOO',
       'EURC',
@@ -179,6 +184,7 @@ describe('options that are wrong', () => {
           fxBufferBps: 0.5,
           maxTimeoutSecond: 60,
           repeatSettlements: 'no',
+          redeemWithoutProof: 'always',
         }),
         'shop',
       ],
@@ -208,6 +214,7 @@ describe('options that are wrong', () => {
         'projects.1.merchant.fxBufferBps',
         'projects.1.merchant.maxTimeoutSecond',
         'projects.1.merchant.repeatSettlements',
+        'projects.1.merchant.redeemWithoutProof',
         'projects.2',
         'rates["EUR/USD"]',
         'rates["EURUSD"]',

@@ -3,7 +3,8 @@ import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './chain.js'
 import type { ReceiptWatch } from './receipt-watch.js'
-import type { Rpc, RpcAnswer, RpcFailure } from './rpc.js'
+import { classifyNodeError, unusable, type NodeErrorKind } from './node-errors.js'
+import type { Rpc, RpcAnswer } from './rpc.js'
 import { receiptFrom, unwrap } from './rpc-values.js'
 
 /** Times a transaction is handed over again at once when the node's answer was lost. */
@@ -15,19 +16,11 @@ const BROADCAST_RETRIES = 1
  */
 const YIELD_MS = { step: 100, longest: 3000 }
 
-/** How nodes word that they may have taken a transaction all the same. */
-const OUTCOME_IN_DOUBT = /timeout|timed out|deadline|internal error|unavailable|try again/i
-
-/** How nodes word that a transaction offers less than the next block takes. */
-const FEE_TOO_LOW =
-  /underpriced|below (current )?base ?fee|less than (block )?base ?fee|fee ?too ?low/i
-
-/** How nodes word that they do not know a method. */
-const UNKNOWN_METHOD =
-  /method .*(not|n't)|not (supported|available|allowed|found|implemented)|unsupported|unknown method/i
-
-/** JSON-RPC's internal error: something broke in the node, nobody knows when. */
-const INTERNAL_ERROR = -32603
+/**
+ * Milliseconds for which a node that said it cannot answer with receipts is not asked for them: it
+ * may have been another node behind the same URL, or learn it.
+ */
+const NO_SYNC_MS = 600_000
 
 /** JSON-RPC's error for a method that the node does not have. */
 const METHOD_NOT_FOUND = -32601
@@ -53,7 +46,7 @@ export interface Broadcaster {
 
 /** Makes the one place from which transactions go out. */
 export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions): Broadcaster {
-  let hasSync = true
+  let noSyncUntil = -Infinity
 
   const send = async (raw: Hex, wasLost = false): Promise<Broadcast> => {
     let lost = wasLost
@@ -68,9 +61,11 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
     return { outcome: 'unknown' }
   }
 
-  const noteReceipt = (value: unknown): void => {
+  const noteReceipt = (value: unknown, transaction: Hex): void => {
     const receipt = receiptFrom(value)
     if (receipt === undefined) return
+    if (receipt.transaction.toLowerCase() !== transaction.toLowerCase())
+      throw unusable('the receipt of another transaction')
     onReceipt(receipt)
     receipts.note(receipt)
   }
@@ -90,15 +85,15 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
     try {
       const answer = await rpc.ask('eth_sendRawTransactionSync', [raw])
       if (answer.ok) {
-        noteReceipt(answer.result)
+        noteReceipt(answer.result, transaction)
         return { outcome: 'accepted' }
       }
-      const { code, message } = answer.error
-      if (code === METHOD_NOT_FOUND || UNKNOWN_METHOD.test(message)) {
-        hasSync = false
-        return await send(raw)
+      if (classifyNodeError(answer.error, 'sync') === 'unknown_method') {
+        noSyncUntil = performance.now() + NO_SYNC_MS
+        // Words alone may be those of a node that has taken it.
+        return await send(raw, answer.error.code !== METHOD_NOT_FOUND)
       }
-      const refusal = broadcastOutcome(answer, NOT_MINED_YET.includes(code))
+      const refusal = broadcastOutcome(answer, NOT_MINED_YET.includes(answer.error.code))
       if (refusal.outcome !== 'rejected') return refusal
       // It may have been taken, and something have gone wrong while it waited for a block.
       return (await look(transaction)) === 'gone' ? refusal : { outcome: 'unknown' }
@@ -113,7 +108,7 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
     send: (raw) => send(raw),
     async sendSync(signed, isAwaited) {
       const { raw, transaction } = signed
-      if (!hasSync) return send(raw)
+      if (performance.now() < noSyncUntil) return send(raw)
       const answering = receipts.expect(transaction, askSync(signed))
       const ended = new AbortController()
       void answering.catch(() => undefined).finally(() => ended.abort())
@@ -137,22 +132,21 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
 /** @param lost - Whether the node may have taken the transaction at an earlier try. */
 function broadcastOutcome(answer: RpcAnswer, lost: boolean): Broadcast {
   if (answer.ok) return { outcome: 'accepted' }
-  const { code, message } = answer.error
-  if (isKnownAlready(answer.error)) return { outcome: 'accepted' }
+  const kind = classifyNodeError(answer.error, 'send')
+  if (kind === 'already_known') return { outcome: 'accepted' }
   // What was refused now may have been taken before, or be taken by the node behind this one.
-  if (lost || code === INTERNAL_ERROR || OUTCOME_IN_DOUBT.test(message))
-    return { outcome: 'unknown' }
-  return { outcome: 'rejected', because: rejectionCause(message) }
+  if (lost || kind === 'ambiguous') return { outcome: 'unknown' }
+  return { outcome: 'rejected', because: rejectionCause(kind) }
 }
 
-function isKnownAlready({ message }: RpcFailure): boolean {
-  return /already (known|exists|imported)|known transaction/i.test(message)
-}
-
-function rejectionCause(message: string): RejectionCause {
-  if (/nonce too low|replacement transaction underpriced/i.test(message))
-    return 'stale_transaction_count'
-  if (/insufficient funds/i.test(message)) return 'insufficient_gas_funds'
-  if (FEE_TOO_LOW.test(message)) return 'fee_too_low'
-  return 'other'
+function rejectionCause(kind: NodeErrorKind): RejectionCause {
+  switch (kind) {
+    case 'stale_nonce':
+      return 'stale_transaction_count'
+    case 'insufficient_gas_funds':
+    case 'fee_too_low':
+      return kind
+    default:
+      return 'other'
+  }
 }

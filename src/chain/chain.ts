@@ -92,8 +92,11 @@ export interface Chain {
    * Its caller then is Multicall3: for calls in which the caller does not matter.
    */
   callTogether(call: Call): Promise<CallResult>
-  /** Tells whether there is code at an address: a contract or a delegated account. */
-  hasCode(address: Address): Promise<boolean>
+  /**
+   * Tells whether there is code at an address: a contract or a delegated account. Known from the
+   * last look, unless `fresh` asks for another.
+   */
+  hasCode(address: Address, look?: 'fresh'): Promise<boolean>
   /** Native currency of an account, in wei. */
   getBalance(address: Address): Promise<bigint>
   /** Transactions an account has sent, those included that wait to be mined. */

@@ -37,7 +37,8 @@ export interface ChainlinkRatesOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 5000
-const DEFAULT_CACHE = { freshSeconds: 15, staleSeconds: 300 }
+const DEFAULT_FRESH_SECONDS = 15
+const DEFAULT_STALE_SECONDS = 300
 
 /** Digits of an answer; feeds have 8 or 18. */
 const MAX_DECIMALS = 36
@@ -62,7 +63,8 @@ export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
   const feeds = new Map([...knownFeeds(network.chainId), ...ownFeeds(options.feeds)])
   const chain = viemChain({ network, rpcUrl, timeoutMs })
   const source = feedRates(chain, feeds, { now, maxAgeSeconds: options.maxAgeSeconds })
-  return crossRates(cachedRates(source, { ...DEFAULT_CACHE, ...options }))
+  const { freshSeconds = DEFAULT_FRESH_SECONDS, staleSeconds = DEFAULT_STALE_SECONDS } = options
+  return crossRates(cachedRates(source, { freshSeconds, staleSeconds, now }))
 }
 
 function ownFeeds(

@@ -1,6 +1,6 @@
 import type { Fees, Receipt } from './chain.js'
 import type { Rpc } from './rpc.js'
-import { membersOf, quantityFrom, unwrap } from './rpc-values.js'
+import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
 
 /** Milliseconds for which fees are taken from the last look at the chain, or the last receipt. */
 const FEES_MAX_AGE_MS = 4000
@@ -10,6 +10,9 @@ const TIP_MAX_AGE_MS = 60_000
 
 /** Base fees rise by at most an eighth a block; twice the last one holds for about six blocks. */
 const BASE_FEE_HEADROOM = 2n
+
+/** A receipt that tells a base fee this many times the last one is not believed: the node is asked. */
+const SURPRISING_RISE = 8n
 
 /** What gas costs on one network. */
 export interface FeeCache {
@@ -37,8 +40,8 @@ export function createFeeCache(rpc: Rpc): FeeCache {
     ])
     const { baseFeePerGas, number } = membersOf(unwrap(block))
     // Nodes without eth_maxPriorityFeePerGas take any tip.
-    const maxPriorityFeePerGas = tip.ok ? quantityFrom(tip.result) : 0n
-    const fees = feesAt(quantityFrom(baseFeePerGas), maxPriorityFeePerGas)
+    const maxPriorityFeePerGas = tip.ok ? gasPriceFrom(tip.result) : 0n
+    const fees = feesAt(gasPriceFrom(baseFeePerGas), maxPriorityFeePerGas)
     known = { fees, block: quantityFrom(number) }
     knownAt = tipAt = performance.now()
     return fees
@@ -60,6 +63,10 @@ export function createFeeCache(rpc: Rpc): FeeCache {
       const baseFee = gasPrice - maxPriorityFeePerGas
       // A transaction that could not pay the whole tip tells a base fee that is too low.
       if (baseFee < known.fees.baseFeePerGas / BASE_FEE_HEADROOM) return
+      if (baseFee > known.fees.baseFeePerGas * SURPRISING_RISE) {
+        knownAt = -Infinity
+        return
+      }
       known = { fees: feesAt(baseFee, maxPriorityFeePerGas), block: blockNumber }
       knownAt = performance.now()
     },

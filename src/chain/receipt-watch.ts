@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Patience, Receipt } from './chain.js'
+import { unusable } from './node-errors.js'
 import type { Rpc } from './rpc.js'
 import { hexFrom, membersOf, quantityFrom, receiptFrom, unwrap } from './rpc-values.js'
 
@@ -38,8 +39,12 @@ export function createReceiptWatch(rpc: Rpc): ReceiptWatch {
   let isWatching = false
   let wake = new AbortController()
 
-  const get: ReceiptWatch['get'] = async (transaction) =>
-    receiptFrom(unwrap(await rpc.read('eth_getTransactionReceipt', [transaction])))
+  const get: ReceiptWatch['get'] = async (transaction) => {
+    const receipt = receiptFrom(unwrap(await rpc.read('eth_getTransactionReceipt', [transaction])))
+    if (receipt && receipt.transaction.toLowerCase() !== transaction.toLowerCase())
+      throw unusable('the receipt of another transaction')
+    return receipt
+  }
 
   const note = (receipt: Receipt): void => {
     const transaction = receipt.transaction.toLowerCase() as Hex

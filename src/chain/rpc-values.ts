@@ -1,18 +1,14 @@
-/** What nodes answer, read strictly: everything else is a node that could not be asked. */
-import { hexToBigInt, numberToHex } from 'viem/utils'
-import { ChainError } from '../errors.js'
+/** What nodes answer, read strictly: whatever else comes is a `ChainError`, nothing is guessed. */
+import { hexToBigInt } from 'viem/utils'
 import type { Hex } from '../protocol/payment.js'
 import type { CallResult, Log, Receipt } from './chain.js'
-import type { RpcAnswer, RpcFailure } from './rpc.js'
-
-/** How nodes word that a contract failed, where they do not say so by code 3. */
-const CONTRACT_FAILURE =
-  /revert|vm execution|out ?of ?gas|gas required exceeds|invalid ?(fe)?opcode|opcode ?not ?found|invalid ?jump|stack ?(under|over)flow|stack limit|write protection/i
+import { classifyNodeError, refusedByNode, unusable, type RpcFailure } from './node-errors.js'
+import type { RpcAnswer } from './rpc.js'
 
 /** The result of an answer. @throws {@link ChainError} where the node refused. */
 export function unwrap(answer: RpcAnswer): unknown {
   if (answer.ok) return answer.result
-  throw refused(answer.error)
+  throw refusedByNode(answer.error)
 }
 
 /** What a contract answered. @throws {@link ChainError} where the node itself failed. */
@@ -22,8 +18,7 @@ export function callResult(answer: RpcAnswer): CallResult {
 
 /** Tells a contract's refusal from a node's failure. @throws {@link ChainError} for the latter. */
 export function revertFrom(error: RpcFailure): CallResult {
-  const reverted = error.code === 3 || CONTRACT_FAILURE.test(error.message)
-  if (!reverted) throw refused(error)
+  if (classifyNodeError(error, 'read') !== 'reverted') throw refusedByNode(error)
   return { ok: false, data: isHex(error.data) ? error.data : '0x' }
 }
 
@@ -31,25 +26,29 @@ export function revertFrom(error: RpcFailure): CallResult {
 export function receiptFrom(value: unknown): Receipt | undefined {
   if (value === null) return undefined
   const members = membersOf(value)
-  const { transactionHash, from, status, blockNumber, logs } = members
+  const { transactionHash, from, to, status, blockNumber, blockHash, logs } = members
   if (!Array.isArray(logs)) throw unusable('a receipt without logs')
   return {
-    transaction: hexFrom(transactionHash),
-    sender: hexFrom(from),
-    to: hexFrom(members['to'] ?? '0x'),
-    succeeded: hexFrom(status) === '0x1',
+    transaction: bytesFrom(transactionHash, 32),
+    sender: bytesFrom(from, 20),
+    to: hexFrom(to ?? '0x'),
+    succeeded: quantityFrom(status) === 1n,
     blockNumber: quantityFrom(blockNumber),
-    blockHash: hexFrom(members['blockHash'] ?? '0x'),
+    blockHash: hexFrom(blockHash ?? '0x'),
     logs: logs.map(logFrom),
     gasUsed: quantityFrom(members['gasUsed'] ?? '0x0'),
-    gasPrice: quantityFrom(members['effectiveGasPrice'] ?? '0x0'),
+    gasPrice: gasPriceFrom(members['effectiveGasPrice'] ?? '0x0'),
   }
 }
 
 function logFrom(value: unknown): Log {
   const { address, topics, data } = membersOf(value)
   if (!Array.isArray(topics)) throw unusable('a log without topics')
-  return { address: hexFrom(address), topics: topics.map(hexFrom), data: hexFrom(data) }
+  return {
+    address: bytesFrom(address, 20),
+    topics: topics.map((topic) => bytesFrom(topic, 32)),
+    data: hexFrom(data),
+  }
 }
 
 /** Bytes in hexadecimal digits. */
@@ -58,10 +57,31 @@ export function hexFrom(value: unknown): Hex {
   throw unusable('something that is not hexadecimal')
 }
 
-/** A number. */
-export function quantityFrom(value: unknown): bigint {
+/** So many bytes: a hash, an address. */
+export function bytesFrom(value: unknown, bytes: 20 | 32): Hex {
   const hex = hexFrom(value)
-  return hexToBigInt(hex === '0x' ? numberToHex(0) : hex)
+  if (hex.length === 2 + 2 * bytes) return hex
+  throw unusable(`something that is not ${bytes} bytes`)
+}
+
+/** A number, as JSON-RPC writes them: at least one digit. Some nodes write leading zeros. */
+export function quantityFrom(value: unknown): bigint {
+  if (typeof value === 'string' && QUANTITY.test(value)) return hexToBigInt(value as Hex)
+  throw unusable('something that is not a number')
+}
+
+/** A number that is counted with: of a block, of a transaction. */
+export function countFrom(value: unknown): number {
+  const count = Number(quantityFrom(value))
+  if (Number.isSafeInteger(count)) return count
+  throw unusable('a number beyond all counting')
+}
+
+/** A price of gas, in wei. */
+export function gasPriceFrom(value: unknown): bigint {
+  const price = quantityFrom(value)
+  if (price < MOST_GAS_PRICE) return price
+  throw unusable('a price of gas beyond all prices')
 }
 
 /** The members of an object. */
@@ -70,17 +90,12 @@ export function membersOf(value: unknown): { readonly [member: string]: unknown 
   throw unusable('something that is not an object')
 }
 
-/** The node answered what nobody can use. */
-export function unusable(what: string): ChainError {
-  return new ChainError('chain_unreachable', `The node answered ${what}.`)
-}
+/** At most 256 bits. */
+const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 
-function refused({ code, message }: RpcFailure): ChainError {
-  return new ChainError('chain_unreachable', 'The node refused a request.', {
-    cause: new Error(`${message} (${code})`),
-  })
-}
+/** A billion ether for a unit of gas: what is above cannot even be written into a transaction. */
+const MOST_GAS_PRICE = 10n ** 27n
 
 function isHex(value: unknown): value is Hex {
-  return typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
+  return typeof value === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(value)
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError } from '../errors.js'
 import { createPoster } from './http-post.js'
+import type { RpcFailure } from './node-errors.js'
 import { redactUrl } from './redact.js'
 
 /** Milliseconds a node is given to answer one request. */
@@ -12,13 +13,6 @@ const READ_RETRIES = 1
 /** Milliseconds before such a retry. */
 const RETRY_DELAY_MS = 100
 
-/** A node's own refusal of one request. */
-export interface RpcFailure {
-  readonly code: number
-  readonly message: string
-  readonly data?: unknown
-}
-
 /** What a node answered. */
 export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
@@ -29,8 +23,8 @@ export interface Rpc {
   /**
    * Sends one JSON-RPC request.
    *
-   * @throws {@link ChainError} `chain_unreachable` when no usable answer came: no connection, a
-   * time-out, an HTTP error, something that is not JSON-RPC.
+   * @throws {@link ChainError} `chain_unreachable` when no answer came: no connection, a time-out, an
+   * HTTP error, something that is not JSON-RPC.
    */
   ask(method: string, params: readonly unknown[]): Promise<RpcAnswer>
   /** The same for a request that changes nothing: tried again once when its answer was lost. */
@@ -52,11 +46,15 @@ export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rp
   const ask = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
     const answer = await request(method, params)
     if (!isObject(answer)) throw garbled(method)
-    if (isRpcFailure(answer.error))
+    if (isFailure(answer.error)) {
+      const { code, message, data } = answer.error
+      // A node that names no code of JSON-RPC's has its words alone.
+      const known = typeof code === 'number' ? code : 0
       return {
         ok: false,
-        error: { ...answer.error, message: redactUrl(answer.error.message, url) },
+        error: { code: known, message, redacted: redactUrl(message, url), data },
       }
+    }
     if (answer.result === undefined) throw garbled(method)
     return { ok: true, result: answer.result }
   }
@@ -69,7 +67,7 @@ export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rp
     const answer = parse(text)
     // Nodes also say what they refuse with a status of their own.
     if (status >= 200 && status < 300) return answer
-    if (isObject(answer) && isRpcFailure(answer.error) && 'code' in answer.error) return answer
+    if (isObject(answer) && isFailure(answer.error) && 'code' in answer.error) return answer
     throw unanswered(method, new Error(`HTTP ${status}`))
   }
 
@@ -100,7 +98,10 @@ function isObject(value: unknown): value is { error?: unknown; result?: unknown 
   return typeof value === 'object' && value !== null
 }
 
-function isRpcFailure(value: unknown): value is RpcFailure {
+/** An error as a node writes it; nothing but its message is certain. */
+function isFailure(
+  value: unknown,
+): value is { readonly message: string; readonly code?: unknown; readonly data?: unknown } {
   return isObject(value) && 'message' in value && typeof value.message === 'string'
 }
 

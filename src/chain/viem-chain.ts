@@ -2,20 +2,22 @@ import { decodeFunctionResult, numberToHex } from 'viem/utils'
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../errors.js'
 import type { Network } from '../protocol/networks.js'
-import type { Address } from '../protocol/payment.js'
+import type { Address, Hex } from '../protocol/payment.js'
 import { aggregate, MULTICALL3, multicall3Abi } from './abi.js'
 import { createBroadcaster } from './broadcast.js'
 import type { Call, CallResult, Chain } from './chain.js'
 import { createFeeCache } from './fees.js'
 import { gather } from './gather.js'
 import { createReceiptWatch } from './receipt-watch.js'
+import { unusable } from './node-errors.js'
 import {
+  bytesFrom,
   callResult,
+  countFrom,
   hexFrom,
   membersOf,
   quantityFrom,
   revertFrom,
-  unusable,
   unwrap,
 } from './rpc-values.js'
 import { httpRpc, type Rpc } from './rpc.js'
@@ -23,8 +25,17 @@ import { httpRpc, type Rpc } from './rpc.js'
 /** Addresses of which it is remembered whether they have code. */
 const CODE_CACHE_ENTRIES = 10_000
 
-/** Milliseconds for which an address is taken for one without code. */
-const NO_CODE_MAX_AGE_MS = 600_000
+/** Milliseconds for which it is remembered whether an address has code. */
+const CODE_MAX_AGE_MS = 600_000
+
+/** The same, where a node said for the first time that it has none. */
+const DOUBTFUL_CODE_MS = 2000
+
+/** Least gas of any transaction: what estimates less is no estimate. */
+const LEAST_GAS = 21_000n
+
+/** Milliseconds after which a node is asked once more which chain it is on. */
+const CHAIN_CHECK_MS = 60_000
 
 /** Calls that go together in one request: what a node runs within its gas limit for calls. */
 const MOST_TOGETHER = 50
@@ -45,6 +56,7 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     network,
   )
   const code = new LRUCache<Address, boolean>({ max: CODE_CACHE_ENTRIES })
+  const hadNoCode = new LRUCache<Address, true>({ max: CODE_CACHE_ENTRIES, ttl: CODE_MAX_AGE_MS })
   const fees = createFeeCache(rpc)
   const receipts = createReceiptWatch(rpc)
   const broadcaster = createBroadcaster({ rpc, receipts, onReceipt: fees.note })
@@ -56,11 +68,9 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     const result = await call({ to: MULTICALL3, data: aggregate(calls) })
     // Where there is no Multicall3, the calls are asked one by one.
     if (!result.ok || result.data === '0x') return Promise.all(calls.map(call))
-    return decodeFunctionResult({
-      abi: multicall3Abi,
-      functionName: 'aggregate3',
-      data: result.data,
-    }).map(({ success, returnData }) => ({ ok: success, data: returnData }))
+    const results = decodeResults(result.data)
+    if (results.length === calls.length) return results
+    throw unusable('fewer results than it was asked for')
   }
 
   const callTogether = gather<Call, CallResult>({
@@ -83,7 +93,10 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
   const askingCode = new Map<Address, Promise<boolean>>()
   const askCode = async (address: Address): Promise<boolean> => {
     const found = hexFrom(unwrap(await rpc.read('eth_getCode', [address, 'latest']))) !== '0x'
-    code.set(address, found, { ttl: found ? 0 : NO_CODE_MAX_AGE_MS })
+    // One odd answer is no proof that there is none: it is believed once it was given twice.
+    const isDoubtful = !found && !hadNoCode.has(address)
+    if (!found) hadNoCode.set(address, true)
+    code.set(address, found, { ttl: isDoubtful ? DOUBTFUL_CODE_MS : CODE_MAX_AGE_MS })
     return found
   }
 
@@ -91,15 +104,15 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     quantityFrom(unwrap(await rpc.read('eth_blockNumber', [])))
 
   const countTransactions = async (address: Address, block: string): Promise<number> =>
-    Number(quantityFrom(unwrap(await rpc.read('eth_getTransactionCount', [address, block]))))
+    countFrom(unwrap(await rpc.read('eth_getTransactionCount', [address, block])))
 
   return {
     network,
     call,
     callMany,
     callTogether,
-    async hasCode(address) {
-      const known = code.get(address)
+    async hasCode(address, look) {
+      const known = look === 'fresh' ? undefined : code.get(address)
       if (known !== undefined) return known
       const asked = askingCode.get(address) ?? askCode(address)
       askingCode.set(address, asked)
@@ -116,7 +129,11 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     },
     async estimateGas({ from, to, data }) {
       const answer = await rpc.read('eth_estimateGas', [{ ...(from && { from }), to, data }])
-      if (answer.ok) return quantityFrom(answer.result)
+      if (answer.ok) {
+        const gas = quantityFrom(answer.result)
+        if (gas >= LEAST_GAS) return gas
+        throw unusable('less gas than any transaction takes')
+      }
       const { data: revert } = revertFrom(answer.error)
       return { revert }
     },
@@ -127,7 +144,7 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
       const filter = { address, topics, fromBlock: numberToHex(first), toBlock: 'latest' }
       const logs = unwrap(await rpc.read('eth_getLogs', [filter]))
       if (!Array.isArray(logs)) throw unusable('no list of logs')
-      return logs.map((log) => hexFrom(membersOf(log)['transactionHash']))
+      return logs.map((log) => bytesFrom(membersOf(log)['transactionHash'], 32))
     },
     broadcast: broadcaster.send,
     broadcastSync: broadcaster.sendSync,
@@ -140,26 +157,58 @@ function keyOf({ to, data }: Call): string {
   return to + data
 }
 
-/** Asks a node for its chain id before anything else, until it has given the right one. */
+/** What Multicall3 returned. @throws {@link ChainError} where it is something else. */
+function decodeResults(data: Hex): readonly CallResult[] {
+  try {
+    const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data })
+    return results.map(({ success, returnData }) => ({ ok: success, data: returnData }))
+  } catch {
+    throw unusable('something that no Multicall3 returns')
+  }
+}
+
+/**
+ * Asks a node for its chain id before anything else, until it has given the right one.
+ *
+ * Behind one URL there may be another node tomorrow: it is asked again now and then, while requests
+ * go on. Once it gives another id, nothing more is asked until it gives the right one.
+ */
 function onNetwork(rpc: Rpc, network: Network): Rpc {
   let checked: Promise<void> | undefined
+  let askAgainAt = Infinity
   const check = async (): Promise<void> => {
     const chainId = quantityFrom(unwrap(await rpc.read('eth_chainId', [])))
+    askAgainAt = performance.now() + CHAIN_CHECK_MS
     if (chainId !== BigInt(network.chainId))
       throw new ChainError(
         'chain_mismatch',
         `The node of ${network.caip2} is on chain ${chainId}; check its rpcUrl.`,
       )
   }
-  const checkOnce = (): Promise<void> => {
+  const forget = (): void => {
+    checked = undefined
+  }
+  const checkFirst = (): Promise<void> => {
     checked ??= check().catch((error: unknown) => {
-      checked = undefined
+      forget()
       throw error
     })
     return checked
   }
+  const checkAgain = (): void => {
+    askAgainAt = performance.now() + CHAIN_CHECK_MS
+    // A node that does not answer has not said that it is another one.
+    check().catch((error: unknown) => {
+      if (error instanceof ChainError && error.code === 'chain_mismatch') forget()
+    })
+  }
+  const onceChecked = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (performance.now() > askAgainAt) checkAgain()
+    await checkFirst()
+    return work()
+  }
   return {
-    ask: (method, params) => checkOnce().then(() => rpc.ask(method, params)),
-    read: (method, params) => checkOnce().then(() => rpc.read(method, params)),
+    ask: (method, params) => onceChecked(() => rpc.ask(method, params)),
+    read: (method, params) => onceChecked(() => rpc.read(method, params)),
   }
 }

@@ -22,7 +22,7 @@ const USAGE = `Usage: express-x402-gateway <command>
 
   serve [--config file] [--port 4402] [--host 127.0.0.1] [--memory]
       Runs the payment gateway, from gateway.config.json and X402_* variables. Payments are kept in
-      ./data/ledger.db, or in the PostgreSQL of DATABASE_URL; with --memory in neither.
+      ./data/ledger.db, or in the PostgreSQL of X402_DATABASE_URL or DATABASE_URL; with --memory in neither.
   devnet [--port n] [--block-time seconds]
       Runs a local chain with a token, funded payers, relayers and a merchant.
   token

@@ -6,6 +6,7 @@ import {
   nameVariables,
   networkSettingsOf,
   optionsFromEnvironment,
+  SERVE_DATABASE,
   settingsOf,
   type Environment,
 } from '../environment.js'
@@ -36,7 +37,9 @@ export async function withConfig<T>(
 ): Promise<T> {
   const file = await readConfigFile(resolve(cwd, config ?? DEFAULT_FILE), config !== undefined)
   try {
-    return use(file === undefined ? optionsFromEnvironment(env) : overrideFrom(env, file))
+    return use(
+      file === undefined ? optionsFromEnvironment(env, SERVE_DATABASE) : overrideFrom(env, file),
+    )
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw nameVariables(error, { env, isAlone: file === undefined })
@@ -97,7 +100,7 @@ function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
     ...(publicUrl && { publicUrl }),
     ...(quoteSecret && { quoteSecret }),
     ...(facilitator && { facilitator }),
-    ...ledgerOf(env),
+    ...ledgerOf(env, SERVE_DATABASE),
     ...overrideNetworks(env, file),
     ...overrideProjects(env, file),
   }

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express, { type RequestHandler } from 'express'
-import { ConfigError, LedgerError } from '../errors.js'
+import { databaseVariable, SERVE_DATABASE, type Environment } from '../environment.js'
+import { ConfigError, isLedgerError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { memoryLedger } from '../ledger/memory-ledger.js'
@@ -75,15 +76,19 @@ const answerNotFound: RequestHandler = (req, res) => {
 /** Opens a gateway whose ledger can be written to. */
 async function openGateway(command: ServeCommand): Promise<Gateway> {
   const { cwd, memory } = command
-  const env = memory ? { ...command.env, DATABASE_URL: undefined } : command.env
+  const env = memory ? withoutDatabase(command.env) : command.env
   const logger = createLogger(command)
   const options = await withConfig({ ...command, env }, (given) => {
     resolveOptions(given)
     const ledger = given.ledger ?? (memory ? memoryLedger() : embeddedLedger(cwd))
     return { ...given, ledger, logger }
   })
-  await requireUsable(options.ledger, env['DATABASE_URL'] ? 'DATABASE_URL' : 'ledger')
+  await requireUsable(options.ledger, databaseVariable(env, SERVE_DATABASE) ?? 'ledger')
   return createGateway(options)
+}
+
+function withoutDatabase(env: Environment): Environment {
+  return { ...env, ...Object.fromEntries(SERVE_DATABASE.map((name) => [name, undefined])) }
 }
 
 function embeddedLedger(cwd: string): Ledger {
@@ -101,7 +106,7 @@ async function requireUsable(ledger: Ledger, option: string): Promise<void> {
     await ledger.listSubmitted()
   } catch (error) {
     await ledger.close()
-    if (!(error instanceof LedgerError)) throw error
+    if (!isLedgerError(error)) throw error
     const reason = error.cause instanceof Error ? error.cause.message : error.code
     throw new ConfigError(option, `the ledger’s database cannot be used (${reason})`)
   }

@@ -16,7 +16,7 @@ export interface DevnetOptions {
   readonly port?: number
   /**
    * Seconds between blocks, a fraction is fine.
-   * @defaultValue none: every transaction is mined at once
+   * @defaultValue none: every transaction is mined at once, and a block at least every five seconds
    */
   readonly blockTime?: number
   /**
@@ -80,8 +80,8 @@ const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
 const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Milliseconds between blocks that nobody asked for. */
-const HEARTBEAT_MS = 240_000
+/** Milliseconds between two looks whether a block was mined: without one, there is one at the second. */
+const HEARTBEAT_MS = 2000
 
 const MINTER_BALANCE = 10n ** 24n
 const PAYER_BALANCE = 1_000_000n * 10n ** 6n
@@ -171,17 +171,22 @@ async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<vo
 }
 
 /**
- * Mines a block now and then where no transaction does.
+ * Mines a block at least every five seconds, where no transaction does.
  *
- * Calls run at the time of the last block; on a chain that stood still for ten minutes, what a
- * wallet signs now would not be valid yet.
+ * Calls run at the time of the last block; on a chain that stands still, what a wallet signs now is
+ * not valid yet. Where instant mining was stopped, it is meant to stand still.
  */
 function keepTime({ rpcUrl, exited }: Anvil): void {
-  const beat = setInterval(() => {
-    sendBatch(rpcUrl, [['evm_mine']]).catch(() => undefined)
-  }, HEARTBEAT_MS)
-  beat.unref()
-  void exited.then(() => clearInterval(beat))
+  let last: unknown
+  const beat = async (): Promise<void> => {
+    const [isMining, block] = await sendBatch(rpcUrl, [['anvil_getAutomine'], ['eth_blockNumber']])
+    const isIdle = block === last
+    last = block
+    if (isMining && isIdle) await sendBatch(rpcUrl, [['evm_mine']])
+  }
+  const beating = setInterval(() => void beat().catch(() => undefined), HEARTBEAT_MS)
+  beating.unref()
+  void exited.then(() => clearInterval(beating))
 }
 
 function describeDevnet(anvil: Anvil): Devnet {

@@ -18,13 +18,16 @@ export interface GatewayEvents {
   verified: PaymentEvent
   /** A payment was refused; nothing was sent. */
   refused: PaymentEvent & { readonly reason: Reason }
-  /** A transaction was handed to the node. */
+  /** A transaction was handed to the node. Never told with a remote facilitator. */
   submitted: PaymentEvent & { readonly transaction: string }
   /** The merchant was paid. */
   settled: PaymentEvent & { readonly transaction: string }
   /** A transaction was mined, or refused by the node, without paying the merchant. */
   failed: PaymentEvent & { readonly transaction: string; readonly reason: Reason }
-  /** The outcome was not known in time; the gateway goes on asking. */
+  /**
+   * The outcome was not known in time; the gateway goes on asking. `transaction` is empty where only a
+   * remote facilitator could name it.
+   */
   pending: PaymentEvent & { readonly transaction: string }
   /** A relayer's balance, in wei, is good for few settlements more. */
   relayerLow: { readonly network: string; readonly relayer: string; readonly balance: bigint }

@@ -7,6 +7,7 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../protocol/payment.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { Reason } from '../protocol/reasons.js'
 
@@ -23,6 +24,21 @@ export interface MerchantTerms {
   readonly project?: string | undefined
   /** How the amount came about, kept with the payment. */
   readonly quote?: AppliedRate | undefined
+  /** What is bought with the payment, and by whom: it redeems nothing else, and for nobody else. */
+  readonly purchase?: PurchaseTerms | undefined
+  /** What happens to an open payment whose client dropped its offer id. @defaultValue `'same-address'` */
+  readonly redeemWithoutProof?: RedeemWithoutProof | undefined
+}
+
+/** What a payment is presented for. What is left out is taken from the payment itself. */
+export interface PurchaseTerms {
+  /** `GET` also for `HEAD`, which costs the same. */
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  /** The address that the buyer's request came from; left out where that is not the buyer's own. */
+  readonly client?: string | undefined
+  /** Whether only a payment that is open already is taken: the quote it was made for has expired. */
+  readonly redeemOnly?: boolean | undefined
 }
 
 /** The three methods of a facilitator (x402 v2 §7). */
@@ -56,8 +72,10 @@ export interface Facilitator {
 export interface Refusal {
   readonly refused: Reason
   readonly payer?: Address | undefined
-  /** The transaction that this authorization went out with before, where there is one. */
+  /** The transaction that this authorization went out with, where it failed or is still pending. */
   readonly transaction?: string | undefined
+  /** The transaction that settled this very purchase before; nothing was sent now. */
+  readonly settledBy?: string | undefined
 }
 
 /** Settles what was reserved, for a caller who is there to have the answer. */
@@ -73,10 +91,17 @@ export async function settleReserved(
 
 /** A refusal, as settle answers it. */
 export function refusalResponse(
-  { refused: errorReason, payer, transaction = '' }: Refusal,
+  { refused: errorReason, payer, transaction = '', settledBy }: Refusal,
   network: string,
-): SettleResponse {
-  return { success: false, errorReason, transaction, network, ...(payer && { payer }) }
+): Extract<SettleResponse, { success: false }> {
+  return {
+    success: false,
+    errorReason,
+    transaction,
+    ...(settledBy && { settledBy }),
+    network,
+    ...(payer && { payer }),
+  }
 }
 
 /** Tells a refusal from what would have been returned without it. */

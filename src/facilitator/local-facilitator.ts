@@ -5,18 +5,18 @@ import { findNetwork } from '../protocol/networks.js'
 import { EXACT, parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { authorizationKey, lowerHex, parseAuthorization } from './exact-evm/authorization.js'
-import { checkLedger } from './exact-evm/checks.js'
+import { checkLedger, toldOf } from './exact-evm/checks.js'
 import { describePayment } from './exact-evm/answers.js'
 import {
   examinePayment,
+  presentedOf,
   rememberRecent,
-  transactionOf,
   type PresentedPayment,
 } from './exact-evm/examine.js'
 import type { NetworkCore } from './exact-evm/network-core.js'
 import { createReconciler } from './exact-evm/reconcile.js'
 import { redeemReservation } from './exact-evm/redeem.js'
-import { freshReservation, type SettleContext } from './exact-evm/settle.js'
+import { freshReservation, note, type SettleContext } from './exact-evm/settle.js'
 import type { EventBus } from './events.js'
 import { isRefusal, settleReserved } from './facilitator.js'
 import type { MerchantTerms, Refusal, Reservation, ReservingFacilitator } from './facilitator.js'
@@ -78,15 +78,17 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
     const examined = await examine({ ...payment, trustRecent: true })
     if (isRefusal(examined)) return examined
     if (!examined.isOut) await examined.core.relayers.requireReady()
-    const { to: payTo, value, validBefore } = examined.transfer.authorization
-    const { project, quote } = examined.terms ?? {}
-    const entry = { ...examined.key, payTo, value, validBefore, project, quote }
-    const record = await ledger.reserve(entry)
-    if (record === undefined) return freshReservation(context, examined)
-
-    const refused = checkLedger(record)
+    const record = await ledger.reserve(examined.entry)
     const { payer } = examined
-    if (refused !== undefined) return { refused, payer, transaction: transactionOf(record) }
+    if (record === undefined) {
+      if (!examined.terms?.purchase?.redeemOnly) return freshReservation(context, examined)
+      // What was open when it was examined has been given back since.
+      await note(context, ledger.release(examined.key))
+      return { refused: 'quote_expired', payer }
+    }
+    const presented = presentedOf(examined)
+    const refused = checkLedger(record, presented)
+    if (refused !== undefined) return { refused, payer, ...toldOf(record, presented, refused) }
     return redeemReservation(context, examined)
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Ledger, LedgerRecord, Submission } from '../ledger/ledger.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findNetwork } from '../protocol/networks.js'
 import { withoutPaymentId } from '../protocol/payment-identifier.js'
@@ -17,9 +18,9 @@ import {
   lowerHex,
   parseAuthorization,
 } from './exact-evm/authorization.js'
-import { checkLedger, checkOffer, checkTerms } from './exact-evm/checks.js'
+import { checkBuyer, checkLedger, checkOffer, checkTerms, toldOf } from './exact-evm/checks.js'
 import { authorizationDigest, domainSeparator } from './exact-evm/digest.js'
-import { transactionOf } from './exact-evm/examine.js'
+import { entryOf } from './purchase.js'
 import { parseEcdsaSignature, recoverSigner } from './exact-evm/signature.js'
 import { settleReserved } from './facilitator.js'
 import type {
@@ -47,10 +48,11 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
   const { facilitator, ledger, logger } = options
 
   /** Tells the ledger what is decided already: one that is away can no longer change it. */
-  const note = (written: Promise<void>): Promise<void> =>
-    written.catch((error: unknown) =>
+  const note = async (written: Promise<unknown>): Promise<void> => {
+    await written.catch((error: unknown) =>
       logger.error('The ledger missed what became of a payment.', { error }),
     )
+  }
 
   /** Settles what this ledger holds for the caller, and writes down what came of it. */
   const settleHeld = async ({ entry, ask }: RemotePayment): Promise<SettleResponse> => {
@@ -80,10 +82,22 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
   ): Promise<Reservation | Refusal> => {
     const { entry, payer } = payment
     if (!(await ledger.claim(entry))) return { refused: 'duplicate_settlement', payer }
-    const answer = await outcomeOf(payment, record)
-    const { transaction } = answer
-    if (!answer.success) return { refused: answer.errorReason, payer, transaction }
     const giveBack = (): Promise<void> => ledger.yield(entry)
+    // It may have changed before it was claimed.
+    const claimed = await ledger.find(entry).catch(async (error: unknown) => {
+      await note(giveBack())
+      throw error
+    })
+    const refused = claimed && checkBuyer(claimed, payment)
+    if (refused !== undefined) {
+      await note(giveBack())
+      return { refused, payer }
+    }
+    const answer = await outcomeOf(payment, claimed ?? record)
+    if (!answer.success) {
+      const { errorReason, transaction, settledBy } = answer
+      return { refused: errorReason, payer, transaction: transaction || undefined, settledBy }
+    }
     return {
       payer,
       settle: async () => answer,
@@ -102,12 +116,13 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
       return { success: true, transaction: record.transaction, network, payer }
     const ask = async (): Promise<SettleResponse> => {
       const answer = await payment.ask()
-      // Our own first call settled it, though its answer was lost: this record was open.
-      const settledBefore =
-        !answer.success &&
-        answer.errorReason === 'invalid_exact_evm_nonce_already_used' &&
-        answer.transaction !== ''
-      if (settledBefore) return { success: true, transaction: answer.transaction, network, payer }
+      // Our own first call settled it, though its answer was lost: this record was open, and the
+      // facilitator names the transaction to nobody but the buyer of this very purchase.
+      const settledBy =
+        !answer.success && answer.errorReason === 'invalid_exact_evm_nonce_already_used'
+          ? answer.settledBy
+          : undefined
+      if (settledBy) return { success: true, transaction: settledBy, network, payer }
       // Likewise it may be at work on that call still.
       const isAtWork = !answer.success && answer.errorReason === 'duplicate_settlement'
       return isAtWork ? { ...answer, errorReason: 'settlement_pending' } : answer
@@ -117,20 +132,24 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
 
   const reserve: ReservingFacilitator['reserve'] = async (presented, requirements, terms) => {
     // Who asks again by an id is answered here: elsewhere it would make a payment good twice.
-    const payload = withoutPaymentId(presented)
-    const entry = entryOf(payload, requirements, terms)
+    const payload = namingResource(withoutPaymentId(presented), terms)
+    const entry = readEntry(presented, requirements, terms)
     if ('refused' in entry) return entry
     const payer = displayAddress(entry.from)
     const { network } = requirements
     const ask = () => facilitator.settle(payload, requirements, terms)
-    const payment = { entry, payer, network, ask }
+    const redeemWithoutProof = terms?.redeemWithoutProof
+    const payment = { entry, payer, network, ask, redeemWithoutProof }
 
     const record = await ledger.find(entry)
-    const inTheWay = checkLedger(record)
+    if (record === undefined && terms?.purchase?.redeemOnly)
+      return { refused: 'quote_expired', payer }
+    const inTheWay = checkLedger(record, payment)
     if (inTheWay !== undefined) {
+      const told = record && toldOf(record, payment, inTheWay)
       // Sent there, as far as is known here, though its transaction is not.
-      const unknown = inTheWay === 'settlement_pending' ? '' : undefined
-      return { refused: inTheWay, payer, transaction: transactionOfRemote(record) ?? unknown }
+      const transaction = told?.transaction === ASKED.transaction ? '' : told?.transaction
+      return { refused: inTheWay, payer, ...told, transaction }
     }
     // The facilitator takes a settled payment for a used one: whether its payer presents it is
     // for us to tell.
@@ -142,7 +161,7 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
     if (record === undefined) {
       const other = await ledger.reserve(entry)
       if (other !== undefined)
-        return { refused: checkLedger(other) ?? 'duplicate_settlement', payer }
+        return { refused: checkLedger(other, payment) ?? 'duplicate_settlement', payer }
     } else if (!(await ledger.claim(entry))) return { refused: 'duplicate_settlement', payer }
     return {
       payer,
@@ -155,7 +174,7 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
 
   return {
     async verify(payload, requirements, terms) {
-      const entry = entryOf(payload, requirements, terms)
+      const entry = readEntry(payload, requirements, terms)
       if ('refused' in entry) return { isValid: false, invalidReason: entry.refused }
       return facilitator.verify(withoutPaymentId(payload), requirements, terms)
     },
@@ -176,17 +195,13 @@ export const ASKED: Submission = {
   raw: '0x',
 }
 
-function transactionOfRemote(record: LedgerRecord | undefined): Hex | undefined {
-  const transaction = record && transactionOf(record)
-  return transaction === ASKED.transaction ? undefined : transaction
-}
-
 /** The EIP-712 domain of a token, as an offer carries it. */
 const eip712Schema = z.object({ name: z.string(), version: z.string() })
 
 /** A payment that a facilitator elsewhere settles. */
 interface RemotePayment {
   readonly entry: LocalEntry
+  readonly redeemWithoutProof?: RedeemWithoutProof | undefined
   readonly payer: Address
   readonly network: string
   /** Asks for it to be settled. */
@@ -217,7 +232,7 @@ async function isSignedByPayer(
 
 type LocalEntry = Parameters<Ledger['reserve']>[0]
 
-function entryOf(
+function readEntry(
   payload: PaymentPayload,
   requirements: PaymentRequirements,
   terms: MerchantTerms | undefined,
@@ -230,9 +245,16 @@ function entryOf(
   if (network === undefined) return { refused: 'invalid_network' }
 
   const authorization = parseAuthorization(wire.value.authorization)
-  const { to: payTo, value, validBefore } = authorization
   const asset = lowerHex(requirements.asset)
   const key = authorizationKey(authorization, { chainId: network.chainId, asset })
-  const { project, quote } = terms ?? {}
-  return { ...key, payTo, value, validBefore, project, quote }
+  return entryOf({ payload, terms, authorization, key })
+}
+
+/**
+ * A payment that says what it is presented for: the facilitator elsewhere binds it to that, and takes
+ * it for nothing else.
+ */
+function namingResource(payload: PaymentPayload, terms: MerchantTerms | undefined): PaymentPayload {
+  const url = terms?.purchase?.url
+  return url === undefined || payload.resource ? payload : { ...payload, resource: { url } }
 }

@@ -52,27 +52,98 @@ export type IdempotencyAttempt =
 export interface IdempotencyStore {
   /** Claims a key, atomically: of many requests with it, one is `fresh`. */
   begin(request: RepeatableRequest): Promise<IdempotencyAttempt>
+  /** Tells what is known of a key, and changes nothing. */
+  look(request: RepeatableRequest): Promise<IdempotencyState>
 }
+
+/** A request that waits for the answer of the first with its key. */
+export interface WaitingRequest extends RepeatableRequest {
+  /** Whether its client is gone: nobody needs the answer any more. @defaultValue never */
+  readonly isGone?: () => boolean
+}
+
+/** What is known of a key. */
+export type IdempotencyState =
+  | Exclude<IdempotencyAttempt, { state: 'fresh' }>
+  /** Nobody has used it. */
+  | { readonly state: 'free' }
+  /** It belongs to this request, which nobody works on. `kept`: what was ready, but not given. */
+  | { readonly state: 'paused'; readonly kept: string | undefined }
 
 /** Milliseconds between two looks at a key that is busy: at first, and at most. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 250
 
+/** Requests that wait for one key in a process; more are told at once that it is busy. */
+const MAX_WAITERS = 8
+
+/** By store, then by key and fingerprint. */
+const waiters = new WeakMap<object, Map<string, number>>()
+
 /**
  * Claims a key; where another request has it, waits for that one's answer.
  *
+ * The waiting is bounded, because each look at the key is a query of the ledger: it ends with its
+ * client, and a key has at most {@link MAX_WAITERS}.
+ *
  * @param timeoutMs - Milliseconds after which a busy key is left to be busy.
  */
-export async function beginOrWait(
-  store: IdempotencyStore,
-  request: RepeatableRequest,
+export const beginOrWait = (
+  store: Pick<IdempotencyStore, 'begin'>,
+  request: WaitingRequest,
   timeoutMs: number,
-): Promise<IdempotencyAttempt> {
+): Promise<IdempotencyAttempt> =>
+  whileBusy(request, { store, timeoutMs, ask: () => store.begin(request) })
+
+/** Tells what is known of a key; where a request has it, once that one is answered. */
+export const lookOrWait = (
+  store: Pick<IdempotencyStore, 'look'>,
+  request: WaitingRequest,
+  timeoutMs: number,
+): Promise<IdempotencyState> =>
+  whileBusy(request, { store, timeoutMs, ask: () => store.look(request) })
+
+/** How a busy key is asked for, and for how long. */
+interface Waiting<T> {
+  readonly store: object
+  readonly timeoutMs: number
+  readonly ask: () => Promise<T>
+}
+
+async function whileBusy<T extends { readonly state: string }>(
+  request: WaitingRequest,
+  waiting: Waiting<T>,
+): Promise<T> {
+  const found = await waiting.ask()
+  if (found.state !== 'busy') return found
+  const counts = waiters.get(waiting.store) ?? new Map<string, number>()
+  waiters.set(waiting.store, counts)
+  const name = `${request.key} ${request.fingerprint}`
+  const count = counts.get(name) ?? 0
+  if (count >= MAX_WAITERS) return found
+  counts.set(name, count + 1)
+  try {
+    return await askAgain(request, waiting, found)
+  } finally {
+    const left = (counts.get(name) ?? 1) - 1
+    if (left === 0) counts.delete(name)
+    else counts.set(name, left)
+  }
+}
+
+/** Looks at a busy key again and again. @returns `busy` where it is so to the end. */
+async function askAgain<T extends { readonly state: string }>(
+  { isGone }: WaitingRequest,
+  { timeoutMs, ask }: Waiting<T>,
+  busy: T,
+): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const begun = await store.begin(request)
-    if (begun.state !== 'busy' || performance.now() + pauseMs > deadline) return begun
+    if (performance.now() + pauseMs > deadline) return busy
     await sleep(pauseMs)
+    if (isGone?.() === true) return busy
+    const found = await ask()
+    if (found.state !== 'busy') return found
   }
 }
 

@@ -25,6 +25,7 @@ import type { Address, Hex } from '../protocol/payment.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { IdempotencyStore } from './idempotency.js'
+import type { Purchase } from './purchase.js'
 
 /** What makes an authorization one: made of parsed values, never of its signature. */
 export interface AuthorizationKey {
@@ -74,6 +75,8 @@ export interface LedgerEntry extends AuthorizationKey {
   readonly project?: string | undefined
   /** How its amount came about, where a rate had a part in it. */
   readonly quote?: AppliedRate | undefined
+  /** What it was presented for; absent from records of earlier versions. */
+  readonly purchase?: Purchase | undefined
 }
 
 /** Where a record stands. */
@@ -102,6 +105,10 @@ export type LedgerRecord = LedgerEntry &
     readonly suspect: boolean
     /** Its payer was given what he paid for, or was about to be. */
     readonly granted: boolean
+    /** It was first presented less than a minute ago, by the ledger's own clock. */
+    readonly fresh: boolean
+    /** Its transaction had failed before the merchant was paid by another one. */
+    readonly paidLate: boolean
     /** Milliseconds since the epoch. */
     readonly createdAt: number
     readonly updatedAt: number
@@ -195,16 +202,24 @@ export interface Ledger {
   adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void>
   /** Whether a record names this transaction, or one that it replaces: whether it was sent for this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean>
-  /** Records that the merchant was paid, by this transaction. */
-  settle(key: AuthorizationKey, transaction: Hex): Promise<void>
+  /**
+   * Records that the merchant was paid, by this transaction.
+   *
+   * @param transfer - Names the transfer log that paid, where it is known. It pays for one record.
+   * @returns `false` where that transfer has paid for another record: nothing is changed then.
+   */
+  settle(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
   /** Records that the transaction was mined without paying the merchant. */
   fail(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void>
   /**
    * Records that the merchant was paid by this transaction, of a record that is final: one that had
    * failed is settled after all, and held by nobody; one that is settled is so by another transaction,
    * after a reorganisation.
+   *
+   * @param transfer - As for {@link settle}; left out while the transaction is not mined yet.
+   * @returns `false` where that transfer has paid for another record: nothing is changed then.
    */
-  correct(key: AuthorizationKey, transaction: Hex): Promise<void>
+  correct(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
   /**
    * Records that the payer is about to be given what he paid for: the hold stays for good.
    *

@@ -39,6 +39,17 @@ export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): Idemp
   })
 
   return {
+    async look({ key, fingerprint }) {
+      const other = claimed.get(key)
+      const known = entries.peek(key)
+      const bound = other?.fingerprint ?? known?.fingerprint
+      if (bound === undefined) return { state: 'free' }
+      if (bound !== fingerprint) return { state: 'conflict' }
+      if (other !== undefined) return { state: 'busy' }
+      if (known?.isDone === true && known.answer !== undefined)
+        return { state: 'done', answer: known.answer }
+      return { state: 'paused', kept: known?.answer }
+    },
     async begin({ key, fingerprint }) {
       const other = claimed.get(key)
       const known = entries.get(key)

@@ -2,6 +2,7 @@ import { LedgerError } from '../errors.js'
 import { recordId } from './ledger.js'
 import { memoryIdempotency } from './memory-idempotency.js'
 import { isFinal, MemoryRecords } from './memory-records.js'
+import { REDEEM_WITHOUT_PROOF_MS } from './purchase.js'
 import type {
   AuthorizationKey,
   ConcludedEntry,
@@ -47,20 +48,41 @@ export interface MemoryLedgerOptions {
  */
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
-  const records = new MemoryRecords({ maxRecords, now })
+  const records = new MemoryRecords<StoredRecord>({
+    maxRecords,
+    now,
+    onGone: ({ transfer }, key) => {
+      if (transfer !== undefined && transfers.get(transfer) === key) transfers.delete(transfer)
+    },
+  })
+  /** Which record a transfer has paid for. */
+  const transfers = new Map<string, string>()
 
-  const find = (key: AuthorizationKey): LedgerRecord | undefined => records.get(keyOf(key))
+  const find = (key: AuthorizationKey): StoredRecord | undefined => records.get(keyOf(key))
+  const seen = (record: StoredRecord): LedgerRecord => {
+    const { transfer: _transfer, ...shown } = record
+    return { ...shown, fresh: now() - record.createdAt < REDEEM_WITHOUT_PROOF_MS }
+  }
+  /** Notes which record a transfer pays for. @returns Whether it is this one. */
+  const takeTransfer = (key: AuthorizationKey, transfer: string | undefined): boolean => {
+    if (transfer === undefined) return true
+    const owner = transfers.get(transfer)
+    if (owner !== undefined && owner !== keyOf(key)) return false
+    transfers.set(transfer, keyOf(key))
+    return true
+  }
 
-  const store = (changed: Omit<LedgerRecord, 'updatedAt'> & LedgerStatus): void => {
-    const record: LedgerRecord = { ...changed, updatedAt: now() }
+  const store = (changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void => {
+    const record: StoredRecord = { ...changed, updatedAt: now() }
     records.set(keyOf(record), record)
   }
 
-  const move = (key: AuthorizationKey, status: LedgerStatus): void => {
+  const move = (key: AuthorizationKey, status: LedgerStatus & { transfer?: string }): void => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return
     const { id, held, suspect, granted, createdAt } = record
-    store({ ...entryOf(record), id, held, suspect, granted, createdAt, ...status })
+    const kept = { id, held, suspect, granted, createdAt, fresh: true, paidLate: false }
+    store({ ...entryOf(record), ...kept, ...status })
   }
 
   const hold = (key: AuthorizationKey, held: boolean): boolean => {
@@ -90,12 +112,19 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         records.requireOpen()
         return idempotency.begin(request)
       },
+      async look(...asked) {
+        records.requireOpen()
+        return idempotency.look(...asked)
+      },
     },
-    find: async (key) => find(key),
+    find: async (key) => {
+      const record = find(key)
+      return record && seen(record)
+    },
     reserve: async (entry) => {
       const existing = find(entry)
-      if (existing !== undefined) return existing
-      const ours = { held: true, suspect: false, granted: false }
+      if (existing !== undefined) return seen(existing)
+      const ours = { held: true, suspect: false, granted: false, fresh: true, paidLate: false }
       const fresh = { id: recordId(entry), ...ours, createdAt: now() }
       store({ ...entryOf(entry), ...fresh, state: 'reserved' })
       return undefined
@@ -123,7 +152,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     adopt: async (entries, submission) => {
       for (const entry of entries) {
-        const unheld = { held: false, suspect: false, granted: false }
+        const unheld = { held: false, suspect: false, granted: false, fresh: true, paidLate: false }
         if (find(entry) === undefined)
           store({
             ...entryOf(entry),
@@ -140,18 +169,29 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         if (hashesOf(record).includes(transaction)) return true
       return false
     },
-    settle: async (key, transaction) =>
-      move(key, { state: 'settled', transaction, submission: submissionOf(find(key)) }),
+    settle: async (key, transaction, transfer) => {
+      const record = find(key)
+      if (record === undefined || isFinal(record)) return true
+      if (!takeTransfer(key, transfer)) return false
+      const submission = submissionOf(record)
+      move(key, { state: 'settled', transaction, submission, ...(transfer && { transfer }) })
+      return true
+    },
     fail: async (key, failure) =>
       move(key, { state: 'failed', ...failure, submission: submissionOf(find(key)) }),
-    correct: async (key, transaction) => {
+    correct: async (key, transaction, transfer) => {
       const record = find(key)
-      if (record === undefined || !isFinal(record)) return
-      const { id, suspect, granted, createdAt } = record
+      if (record === undefined || !isFinal(record)) return true
+      if (!takeTransfer(key, transfer)) return false
+      const { transfer: before } = record
+      if (before !== undefined && before !== transfer) transfers.delete(before)
+      const { id, suspect, granted, createdAt, fresh } = record
       const held = record.state === 'settled' && record.held
+      const paidLate = record.paidLate || record.state === 'failed'
+      const kept = { ...entryOf(record), id, held, suspect, granted, createdAt, fresh, paidLate }
       const submission = submissionOf(record)
-      const kept = { ...entryOf(record), id, held, suspect, granted, createdAt }
-      store({ ...kept, state: 'settled', transaction, submission })
+      store({ ...kept, state: 'settled', transaction, submission, ...(transfer && { transfer }) })
+      return true
     },
     yield: async (key) => {
       if (!records.isClosed) hold(key, false)
@@ -164,7 +204,10 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       store({ ...record, granted: true })
     },
     listSubmitted: async () =>
-      records.submitted().toSorted((one, other) => newestFirst(other, one)),
+      records
+        .submitted()
+        .map(seen)
+        .toSorted((one, other) => newestFirst(other, one)),
     listConcluded: async ({ state, withinMs, limit }) => {
       const entries: ConcludedEntry[] = []
       for await (const record of records.concludedSince(state, now() - withinMs)) {
@@ -181,14 +224,14 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       if (id !== undefined) {
         const record = records.byId(id)
         const isInTime = record && record.createdAt >= from && record.createdAt < until
-        return isInTime && isMeant(record) ? [record] : []
+        return isInTime && isMeant(record) ? [seen(record)] : []
       }
       const listed: LedgerRecord[] = []
       const end = Math.min(until, (after?.createdAt ?? Infinity) + 1)
       for await (const record of records.ofProject(project, from, end)) {
         // Those of one millisecond are in the order of their ids.
         if (listed.length >= limit && listed.at(-1)?.createdAt !== record.createdAt) break
-        if (isMeant(record)) listed.push(record)
+        if (isMeant(record)) listed.push(seen(record))
       }
       return listed.toSorted(newestFirst).slice(0, limit)
     },
@@ -199,6 +242,9 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     close: async () => records.close(),
   }
 }
+
+/** A record, and which transfer paid for it. */
+type StoredRecord = LedgerRecord & { readonly transfer?: string }
 
 type Position = Pick<LedgerRecord, 'createdAt' | 'id'>
 
@@ -222,8 +268,9 @@ function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
 }
 
 function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
-  const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote } = record
-  return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote }
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote, purchase } =
+    record
+  return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote, purchase }
 }
 
 function submissionOf(record: LedgerRecord | undefined): Submission | undefined {

@@ -22,15 +22,17 @@ const SWEPT_AT_ONCE = 50
 const SCANNED_AT_ONCE = 1000
 
 /** Options of {@link MemoryRecords}. */
-interface MemoryRecordsOptions {
+interface MemoryRecordsOptions<T> {
   readonly maxRecords: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Is told of a record of which nothing is left. */
+  readonly onGone: (record: T, key: string) => void
 }
 
 /** A record, and until when it is kept. */
-interface Kept {
-  readonly record: LedgerRecord
+interface Kept<T> {
+  readonly record: T
   /** Milliseconds since the epoch. */
   readonly lapsesAt: number
 }
@@ -42,19 +44,19 @@ interface Kept {
  * was paid and delivered, the oldest give up their records to make room, and leave tombstones: that an
  * authorization is used is known of them, and by which transaction.
  */
-export class MemoryRecords {
-  readonly #options: MemoryRecordsOptions
-  readonly #kept = new Map<string, Kept>()
+export class MemoryRecords<T extends LedgerRecord> {
+  readonly #options: MemoryRecordsOptions<T>
+  readonly #kept = new Map<string, Kept<T>>()
   /** Delivered payments without their bytes. */
-  readonly #tombstones = new Map<string, Kept>()
+  readonly #tombstones = new Map<string, Kept<T>>()
   readonly #buried = new KeyQueue()
   /** Paid and delivered, the oldest first: what gives way. */
   readonly #delivered = new KeyQueue()
   readonly #submitted = new Set<string>()
   /** Keys by {@link LedgerRecord.id}. */
   readonly #keys = new Map<string, string>()
-  readonly #byProject = new Map<string, RecordList>()
-  readonly #concluded: Readonly<Record<'settled' | 'failed', RecordList>>
+  readonly #byProject = new Map<string, RecordList<T>>()
+  readonly #concluded: Readonly<Record<'settled' | 'failed', RecordList<T>>>
   /** Keys by when they lapse. */
   readonly #buckets = new Map<number, Set<string>>()
   #nextBucket: number
@@ -62,10 +64,10 @@ export class MemoryRecords {
   #due: string[] = []
   #isClosed = false
 
-  constructor(options: MemoryRecordsOptions) {
+  constructor(options: MemoryRecordsOptions<T>) {
     this.#options = options
     this.#nextBucket = bucketOf(options.now())
-    const listOf = (state: LedgerRecord['state']): RecordList =>
+    const listOf = (state: LedgerRecord['state']): RecordList<T> =>
       new RecordList(this.#find, (record) =>
         record.state === state ? record.updatedAt : undefined,
       )
@@ -81,7 +83,7 @@ export class MemoryRecords {
     if (this.#isClosed) throw new LedgerError('ledger_unavailable', 'The ledger is closed.')
   }
 
-  get(key: string): LedgerRecord | undefined {
+  get(key: string): T | undefined {
     this.requireOpen()
     const kept = this.#kept.get(key) ?? this.#tombstones.get(key)
     if (kept === undefined || kept.lapsesAt > this.#options.now()) return kept?.record
@@ -90,7 +92,7 @@ export class MemoryRecords {
   }
 
   /** @throws {@link LedgerError} `ledger_full`; what is there already can always be changed. */
-  set(key: string, record: LedgerRecord): void {
+  set(key: string, record: T): void {
     this.requireOpen()
     const old = this.#kept.get(key)
     if (old === undefined) this.#makeRoom()
@@ -103,43 +105,37 @@ export class MemoryRecords {
   }
 
   delete(key: string): void {
+    const kept = this.#kept.get(key) ?? this.#tombstones.get(key)
     this.#tombstones.delete(key)
-    const kept = this.#kept.get(key)
-    if (kept === undefined) return
-    this.#unlist(key, kept)
-    this.#kept.delete(key)
-    this.#keys.delete(kept.record.id)
-    const { project = '' } = kept.record
-    const ofProject = this.#byProject.get(project)
-    ofProject?.noteDead()
-    if (ofProject?.isEmpty) this.#byProject.delete(project)
+    this.#drop(key)
+    if (kept !== undefined) this.#options.onGone(kept.record, key)
   }
 
   /** Submitted ones, in no order. */
-  submitted(): readonly LedgerRecord[] {
+  submitted(): readonly T[] {
     this.requireOpen()
     return [...this.#submitted].flatMap((key) => this.get(key) ?? [])
   }
 
-  byId(id: string): LedgerRecord | undefined {
+  byId(id: string): T | undefined {
     return this.get(this.#keys.get(id) ?? '')
   }
 
   /** Those of a project that were created in a time, the newest first; `until` is exclusive. */
-  async *ofProject(project: string, from: number, until: number): AsyncGenerator<LedgerRecord> {
+  async *ofProject(project: string, from: number, until: number): AsyncGenerator<T> {
     this.requireOpen()
     const list = this.#byProject.get(project)
     if (list !== undefined) yield* list.newestFirst(from, until)
   }
 
   /** Those that became final, or were changed since, from a time on; the newest first. */
-  async *concludedSince(state: 'settled' | 'failed', from: number): AsyncGenerator<LedgerRecord> {
+  async *concludedSince(state: 'settled' | 'failed', from: number): AsyncGenerator<T> {
     this.requireOpen()
     yield* this.#concluded[state].newestFirst(from, Infinity)
   }
 
   /** All of them, and all tombstones. */
-  async *all(): AsyncGenerator<LedgerRecord> {
+  async *all(): AsyncGenerator<T> {
     this.requireOpen()
     let looked = 0
     for (const map of [this.#kept, this.#tombstones])
@@ -158,9 +154,9 @@ export class MemoryRecords {
     this.#due = []
   }
 
-  readonly #find = (key: string): LedgerRecord | undefined => this.#kept.get(key)?.record
+  readonly #find = (key: string): T | undefined => this.#kept.get(key)?.record
 
-  #list(key: string, { record, lapsesAt }: Kept, old: LedgerRecord | undefined): void {
+  #list(key: string, { record, lapsesAt }: Kept<T>, old: LedgerRecord | undefined): void {
     if (old === undefined) {
       this.#keys.set(record.id, key)
       const { project = '' } = record
@@ -179,10 +175,22 @@ export class MemoryRecords {
     else keys.add(key)
   }
 
-  #unlist(key: string, { record, lapsesAt }: Kept): void {
+  #unlist(key: string, { record, lapsesAt }: Kept<T>): void {
     this.#submitted.delete(key)
     if (isFinal(record)) this.#concluded[record.state].noteDead()
     this.#buckets.get(Math.max(bucketOf(lapsesAt), this.#nextBucket))?.delete(key)
+  }
+
+  #drop(key: string): void {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return
+    this.#unlist(key, kept)
+    this.#kept.delete(key)
+    this.#keys.delete(kept.record.id)
+    const { project = '' } = kept.record
+    const ofProject = this.#byProject.get(project)
+    ofProject?.noteDead()
+    if (ofProject?.isEmpty) this.#byProject.delete(project)
   }
 
   #makeRoom(): void {
@@ -201,14 +209,14 @@ export class MemoryRecords {
   /** Leaves of a delivered payment what refuses it. */
   #bury(key: string): void {
     const kept = this.#kept.get(key)
-    this.delete(key)
     if (kept?.record.state !== 'settled') return
+    this.#drop(key)
     const { submission: _bytes, quote: _quote, ...small } = kept.record
-    this.#tombstones.set(key, { record: small, lapsesAt: kept.lapsesAt })
+    this.#tombstones.set(key, { record: small as T, lapsesAt: kept.lapsesAt })
     this.#buried.push(key)
     const isTooMany = this.#tombstones.size > MAX_TOMBSTONES
     const oldest = isTooMany && this.#buried.shift((one) => this.#tombstones.has(one))
-    if (oldest) this.#tombstones.delete(oldest)
+    if (oldest) this.delete(oldest)
   }
 
   /** Drops what has lapsed, a little at a time. */

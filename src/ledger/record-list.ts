@@ -14,17 +14,14 @@ interface Place {
 }
 
 /** Keys of records in the order of a time of theirs. */
-export class RecordList {
-  readonly #find: (key: string) => LedgerRecord | undefined
-  readonly #timeOf: (record: LedgerRecord) => number | undefined
+export class RecordList<T extends LedgerRecord> {
+  readonly #find: (key: string) => T | undefined
+  readonly #timeOf: (record: T) => number | undefined
   #places: Place[] = []
   #dead = 0
 
   /** @param timeOf - The time it is listed by; nothing where it is no longer of this list. */
-  constructor(
-    find: (key: string) => LedgerRecord | undefined,
-    timeOf: (record: LedgerRecord) => number | undefined,
-  ) {
+  constructor(find: (key: string) => T | undefined, timeOf: (record: T) => number | undefined) {
     this.#find = find
     this.#timeOf = timeOf
   }
@@ -46,7 +43,7 @@ export class RecordList {
   }
 
   /** The records of a time, the newest first; lets others go on in between. `until` is exclusive. */
-  async *newestFirst(from: number, until: number): AsyncGenerator<LedgerRecord> {
+  async *newestFirst(from: number, until: number): AsyncGenerator<T> {
     const places = this.#places
     let seen = new Set<string>()
     let seenAt = Infinity
@@ -64,7 +61,7 @@ export class RecordList {
     }
   }
 
-  #recordAt({ at, key }: Place): LedgerRecord | undefined {
+  #recordAt({ at, key }: Place): T | undefined {
     const record = this.#find(key)
     return record !== undefined && this.#timeOf(record) === at ? record : undefined
   }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Asset } from '../money/assets.js'
 import type { Decimal } from '../money/decimal.js'
 import type { Address } from '../protocol/payment.js'
@@ -25,6 +26,8 @@ export interface Merchant {
   readonly maxTimeoutSeconds: number
   /** Whether the API repeats its answer to a payment that comes again with its own id. */
   readonly repeatSettlements: boolean
+  /** Who redeems an open payment that nothing proves to be his. */
+  readonly redeemWithoutProof: RedeemWithoutProof
 }
 
 /** A tenant of the gateway: its secret tokens and, once configured, its merchant. */

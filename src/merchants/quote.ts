@@ -1,5 +1,5 @@
 /** The quote: a price turned into the entries of `accepts`. */
-import { RateError } from '../errors.js'
+import { RateError, isRateError } from '../errors.js'
 import type { Asset } from '../money/assets.js'
 import { formatDecimal, multiply } from '../money/decimal.js'
 import type { ParsedPrice } from '../money/price.js'
@@ -117,7 +117,7 @@ export function createQuoter(merchant: Merchant, rates: RateSource): Quoter {
     const quotes = await Promise.all(
       merchant.accepts.map((asset) =>
         quoteAsset(asset, price, style).catch((error: unknown) => {
-          if (!(error instanceof RateError)) throw error
+          if (!isRateError(error)) throw error
           failure ??= error
           return undefined
         }),

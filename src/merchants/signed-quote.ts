@@ -28,6 +28,12 @@ export interface QuoteSigner {
   read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined>
 }
 
+/** Names offers that have to be the same whenever they are made. */
+export interface OfferNamer {
+  /** @returns 128 bits that only who was given the offer knows, as `extra.offerId`. */
+  nameOffer(subject: QuoteSubject): Promise<string>
+}
+
 /** When a quote is made, and for what. */
 export interface QuoteOccasion {
   readonly request: QuoteSubject['request']
@@ -47,6 +53,9 @@ export async function signQuote(
 }
 
 const VERSION = 'v1'
+
+/** 128 bits. */
+const OFFER_ID_BYTES = 16
 
 /** Longer ones are not ours. */
 const MAX_QUOTE_LENGTH = 2048
@@ -71,12 +80,15 @@ const termsSchema = z.object({
  *
  * @param secret - Asked for each time: it may lie in a database.
  */
-export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner {
-  const signatureOf = async (terms: string, subject: QuoteSubject): Promise<Buffer> => {
+export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner & OfferNamer {
+  const signatureOf = (terms: string, subject: QuoteSubject): Promise<Buffer> =>
+    hmac(`x402-quote-${VERSION}`, terms, subject)
+
+  const hmac = async (purpose: string, terms: string, subject: QuoteSubject): Promise<Buffer> => {
     const { network, asset, payTo, amount } = subject.entry
     // Parts are written as JSON, so that none can pass for the end of another.
     const signed = JSON.stringify([
-      `x402-quote-${VERSION}`,
+      purpose,
       terms,
       findNetwork(network)?.caip2 ?? network,
       asset.toLowerCase(),
@@ -90,6 +102,10 @@ export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner {
   }
 
   return {
+    async nameOffer(subject) {
+      const name = await hmac(`x402-offer-${VERSION}`, '', subject)
+      return name.toString('base64url', 0, OFFER_ID_BYTES)
+    },
     async sign(subject, { expiresAt, applied }) {
       const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
       const encoded = Buffer.from(terms).toString('base64url')

@@ -1,4 +1,4 @@
-import { RateError } from '../errors.js'
+import { isRateError, type RateError } from '../errors.js'
 import { crossRates } from './cross-rates.js'
 import type { Rate, RateSource } from './rates.js'
 
@@ -17,7 +17,7 @@ export function firstOf(...sources: readonly RateSource[]): RateSource {
           const rate = await source.getRate(base, quote)
           if (rate !== undefined) return rate
         } catch (error) {
-          if (!(error instanceof RateError)) throw error
+          if (!isRateError(error)) throw error
           failure ??= error
         }
       }

@@ -1,4 +1,5 @@
 import { ConfigError, RateError } from '../errors.js'
+import { readBounded } from '../read-bounded.js'
 import { cachedRates } from './cached-rates.js'
 import { crossRates } from './cross-rates.js'
 import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'
@@ -46,7 +47,8 @@ export interface HttpRatesOptions {
 const DEFAULT_TIMEOUT_MS = 5000
 const DAY_SECONDS = 86_400
 const BANKING_DAYS_SECONDS = 6 * DAY_SECONDS
-const DEFAULT_CACHE = { freshSeconds: 300, staleSeconds: 3600 }
+const DEFAULT_FRESH_SECONDS = 300
+const DEFAULT_STALE_SECONDS = 3600
 
 /** Bytes of an answer; one pair takes about a hundred. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -83,7 +85,8 @@ export function httpRates(options: HttpRatesOptions): RateSource {
       return { rate, asOf: Math.floor(found.asOf), source: name, until }
     },
   }
-  return crossRates(cachedRates(api, { ...DEFAULT_CACHE, ...options }))
+  const { freshSeconds = DEFAULT_FRESH_SECONDS, staleSeconds = DEFAULT_STALE_SECONDS } = options
+  return crossRates(cachedRates(api, { freshSeconds, staleSeconds, now }))
 }
 
 type Fail = (what: string) => RateError
@@ -114,7 +117,11 @@ async function fetchJson(
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     })
-    if (response.ok) return { status: response.status, text: await readText(response, fail) }
+    if (response.ok) {
+      const text = await readBounded(response, MAX_ANSWER_BYTES)
+      if (text === undefined) throw fail('gave an answer that is too long')
+      return { status: response.status, text }
+    }
     await response.body?.cancel()
     return { status: response.status, text: '' }
   }
@@ -126,17 +133,6 @@ async function fetchJson(
   if (UNKNOWN_PAIR.includes(status)) return undefined
   if (status !== 200) throw fail(`answered HTTP ${status}`)
   return readSafely(() => JSON.parse(text) as unknown, fail)
-}
-
-async function readText(response: Response, fail: Fail): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES) throw fail('gave an answer that is too long')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Reads what somebody else wrote; its own errors may repeat it. */

@@ -7,6 +7,7 @@ import {
   PAYMENT_RESPONSE,
   X_PAYMENT_RESPONSE,
 } from '../protocol/headers.js'
+import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
 import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
 import type {
@@ -29,13 +30,22 @@ export interface Asked {
   readonly accepts: readonly PaymentRequirements[]
 }
 
-/** Writes the document of a 402. @param error - A reason, or words. */
-export function paymentRequired({ resource, accepts }: Asked, error: string): PaymentRequired {
+/**
+ * Writes the document of a 402.
+ *
+ * @param error - A reason, or words.
+ * @param offerId - Proves later who was given this very answer.
+ */
+export function paymentRequired(
+  { resource, accepts }: Asked,
+  error: string,
+  offerId = newOfferId(),
+): PaymentRequired {
   return {
     x402Version: X402_VERSION,
     error,
     resource,
-    accepts: withProtocolVersion(accepts),
+    accepts: withProtocolVersion(withOfferId(accepts, offerId)),
     extensions: paymentIdentifierExtensions,
     protocolVersion: X402_VERSION,
   }
@@ -105,11 +115,6 @@ export function setPaymentResponse(res: Response, settlement: SettleResponse): v
 export function paymentResponse(settlement: SettleResponse): Readonly<Record<string, string>> {
   const value = encodeHeader(settlement)
   return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
-}
-
-/** Keeps what was paid for out of shared caches, unless the handler has said otherwise. */
-export function keepPrivate(res: Response): void {
-  if (!res.hasHeader('Cache-Control')) res.set('Cache-Control', 'private')
 }
 
 const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'

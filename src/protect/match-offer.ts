@@ -5,13 +5,16 @@ import {
   parseAuthorization,
 } from '../facilitator/exact-evm/authorization.js'
 import { checkTerms, sameOffer } from '../facilitator/exact-evm/checks.js'
+import type { PurchaseTerms } from '../facilitator/facilitator.js'
+import { entryOf } from '../facilitator/purchase.js'
 import type { Ledger } from '../ledger/ledger.js'
+import { isSamePurchase } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import { findNetwork } from '../protocol/networks.js'
 import { EXACT, parseExactEvmPayload } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import { quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
 /** What matching a payment takes of its gateway. */
@@ -24,6 +27,12 @@ export interface PresentedPayment {
   readonly req: Request
   readonly payload: PaymentPayload
   readonly accepted: PaymentRequirements
+}
+
+/** The quote that a payment was made for. */
+export interface MatchedQuote extends Quote {
+  /** Whether it has expired, and what was paid by it in time is all that it is good for. */
+  readonly redeemOnly?: boolean
 }
 
 /** What a payment is held against. */
@@ -41,7 +50,7 @@ export async function matchOffer(
   context: MatchContext,
   { route, offer }: Asked,
   presented: PresentedPayment,
-): Promise<Quote | Reason> {
+): Promise<MatchedQuote | Reason> {
   const { payload, accepted } = presented
   if (accepted.scheme !== EXACT) return 'unsupported_scheme'
   const mismatch = checkTerms(accepted, route.merchant)
@@ -58,34 +67,51 @@ async function honourQuote(
   { quotes, now, ledger }: MatchContext,
   { route, offer }: Asked,
   { req, payload, accepted, signed }: PresentedPayment & { readonly signed: string },
-): Promise<Quote | Reason> {
-  const terms = await quotes.read(signed, {
-    request: quotedRequest(req, offer.resource),
-    entry: accepted,
-  })
+): Promise<MatchedQuote | Reason> {
+  const request = quotedRequest(req, offer.resource, route.quoteFor(req))
+  const terms = request && (await quotes.read(signed, { request, entry: accepted }))
   if (terms === undefined) return 'quote_mismatch'
   // What was paid for in time is redeemed at any time.
-  if (now() > terms.expiresAt * 1000 && !(await isKnown(ledger, payload, accepted)))
+  const redeemOnly = now() > terms.expiresAt * 1000
+  const url = offer.resource.url
+  const presented = { payload, accepted, project: route.merchant.project }
+  if (redeemOnly && !(await isKnown(ledger, presented, { method: pricedMethod(req), url })))
     return 'quote_expired'
   const entry = route.entryFor(accepted)
   return {
     entry: { ...entry, extra: { ...entry.extra, quote: signed } },
     applied: terms.applied,
+    redeemOnly,
   }
 }
 
-/** Tells whether the ledger knows of a payment. */
+/**
+ * Tells whether a payment was taken for this very purchase, and can still be redeemed for it.
+ *
+ * One whose transaction failed was not: its quote would hold for as long as the authorization.
+ */
 async function isKnown(
   ledger: MatchContext['ledger'],
-  { payload }: PaymentPayload,
-  { network, asset }: PaymentRequirements,
+  { payload, accepted, project }: KnownPayment,
+  purchase: PurchaseTerms,
 ): Promise<boolean> {
-  const wire = parseExactEvmPayload(payload)
-  const chainId = findNetwork(network)?.chainId
+  const wire = parseExactEvmPayload(payload.payload)
+  const chainId = findNetwork(accepted.network)?.chainId
   if (!wire.ok || chainId === undefined) return false
   const authorization = parseAuthorization(wire.value.authorization)
-  const key = authorizationKey(authorization, { chainId, asset: lowerHex(asset) })
-  return (await ledger.find(key)) !== undefined
+  const key = authorizationKey(authorization, { chainId, asset: lowerHex(accepted.asset) })
+  const record = await ledger.find(key)
+  if (record === undefined || record.state === 'failed') return false
+  if (record.paidLate && !record.granted) return false
+  const terms = { payTo: authorization.to, accepts: [], project, purchase }
+  return isSamePurchase(record, entryOf({ payload, terms, authorization, key }))
+}
+
+/** A payment that may be in the ledger. */
+interface KnownPayment {
+  readonly payload: PaymentPayload
+  readonly accepted: PaymentRequirements
+  readonly project: string
 }
 
 function sameUrl(one: unknown, other: string): boolean {

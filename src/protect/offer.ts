@@ -1,9 +1,9 @@
 import type { Request } from 'express'
 import type { RateError } from '../errors.js'
-import { fingerprintOf } from '../ledger/idempotency.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import { bodyFingerprint } from './body-fingerprint.js'
 
 /** What a route asks for one request. */
 export interface Offer {
@@ -24,17 +24,26 @@ export function offerOf(
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
-/** What a quote is for: this method, resource, URL and body. */
-export function quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] {
-  // HEAD costs what GET costs.
-  const method = req.method === 'HEAD' ? 'GET' : req.method
-  return [method, resource.url, req.originalUrl, bodyOf(req)]
+/** The method that a request is charged for: `HEAD` costs what `GET` costs. */
+export function pricedMethod({ method }: Request): string {
+  return method === 'HEAD' ? 'GET' : method
 }
 
-/** A body that was parsed before the price was asked for, and that it may depend on. */
-function bodyOf({ body }: { body?: unknown }): string {
-  if (body === undefined) return ''
-  return fingerprintOf(Buffer.isBuffer(body) ? body.toString('base64') : body)
+/**
+ * What a quote is for: this method, resource, URL and body.
+ *
+ * @param quotedFor - What else the price depends on, such as who asks.
+ * @returns `undefined` where the body cannot be told from others: such a quote is not signed.
+ */
+export function quotedRequest(
+  req: Request,
+  { url }: ResourceInfo,
+  quotedFor: string | undefined,
+): QuoteSubject['request'] | undefined {
+  const body = bodyFingerprint(req)
+  if (body === undefined) return undefined
+  const request = [pricedMethod(req), url, req.originalUrl, body]
+  return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 
 /** What signing an offer takes. */

@@ -61,7 +61,11 @@ export async function claimPayment(
   const { extensions: _extensions, ...signed } = payment.payload
   const begun = await beginOrWait(
     context.idempotency,
-    { key: keyOf(payment, paymentId), fingerprint: fingerprintOf(signed) },
+    {
+      key: keyOf(payment, paymentId),
+      fingerprint: fingerprintOf(signed),
+      isGone: () => res.destroyed,
+    },
     context.settleTimeoutMs,
   )
   switch (begun.state) {

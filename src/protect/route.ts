@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, RateError } from '../errors.js'
+import { ConfigError, isRateError } from '../errors.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
@@ -38,17 +39,32 @@ export interface ProtectOptions {
   readonly skip?: (req: Request) => boolean | Promise<boolean>
   /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
   readonly resourceUrl?: (req: Request) => string
-  /** Bytes of an answer that are held until it is paid. @defaultValue 10 MiB */
+  /**
+   * Bytes of an answer that are held until it is paid. All answers together: `maxHeldBytesTotal` of
+   * the gateway. @defaultValue 10 MiB
+   */
   readonly maxHeldBytes?: number
   /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
   readonly allowFree?: boolean
   /**
    * Whether a price that a function gives, or a rate has a part in, is signed, and honoured for
-   * `maxTimeoutSeconds` though it has moved since: for the same method, URL and parsed body. Not for
-   * a price that depends on anything else, such as who asks.
-   * @defaultValue true
+   * `maxTimeoutSeconds` though it has moved since: for the same method, URL and parsed body. Nothing
+   * is signed for a body that was not parsed. A price function that depends on anything else, such as
+   * who asks, needs `quoteFor` besides.
+   * @defaultValue false for a price function without `quoteFor`, else true
    */
   readonly signQuotes?: boolean
+  /**
+   * Names what a price depends on beside method, URL and body: the user's id, his tariff. A quote is
+   * honoured only where it gives the same again. With it, prices of a function are signed.
+   */
+  readonly quoteFor?: (req: Request) => string
+  /**
+   * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
+   * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
+   * presented it first, by `req.ip`. @defaultValue the merchant's, or `'same-address'`
+   */
+  readonly redeemWithoutProof?: RedeemWithoutProof
 }
 
 /** A route that charges, with everything checked and prepared that no request has a part in. */
@@ -56,6 +72,9 @@ export interface PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly redeemWithoutProof: RedeemWithoutProof
+  /** What a quote is bound to beside its request; `undefined` where there is nothing else. */
+  readonly quoteFor: (req: Request) => string | undefined
   readonly skip: (req: Request) => boolean | Promise<boolean>
   /** Answers a request without a payment, where no request has a part in what that says. */
   readonly answerUnpaid: UnpaidAnswer | undefined
@@ -76,6 +95,8 @@ export interface RouteContext extends SigningContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
   readonly publicUrl: string | undefined
+  /** Bytes of all answers that are held at once. */
+  readonly maxHeldBytesTotal: number
   readonly logger: Logger
 }
 
@@ -93,6 +114,8 @@ const optionsSchema = z.strictObject({
   maxHeldBytes: z.int().positive().optional(),
   allowFree: z.boolean().optional(),
   signQuotes: z.boolean().optional(),
+  quoteFor: fn.optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
 })
 
 /**
@@ -115,8 +138,15 @@ export function declareRoute(
   }
   const warnOnce = clientLimitWarning(merchant, context.logger)
 
-  const isSigned = ({ applied }: Quote): boolean =>
-    options.signQuotes !== false && (typeof price === 'function' || applied !== undefined)
+  const isFunction = typeof price === 'function'
+  const signs = options.signQuotes ?? (!isFunction || options.quoteFor !== undefined)
+  const isSigned = ({ applied }: Quote): boolean => signs && (isFunction || applied !== undefined)
+  const quoteFor = (req: Request): string | undefined => {
+    const quotedFor: unknown = options.quoteFor?.(req)
+    if (quotedFor === undefined && options.quoteFor === undefined) return undefined
+    if (typeof quotedFor === 'string') return quotedFor
+    throw new ConfigError('quoteFor', 'must return a string')
+  }
   const quote = async (req: Request, parsed: ParsedPrice): Promise<Offer> => {
     const resource = resourceAt(urlOf(req))
     try {
@@ -124,12 +154,13 @@ export function declareRoute(
       warnOnce(quotes.map(({ entry }) => entry))
       const sign = async (one: Quote): Promise<Quote> => {
         if (!isSigned(one)) return one
-        const request = quotedRequest(req, resource)
+        const request = quotedRequest(req, resource, quoteFor(req))
+        if (request === undefined) return one
         return signQuote(context.quotes, one, { request, now: context.now() })
       }
       return offerOf(resource, await Promise.all(quotes.map(sign)))
     } catch (error) {
-      if (!(error instanceof RateError)) throw error
+      if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
       if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
       return offerOf(resource, [], error)
@@ -163,7 +194,9 @@ export function declareRoute(
   return {
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
-    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    maxHeldBytes: heldBytes(options, context),
+    redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
+    quoteFor,
     skip: options.skip ?? (() => false),
     answerUnpaid,
     async offer(req) {
@@ -192,6 +225,16 @@ function checkOptions(options: ProtectOptions): void {
         ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
         : [{ option: issue.path.join('.') || 'options', message: issue.message }],
     ),
+  )
+}
+
+/** @throws {@link ConfigError} for an answer that all others together would leave no room for. */
+function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: RouteContext): number {
+  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
+  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
+  throw new ConfigError(
+    'maxHeldBytes',
+    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
   )
 }
 
@@ -232,7 +275,7 @@ function prepare<T>(quote: () => T): T {
   try {
     return quote()
   } catch (error) {
-    if (error instanceof RateError) throw new ConfigError('price', error.message)
+    if (isRateError(error)) throw new ConfigError('price', error.message)
     throw error
   }
 }

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
 import { answerProblem } from './answers.js'
+import { keepPrivate } from './cache-control.js'
 
 /** Bytes of a body beyond which it is not stored: only that it was paid for is. */
 export const MAX_STORED_BYTES = 256 * 1024
@@ -53,6 +54,8 @@ export function answerAgain(res: Response, text: string): void {
   }
   res.status(status)
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  // What the app sets in front of the route is not in the store.
+  keepPrivate(res)
   res.end(Buffer.from(body, 'base64'))
 }
 

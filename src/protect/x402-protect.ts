@@ -1,22 +1,26 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { ConfigError, isOutsideFailure } from '../errors.js'
-import { isRefusal } from '../facilitator/facilitator.js'
+import { ConfigError, isOutsideFailure, type OutsideFailure } from '../errors.js'
+import { isRefusal, refusalResponse } from '../facilitator/facilitator.js'
 import type { Refusal, Reservation, ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { Price } from '../money/price.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
+import { answerOptions } from './answer-options.js'
 import {
   answerPaymentRequired,
+  answerProblem,
   answerUnavailable,
-  keepPrivate,
   NOT_PAID,
   paymentRequired,
   paymentResponse,
   setPaymentResponse,
 } from './answers.js'
-import { holdResponse } from './held-response.js'
+import { keepPrivate, keepPrivateOnHead } from './cache-control.js'
+import { isConditionalStatus, removeConditions } from './conditional-requests.js'
+import { HeldBudget } from './held-budget.js'
+import { holdResponse, type HeldEnd, type HeldResponse } from './held-response.js'
 import { matchOffer, type MatchContext } from './match-offer.js'
-import { offerOf, type Offer } from './offer.js'
+import { offerOf, pricedMethod, type Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
 import { claimPayment, type ClaimContext, type PaymentClaim } from './payment-claim.js'
 import { bringsPayment, readPayment } from './read-payment.js'
@@ -30,6 +34,12 @@ export type X402Protect = (price: Price | PriceFunction, options?: ProtectOption
 /** What charging takes of its gateway. */
 export interface ProtectContext extends RouteContext, ClaimContext, MatchContext {
   readonly facilitator: ReservingFacilitator
+}
+
+/** What the routes of a gateway share. */
+interface SharedContext extends ProtectContext {
+  /** The memory of all answers that wait for their payments. */
+  readonly heldBudget: HeldBudget
 }
 
 /** One request on its way through a paid route. */
@@ -46,6 +56,8 @@ interface MatchedPayment {
   readonly requirements: PaymentRequirements
   /** How its amount came about, where a rate had a part in it. */
   readonly quote: AppliedRate | undefined
+  /** Whether its quote has expired: it is good for what is open already. */
+  readonly redeemOnly: boolean
   readonly paymentId: string | undefined
 }
 
@@ -58,8 +70,14 @@ interface Sale {
   readonly claim: PaymentClaim
 }
 
+/** A payment that belongs to this request. */
+interface ReservedSale extends Sale {
+  readonly reservation: Reservation
+}
+
 /** Makes the `x402Protect` of a gateway. */
-export function createX402Protect(context: ProtectContext): X402Protect {
+export function createX402Protect(gateway: ProtectContext): X402Protect {
+  const context = { ...gateway, heldBudget: new HeldBudget(gateway.maxHeldBytesTotal) }
   return function x402Protect(price, options) {
     const route = declareRoute(context, price, options)
     return function x402Middleware(req, res, next) {
@@ -69,9 +87,10 @@ export function createX402Protect(context: ProtectContext): X402Protect {
 }
 
 /** The story of a request: free or paid, and if paid, by whom. */
-async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchange): Promise<void> {
+async function sell(context: SharedContext, route: PaidRoute, exchange: Exchange): Promise<void> {
   const { req, res, next } = exchange
-  if (req.method === 'OPTIONS' || (await route.skip(req))) return next()
+  if (await route.skip(req)) return next()
+  if (req.method === 'OPTIONS') return answerOptions(req, res)
   try {
     if (route.answerUnpaid !== undefined && !bringsPayment(req)) return route.answerUnpaid(req, res)
     const offer = await route.offer(req)
@@ -95,19 +114,35 @@ async function sell(context: ProtectContext, route: PaidRoute, exchange: Exchang
     }
   } catch (error) {
     if (!isOutsideFailure(error)) throw error
-    context.logger.error('A payment could not be taken.', { code: error.code, error })
-    answerUnavailable(res, { code: error.code, detail: error.message })
+    answerFailure(context, res, error)
   }
 }
 
+/** Answers that something outside failed, so that the payment could not be taken. */
+function answerFailure({ logger }: ProtectContext, res: Response, error: OutsideFailure): void {
+  logger.error('A payment could not be taken.', { code: error.code, error })
+  answerUnavailable(res, { code: error.code, detail: error.message })
+}
+
 /** The story of a payment, which nobody else is working on. */
-async function sellOnce(context: ProtectContext, route: PaidRoute, sale: Sale): Promise<void> {
+async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): Promise<void> {
   const { payload, requirements, quote } = sale.payment
-  const terms = { ...route.merchant, quote }
+  const { req } = sale.exchange
+  const purchase = {
+    method: pricedMethod(req),
+    url: sale.offer.resource.url,
+    client: req.ip ?? '',
+    redeemOnly: sale.payment.redeemOnly,
+  }
+  const redeemWithoutProof = route.redeemWithoutProof
+  const terms = { ...route.merchant, quote, purchase, redeemWithoutProof }
+  if (route.paymentFlow === 'authorization' && context.heldBudget.isFull)
+    return answerBusy(sale.exchange.res)
   const reserved = await context.facilitator.reserve(payload, requirements, terms)
   if (isRefusal(reserved)) return answerRefusal(sale, reserved)
-  if (route.paymentFlow === 'upfront') await settleThenRun(sale, reserved)
-  else await runThenSettle(context, route, { ...sale, reservation: reserved })
+  const reservedSale = { ...sale, reservation: reserved }
+  if (route.paymentFlow === 'upfront') await settleThenRun(reservedSale)
+  else await runThenSettle(context, route, reservedSale)
 }
 
 /** Reads the payment; when there is none that fits, answers so and returns nothing. */
@@ -133,8 +168,10 @@ async function readMatchingPayment(
     case 'payment': {
       const { payload, accepted, paymentId } = presented
       const quote = await matchOffer(context, asked, { req, payload, accepted })
-      if (typeof quote !== 'string')
-        return { payload, requirements: quote.entry, quote: quote.applied, paymentId }
+      if (typeof quote !== 'string') {
+        const { entry, applied, redeemOnly = false } = quote
+        return { payload, requirements: entry, quote: applied, redeemOnly, paymentId }
+      }
       if (offer.failure !== undefined) throw offer.failure
       answerPaymentRequired(res, paymentRequired(offer, quote))
       return undefined
@@ -144,71 +181,120 @@ async function readMatchingPayment(
 
 /** The `authorization` flow: the money moves once the handler has given a good answer. */
 async function runThenSettle(
-  context: ProtectContext,
+  context: SharedContext,
   route: PaidRoute,
-  sale: Sale & { reservation: Reservation },
+  sale: ReservedSale,
 ): Promise<void> {
-  const { exchange, payment, claim, reservation } = sale
-  const { res, next } = exchange
-  attachPayment(exchange, payment, { payer: reservation.payer })
-  const held = holdResponse(res, route.maxHeldBytes)
-  next()
-  const end = await held.finished
-
-  if (end.how !== 'ended' || held.clientGone || isUnpaidStatus(end.status)) {
-    await reservation.release().catch((error: unknown) => {
-      context.logger.error('A payment could not be released.', { error })
-    })
-    await claim.abandon()
-    if (end.how === 'ended') return held.send()
-    if (end.how === 'aborted') return
-    held.discard()
-    throw new ConfigError(
-      'maxHeldBytes',
-      `The answer is larger than ${route.maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`,
-    )
+  const { exchange, payment, reservation } = sale
+  const { req, res, next } = exchange
+  const { maxHeldBytes } = route
+  const { payer } = reservation
+  const lease = context.heldBudget.open({ payer, maxHeldBytes })
+  if (lease === undefined) {
+    await releaseUnpaid(context, sale)
+    return answerBusy(res)
   }
-
-  const orDiscard = (error: unknown): never => {
-    held.discard()
+  attachPayment(exchange, payment, { payer })
+  removeConditions(req)
+  const held = holdResponse(res, { maxHeldBytes, lease })
+  try {
+    next()
+    const end = await held.finished
+    if (end.how === 'ended' && !held.clientGone && !isUnpaidStatus(end.status))
+      return await settleThenSend(sale, held)
+    await releaseUnpaid(context, sale)
+    await answerUnpaid(sale, held, { end, maxHeldBytes })
+  } catch (error) {
+    if (isOutsideFailure(error)) return held.replace(() => answerFailure(context, res, error))
+    if (!res.headersSent) held.discard()
     throw error
+  } finally {
+    lease.release()
   }
-  const settlement = await reservation.settle().catch(orDiscard)
-  if (!settlement.success) {
-    held.discard()
-    return answerUnsettled(sale, settlement)
+}
+
+/** Gives a payment back: its payer may use it for another try. */
+async function releaseUnpaid(
+  { logger }: ProtectContext,
+  { reservation, claim }: ReservedSale,
+): Promise<void> {
+  await reservation.release().catch((error: unknown) => {
+    logger.error('A payment could not be released.', { error })
+  })
+  await claim.abandon()
+}
+
+/** Ends an answer that is not charged for. */
+async function answerUnpaid(
+  { exchange: { res } }: Sale,
+  held: HeldResponse,
+  { end, maxHeldBytes }: { readonly end: HeldEnd; readonly maxHeldBytes: number },
+): Promise<void> {
+  switch (end.how) {
+    case 'ended':
+      if (!isConditionalStatus(end.status)) return held.send()
+      // Its headers tell of what is for sale.
+      return held.replace(() => void res.status(end.status).set('Cache-Control', 'no-store').end())
+    case 'aborted':
+      return
+    case 'no_room':
+      return held.replace(() => answerBusy(res))
+    case 'too_large': {
+      if (held.clientGone) return
+      const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
+      const sent = isClosed(res)
+      held.replace(() => {
+        // Whatever the handler still reads or writes ends with the connection.
+        res.set('Connection', 'close')
+        answerProblem(res, { status: 500, code: 'answer_too_large', detail })
+      })
+      await sent
+      // For the app's error handlers to note; the client has been answered.
+      throw new ConfigError('maxHeldBytes', detail)
+    }
   }
+}
+
+/** Moves the money, and then lets the answer out. */
+async function settleThenSend(sale: ReservedSale, held: HeldResponse): Promise<void> {
+  const { exchange, claim, reservation } = sale
+  const { res } = exchange
+  const settlement = await reservation.settle()
+  if (!settlement.success) return answerUnsettled(sale, settlement, held)
   setPaymentResponse(res, settlement)
   keepPrivate(res)
   const answer = claim.hasId ? held.answer() : undefined
   // Nobody has had the answer: the payer may ask for it once more, by his id or by his payment.
   if (held.clientGone && answer?.body === undefined) return reservation.reopen()
   await claim.keep(answer)
-  await reservation.grant().catch(async (error: unknown) => {
-    await claim.abandon()
-    return orDiscard(error)
-  })
+  await grant(sale)
   await claim.finish(answer)
   if (!held.clientGone) held.send()
 }
 
-/** The `upfront` flow: the money has moved before the handler runs, which then may stream. */
-async function settleThenRun(sale: Sale, reservation: Reservation): Promise<void> {
-  const { exchange, payment, claim } = sale
-  const { res, next } = exchange
-  const settlement = await reservation.settle()
-  if (!settlement.success) return answerUnsettled(sale, settlement)
-  if (res.destroyed) return reservation.reopen()
-  await claim.keep({ status: 200, headers: paymentResponse(settlement), body: undefined })
+/** Writes down that a payment was used. */
+async function grant({ reservation, claim }: ReservedSale): Promise<void> {
   await reservation.grant().catch(async (error: unknown) => {
     await claim.abandon()
     throw error
   })
+}
+
+/** The `upfront` flow: the money has moved before the handler runs, which then may stream. */
+async function settleThenRun(sale: ReservedSale): Promise<void> {
+  const { exchange, payment, claim, reservation } = sale
+  const { req, res, next } = exchange
+  const settlement = await reservation.settle()
+  if (!settlement.success) return answerUnsettled(sale, settlement)
+  if (res.destroyed) return reservation.reopen()
+  await claim.keep({ status: 200, headers: paymentResponse(settlement), body: undefined })
+  await grant(sale)
   const { transaction } = settlement
   attachPayment(exchange, payment, { payer: reservation.payer, transaction })
+  removeConditions(req)
   const recorded = claim.hasId ? recordAnswer(res) : undefined
   setPaymentResponse(res, settlement)
-  keepPrivate(res)
+  keepPrivateOnHead(res)
   next()
   if (recorded !== undefined) await claim.finish(await recorded)
 }
@@ -225,31 +311,59 @@ function attachPayment(
 }
 
 /** Answers a payment that was refused before anything was sent for it by this request. */
-async function answerRefusal(sale: Sale, { refused, payer, transaction }: Refusal): Promise<void> {
+async function answerRefusal(sale: Sale, refusal: Refusal): Promise<void> {
+  const { refused, transaction, settledBy } = refusal
   const { exchange, offer, payment, claim } = sale
   const { res } = exchange
   if (refused === 'invalid_exact_evm_nonce_already_used' && (await claim.answerKept(res))) return
   const { network } = payment.requirements
-  if (transaction === undefined) {
+  if (transaction === undefined && settledBy === undefined) {
     await claim.abandon()
     return answerPaymentRequired(res, paymentRequired(offer, refused))
   }
-  await answerUnsettled(sale, { success: false, errorReason: refused, transaction, network, payer })
+  await answerUnsettled(sale, refusalResponse(refusal, network))
 }
 
-/** Answers a payment that did not come to its end: final, or not known yet. */
+/**
+ * Answers a payment that did not come to its end: final, or not known yet.
+ *
+ * @param held - What its handler answered, which is dropped.
+ */
 async function answerUnsettled(
   { exchange: { res }, offer, claim }: Sale,
   settlement: Extract<SettleResponse, { success: false }>,
+  held?: HeldResponse,
 ): Promise<void> {
   const isPending = settlement.errorReason === 'settlement_pending'
   await (isPending ? claim.pause() : claim.abandon())
-  setPaymentResponse(res, settlement)
-  if (!isPending) return answerPaymentRequired(res, paymentRequired(offer, settlement.errorReason))
+  const respond = (): void => {
+    setPaymentResponse(res, settlement)
+    if (!isPending)
+      return answerPaymentRequired(res, paymentRequired(offer, settlement.errorReason))
+    answerUnavailable(res, {
+      code: 'settlement_pending',
+      detail:
+        'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
+    })
+  }
+  if (held === undefined) respond()
+  else held.replace(respond)
+}
+
+/** Answers that too much waits for its payment already. */
+function answerBusy(res: Response): void {
   answerUnavailable(res, {
-    code: 'settlement_pending',
+    code: 'server_busy',
     detail:
-      'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
+      'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
+  })
+}
+
+/** Resolves once a response has been sent, or cannot be. */
+async function isClosed(res: Response): Promise<void> {
+  await new Promise<void>((resolve) => {
+    res.once('finish', resolve)
+    res.once('close', resolve)
   })
 }
 

@@ -1,5 +1,7 @@
 /** Header names of x402 v2 over HTTP and of the gateway API, and the codec of x402's values. */
 
+import { isNestedTooDeep, MAX_NESTING } from './nesting.js'
+
 /** Carries the PaymentRequiredResponse of a 402. */
 export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
 /** Carries the payment of a request (x402 v2). */
@@ -49,9 +51,13 @@ export function decodeHeader(text: string): DecodedHeader {
   if (trimmed.includes(','))
     return { ok: false, problem: 'it is there more than once, or is not base64' }
   if (!BASE64.test(trimmed)) return { ok: false, problem: 'it is not base64' }
+  let value: unknown
   try {
-    return { ok: true, value: JSON.parse(utf8.decode(Buffer.from(trimmed, 'base64'))) as unknown }
+    value = JSON.parse(utf8.decode(Buffer.from(trimmed, 'base64')))
   } catch {
     return { ok: false, problem: 'its base64 does not hold a JSON document in UTF-8' }
   }
+  if (isNestedTooDeep(value))
+    return { ok: false, problem: `it is nested deeper than ${MAX_NESTING} levels` }
+  return { ok: true, value }
 }

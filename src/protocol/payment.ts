@@ -103,7 +103,10 @@ export type SettleResponse =
   | {
       readonly success: false
       readonly errorReason: Reason
+      /** `""` where this request sent nothing. */
       readonly transaction: string
+      /** The transaction that settled this purchase before, for the project that was paid by it. */
+      readonly settledBy?: string | undefined
       readonly network: string
       readonly payer?: string | undefined
     }
@@ -150,6 +153,14 @@ const signature = z
   })
 const object = z.record(z.string(), z.unknown())
 
+/** PHP writes an object without members as an empty list. */
+const optionalObject = z
+  .preprocess(
+    (value) => (Array.isArray(value) && value.length === 0 ? {} : value),
+    object.nullish(),
+  )
+  .optional()
+
 const requirementsSchema = z.looseObject({
   scheme: z.string(),
   network: z.string(),
@@ -157,7 +168,7 @@ const requirementsSchema = z.looseObject({
   payTo: address,
   maxTimeoutSeconds: z.int().positive(),
   asset: address,
-  extra: object.nullish(),
+  extra: optionalObject,
   protocolVersion: z.int().optional(),
 }) satisfies z.ZodType<PaymentRequirements>
 
@@ -165,8 +176,8 @@ const payloadSchema = z.looseObject({
   x402Version: z.int(),
   accepted: object,
   payload: object,
-  resource: object.nullish(),
-  extensions: object.nullish(),
+  resource: optionalObject,
+  extensions: optionalObject,
 }) satisfies z.ZodType<PaymentPayload>
 
 const submissionSchema = z.looseObject({

@@ -21,6 +21,8 @@ export type ProblemCode =
   | 'rate_unavailable'
   | 'amount_out_of_range'
   | 'chain_unreachable'
+  | 'chain_refused'
+  | 'settlement_timeout'
   | 'chain_mismatch'
   | 'transaction_failed'
   | 'settlement_pending'
@@ -32,6 +34,8 @@ export type ProblemCode =
   | 'idempotency_conflict'
   | 'idempotency_in_progress'
   | 'answer_not_kept'
+  | 'answer_too_large'
+  | 'server_busy'
   | 'facilitator_unreachable'
   | 'facilitator_refused'
 

@@ -31,6 +31,10 @@ const specified = [
   'insufficient_funds',
   /** The transaction was mined and failed, or no node took it. */
   'invalid_transaction_state',
+  /** A facilitator elsewhere refused the payment for a reason that cannot be passed on. */
+  'unexpected_verify_error',
+  /** The same of a settlement. */
+  'unexpected_settle_error',
 ] as const
 
 /** `@x402/evm`. */
@@ -73,5 +77,5 @@ const own = [
 export type Reason =
   (typeof specified)[number] | (typeof established)[number] | (typeof own)[number]
 
-/** All reasons, for documentation and tests. */
+/** All reasons. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks. */
 export const reasons: readonly Reason[] = [...specified, ...established, ...own]

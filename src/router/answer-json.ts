@@ -15,5 +15,7 @@ export function answerJson(
 /** Like Express's `res.json`, but without an ETag, which nobody may keep, and in one write. */
 function sendJson(res: Response, document: object): void {
   res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  // Answers are one project's, and may name the host that its request named.
+  res.setHeader('Cache-Control', 'no-store')
   res.end(JSON.stringify(document))
 }

@@ -100,8 +100,8 @@ export async function answerForKey<T extends object>(
   request: KeyedRequest,
   produce: (claim: IdempotencyClaim) => Promise<KeyedAnswer<T>>,
 ): Promise<T> {
-  const { key, fingerprint } = request
-  const asked = { key, fingerprint }
+  const { key, fingerprint, res } = request
+  const asked = { key, fingerprint, isGone: () => res.destroyed }
   const begun = await beginOrWait(context.idempotency, asked, context.settleTimeoutMs)
   switch (begun.state) {
     case 'done':

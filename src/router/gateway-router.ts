@@ -82,6 +82,14 @@ export function createGatewayRouter(context: GatewayRouterContext): Router {
 
 /** Answers paths that are no endpoint, and methods that an endpoint does not have. */
 const checkEndpoint: RequestHandler = (req, res, next) => {
+  if (!isDecodable(req.path))
+    return next(
+      new RequestProblem({
+        status: 400,
+        code: 'invalid_request',
+        detail: 'The path is not percent-encoded UTF-8.',
+      }),
+    )
   const endpoint = req.path
     .replace(/\/$/, '')
     .replace(SETTLEMENT, '$1/{id}')
@@ -105,6 +113,15 @@ const checkEndpoint: RequestHandler = (req, res, next) => {
       detail: `${req.path} takes ${method}, not ${req.method}.`,
     }),
   )
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Answers every failure with problem details; what only we may know goes to the log. */
@@ -139,6 +156,8 @@ function outsideStatus({ code }: OutsideFailure): number {
       return 400
     case 'rate_unavailable':
     case 'chain_unreachable':
+    case 'chain_refused':
+    case 'settlement_timeout':
     case 'chain_mismatch':
     case 'facilitator_unreachable':
     case 'facilitator_refused':

@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler } from 'express'
 import type { DocumentError, Parsed } from '../protocol/document.js'
+import { isNestedTooDeep, MAX_NESTING } from '../protocol/nesting.js'
 import { RequestProblem } from './problem-response.js'
 
 /** Bytes of a request body beyond which it is not read. */
@@ -29,6 +30,8 @@ export const jsonBody: RequestHandler = (req, res, next) => {
  * @throws {@link RequestProblem} with everything that is wrong with it.
  */
 export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): T {
+  if (isNestedTooDeep(req.body))
+    throw invalidBody([{ path: '', message: `is nested deeper than ${MAX_NESTING} levels` }])
   const parsed = parse(req.body)
   if (parsed.ok) return parsed.value
   throw invalidBody(parsed.errors)

@@ -1,14 +1,16 @@
 import express, { type Request, type Response, type Router } from 'express'
 import { z } from 'zod'
 import { parseFiatAmount } from '../money/price.js'
-import { parseDocument } from '../protocol/document.js'
 import { X402_VERSION } from '../protocol/payment.js'
+import { parseStrictDocument } from '../protocol/strict-document.js'
+import { CHECKOUT_MEMBERS } from '../protocol/tolerated-members.js'
 import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
 import { absoluteUrl } from './absolute-url.js'
 import { answerJson } from './answer-json.js'
 import { merchantOf } from './authenticate.js'
 import { docsUrlOf } from './docs-url.js'
 import { jsonBody, readBody } from './json-body.js'
+import { takesNoQuery } from './read-query.js'
 import { quoteFiat, type QuoteContext } from './quote-fiat.js'
 
 /** What the merchant endpoints take of their gateway. */
@@ -31,7 +33,7 @@ const checkoutSchema = z.intersection(
   }),
 )
 
-const parseCheckout = (body: unknown) => parseDocument(checkoutSchema, body)
+const parseCheckout = (body: unknown) => parseStrictDocument(checkoutSchema, body, CHECKOUT_MEMBERS)
 
 /** `/api/v2/merchant/*`: what a shop publishes in its UCP profile and checkouts. */
 export function merchantRoutes(context: MerchantRoutesContext): Router {
@@ -47,6 +49,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
   )
   router.post(
     '/checkout-prepare',
+    takesNoQuery,
     jsonBody,
     answerJson(async (req, res) => {
       const config = await prepareCheckout(context, req, res)
@@ -64,8 +67,16 @@ async function prepareCheckout(
 ): Promise<object> {
   const merchant = merchantOf(res)
   const { price, resource } = readBody(req, parseCheckout)
-  const accepts = await quoteFiat(context, merchant, price)
+  const quoted = await quoteFiat(context, merchant, price)
   const { url, description } = resource
+  const accepts = await Promise.all(
+    quoted.map(async (entry) => {
+      // Shops compare entries deeply between calls: for the same checkout it is the same id.
+      const request = ['project', merchant.project, 'resource', url]
+      const offerId = await context.quotes.nameOffer({ request, entry })
+      return { ...entry, extra: { ...entry.extra, offerId } }
+    }),
+  )
   return {
     x402Version: X402_VERSION,
     resource: { url, ...(typeof description === 'string' && { description }) },

@@ -1,11 +1,11 @@
 import type { Response } from 'express'
 import type { Reservation } from '../facilitator/facilitator.js'
-import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
+import { fingerprintOf, idempotencyKey, lookOrWait } from '../ledger/idempotency.js'
 import type { IdempotencyStore } from '../ledger/idempotency.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import { parsePaymentSubmission } from '../protocol/payment.js'
-import type { PaymentSubmission, SettleResponse } from '../protocol/payment.js'
+import type { PaymentSubmission, SettleResponse, VerifyResponse } from '../protocol/payment.js'
 import type { AnswerOnceContext, KeyedRequest } from './answer-once.js'
 import { RequestProblem } from './problem-response.js'
 
@@ -75,26 +75,42 @@ export async function bindPaymentId(
   }
 }
 
-/** Tells whether a payment was settled for the id that it comes with, which is then repeated. */
+/**
+ * Tells whether a payment was settled for the id that it comes with, which is then repeated. A look
+ * binds the id to nothing, and unbinds nothing.
+ */
 export async function wasSettledForId(
   { idempotency, settleTimeoutMs }: AnswerOnceContext,
-  { key, fingerprint }: KeyedRequest,
+  byId: KeyedRequest,
 ): Promise<boolean> {
-  const begun = await beginOrWait(idempotency, { key, fingerprint }, settleTimeoutMs)
-  if (begun.state !== 'fresh') return begun.state === 'done'
-  await begun.claim.abandon()
-  return begun.claim.kept !== undefined
+  const known = await lookOrWait(idempotency, byId, settleTimeoutMs)
+  return known.state === 'paused' ? known.kept !== undefined : known.state === 'done'
 }
+
+/**
+ * Refuses to verify a payment whose id another one has: it could not be settled.
+ *
+ * @throws {@link RequestProblem}
+ */
+export async function requireFreeId(
+  { idempotency }: Pick<AnswerOnceContext, 'idempotency'>,
+  byId: KeyedRequest,
+): Promise<void> {
+  const { state } = await idempotency.look(byId)
+  if (state !== 'conflict') return
+  const invalidReason = 'payment_identifier_conflict'
+  const refusal: VerifyResponse = { isValid: false, invalidReason }
+  throw new RequestProblem(ANOTHER_PAYMENT, { ...refusal })
+}
+
+const ANOTHER_PAYMENT = {
+  status: 409,
+  code: 'idempotency_conflict',
+  detail: 'Another payment has this payment-identifier: nothing was sent for this one.',
+} as const
 
 function anotherPayment(network: string): RequestProblem {
   const errorReason = 'payment_identifier_conflict'
   const refusal: SettleResponse = { success: false, errorReason, transaction: '', network }
-  return new RequestProblem(
-    {
-      status: 409,
-      code: 'idempotency_conflict',
-      detail: 'Another payment has this payment-identifier: nothing was sent for this one.',
-    },
-    { ...refusal },
-  )
+  return new RequestProblem(ANOTHER_PAYMENT, { ...refusal })
 }

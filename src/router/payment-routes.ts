@@ -1,22 +1,26 @@
 import express, { type Request, type Response, type Router } from 'express'
 import { z } from 'zod'
+import { explainCurrency, isCurrency } from '../money/currency.js'
 import { requestedAmountToDecimal } from '../money/price.js'
-import { parseDocument } from '../protocol/document.js'
 import { sameNetwork } from '../protocol/networks.js'
+import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
 import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequired, SupportedResponse } from '../protocol/payment.js'
+import { parseStrictDocument } from '../protocol/strict-document.js'
+import { REQUIREMENTS_MEMBERS } from '../protocol/tolerated-members.js'
 import { answerJson } from './answer-json.js'
 import { merchantOf } from './authenticate.js'
 import { jsonBody, readBody } from './json-body.js'
 import { absoluteUrl } from './absolute-url.js'
+import { takesNoQuery } from './read-query.js'
 import { settlePayment, verifyPayment, type SettlePaymentContext } from './settle-payment.js'
 import { quoteFiat, type QuoteContext } from './quote-fiat.js'
 
 /** What the facilitator's endpoints take of their gateway. */
 export interface PaymentRoutesContext extends QuoteContext, SettlePaymentContext {}
 
-const requirementsSchema = z.looseObject({
+const requirementsSchema = z.object({
   resourceUrl: absoluteUrl,
   requestedAmount: z.unknown().transform((value, context) => {
     const requested = requestedAmountToDecimal(value)
@@ -24,11 +28,21 @@ const requirementsSchema = z.looseObject({
     context.addIssue(requested.message)
     return z.NEVER
   }),
+  /** The merchant's where it is left out. */
+  currency: z
+    .unknown()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined || value === null || isCurrency(value)) return value ?? undefined
+      context.addIssue(explainCurrency(value))
+      return z.NEVER
+    }),
   description: z.string().nullish(),
   mimeType: z.string().nullish(),
 })
 
-const parseRequirements = (body: unknown) => parseDocument(requirementsSchema, body)
+const parseRequirements = (body: unknown) =>
+  parseStrictDocument(requirementsSchema, body, REQUIREMENTS_MEMBERS)
 
 /** `/api/v2/payment/*`: the facilitator's endpoints. */
 export function paymentRoutes(context: PaymentRoutesContext): Router {
@@ -46,6 +60,7 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
   )
   router.post(
     '/requirements',
+    takesNoQuery,
     jsonBody,
     answerJson((req, res) => describePayment(context, req, res)),
   )
@@ -72,10 +87,13 @@ async function describePayment(
   res: Response,
 ): Promise<PaymentRequired> {
   const merchant = merchantOf(res)
-  const { resourceUrl, requestedAmount, description, mimeType } = readBody(req, parseRequirements)
+  const { resourceUrl, requestedAmount, currency, description, mimeType } = readBody(
+    req,
+    parseRequirements,
+  )
   const accepts = await quoteFiat(context, merchant, {
     amount: requestedAmount,
-    currency: merchant.currency,
+    currency: currency ?? merchant.currency,
     path: 'requestedAmount',
   })
   return {
@@ -85,7 +103,7 @@ async function describePayment(
       description: description ?? '',
       ...(typeof mimeType === 'string' && { mimeType }),
     },
-    accepts: withProtocolVersion(accepts),
+    accepts: withProtocolVersion(withOfferId(accepts, newOfferId())),
     protocolVersion: X402_VERSION,
   }
 }

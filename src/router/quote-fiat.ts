@@ -1,6 +1,11 @@
-import { RateError } from '../errors.js'
+import { isRateError } from '../errors.js'
 import { createQuoter } from '../merchants/quote.js'
-import { signQuote, type QuoteSigner, type QuoteSubject } from '../merchants/signed-quote.js'
+import {
+  signQuote,
+  type OfferNamer,
+  type QuoteSigner,
+  type QuoteSubject,
+} from '../merchants/signed-quote.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Decimal } from '../money/decimal.js'
 import type { AppliedRate, RateSource } from '../money/rates.js'
@@ -12,7 +17,7 @@ import { invalidBody } from './json-body.js'
 export interface QuoteContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
-  readonly quotes: QuoteSigner
+  readonly quotes: QuoteSigner & OfferNamer
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -37,7 +42,7 @@ export async function quoteFiat(
   const quotes = await createQuoter(merchant, rates)
     .quote(price, { networkNames })
     .catch((error: unknown) => {
-      if (!(error instanceof RateError) || error.code !== 'amount_out_of_range') throw error
+      if (!isRateError(error) || error.code !== 'amount_out_of_range') throw error
       throw invalidBody([{ path, message: error.message }])
     })
   const request = requestOf(merchant)

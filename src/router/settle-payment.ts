@@ -17,6 +17,7 @@ import {
   bindPaymentId,
   keyOfPayment,
   parseSubmission,
+  requireFreeId,
   wasSettledForId,
   type Submission,
 } from './payment-id.js'
@@ -44,15 +45,32 @@ const UNDECIDED: readonly Reason[] = [
   'invalid_exact_evm_nonce_already_used',
 ]
 
-/** It was not tried, for a reason that another try may not meet. */
-const UNTRIED: readonly Reason[] = [
-  'insufficient_funds',
-  'invalid_exact_evm_transaction_simulation_failed',
-  'invalid_exact_evm_payload_authorization_valid_after',
+/**
+ * What no time can cure: what is asked is wrong in itself, or over. All other reasons may pass, as a
+ * lack of money does, or a token that is paused: the same request is tried again.
+ */
+const FINAL: readonly Reason[] = [
+  'invalid_payload',
+  'invalid_x402_version',
+  'unsupported_scheme',
+  'invalid_network',
+  'invalid_payment_requirements',
+  'invalid_exact_evm_payload_recipient_mismatch',
+  'invalid_exact_evm_payload_authorization_value_mismatch',
+  'invalid_exact_evm_payload_authorization_valid_before',
+  'invalid_transaction_state',
+  'invalid_exact_evm_transfer_event_mismatch',
+  'eip6492_factory_not_allowed',
+  'unsupported_asset',
+  'accepted_mismatch',
+  'pay_to_mismatch',
+  'resource_mismatch',
+  'quote_mismatch',
+  'quote_expired',
 ]
 
 const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
-const isPassing = (reason: Reason): boolean => isUndecided(reason) || UNTRIED.includes(reason)
+const isPassing = (reason: Reason): boolean => !FINAL.includes(reason)
 
 /**
  * Answers `POST /api/v2/payment/verify`.
@@ -70,12 +88,13 @@ export async function verifyPayment(
   const submission = readBody(req, parseSubmission)
   const { paymentPayload, paymentRequirements } = submission
   const request = { req, res, project, endpoint: 'verify', asked: submission }
+  const byId = keyOfPayment({ res, project, submission })
   return answerOnce<VerifyResponse>(context, request, async () => {
+    if (byId !== undefined) await requireFreeId(context, byId)
     const answer = await context.facilitator.verify(paymentPayload, paymentRequirements, merchant)
     if (answer.isValid) return { answer, isFinal: true }
     const isRepeated = merchant.repeatSettlements && isUndecided(answer.invalidReason)
-    const byId = isRepeated ? keyOfPayment({ res, project, submission }) : undefined
-    if (byId === undefined || !(await wasSettledForId(context, byId)))
+    if (!isRepeated || byId === undefined || !(await wasSettledForId(context, byId)))
       return { answer, isFinal: !isPassing(answer.invalidReason) }
     const { payer = '' } = answer
     return { answer: { isValid: true, payer }, isFinal: true }

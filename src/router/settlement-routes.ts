@@ -6,13 +6,14 @@ import type { Ledger, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
 import type { AppliedRate } from '../money/rates.js'
-import { parseDocument } from '../protocol/document.js'
 import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
 import type { Address, Hex } from '../protocol/payment.js'
+import { SETTLEMENTS_QUERY } from '../protocol/tolerated-members.js'
 import type { Reason } from '../protocol/reasons.js'
 import { answerJson } from './answer-json.js'
 import { merchantOf } from './authenticate.js'
 import { RequestProblem } from './problem-response.js'
+import { readQuery, takesNoQuery } from './read-query.js'
 
 /** What the settlement endpoints take of their gateway. */
 export interface SettlementRoutesContext {
@@ -72,6 +73,9 @@ const limitSchema = z
   .transform(Number)
   .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, NOT_A_LIMIT)
 
+/** Ids of records; no database is asked for anything else. */
+const ID = /^[0-9a-f]{32}$/
+
 /** A cursor: the place of the last record of a page. Nothing but what the page says itself. */
 const CURSOR = /^(\d{1,16})\.([0-9a-f]{32})$/
 
@@ -82,7 +86,7 @@ const cursorSchema = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const querySchema = z.looseObject({
+const querySchema = z.object({
   cursor: cursorSchema.optional(),
   limit: limitSchema.optional(),
   status: z.enum(STATUSES).optional(),
@@ -98,7 +102,7 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
     '/',
     answerJson(async (req, res) => {
       const merchant = merchantOf(res)
-      const query = readQuery(req, merchant)
+      const query = searchOf(req, merchant)
       // One more than asked for tells whether there is another page.
       const records = await ledger.list({ ...query, limit: query.limit + 1 })
       const page = records.slice(0, query.limit)
@@ -111,10 +115,13 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
   )
   router.get(
     '/:id',
+    takesNoQuery,
     answerJson(async (req, res) => {
       const merchant = merchantOf(res)
       const id = String(req.params['id'])
-      const [record] = await ledger.list({ project: merchant.project, id, limit: 1 })
+      const [record] = ID.test(id)
+        ? await ledger.list({ project: merchant.project, id, limit: 1 })
+        : []
       if (record !== undefined) return describe(record, merchant, networkNames)
       throw new RequestProblem({
         status: 404,
@@ -126,20 +133,14 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
   return router
 }
 
-function readQuery(req: Request, { project }: Merchant): LedgerQuery {
-  const parsed = parseDocument(querySchema, req.query)
-  if (!parsed.ok) {
-    const [first] = parsed.errors
-    throw new RequestProblem(
-      {
-        status: 400,
-        code: 'invalid_request',
-        detail: `The query is not as required: '${first?.path}': ${first?.message}.`,
-      },
-      { errors: parsed.errors },
-    )
-  }
-  const { cursor, limit = DEFAULT_LIMIT, status, from, to } = parsed.value
+function searchOf(req: Request, { project }: Merchant): LedgerQuery {
+  const {
+    cursor,
+    limit = DEFAULT_LIMIT,
+    status,
+    from,
+    to,
+  } = readQuery(req, querySchema, SETTLEMENTS_QUERY)
   const state = status === 'pending' ? 'submitted' : status
   return { project, state, from, until: to, after: cursor, limit }
 }

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import { documentUrl, HANDLER_VERSION, type Handler, type HandlerDocument } from '../ucp/handler.js'
+import { renderSpecification } from '../ucp/render.js'
 import { handlerSchema } from '../ucp/schema/handler-schema.js'
 import { instrumentSchema } from '../ucp/schema/instrument-schema.js'
-import { handlerSpecification } from '../ucp/specification/specification.js'
 import { docsUrlOf } from './docs-url.js'
 import { RequestProblem } from './problem-response.js'
 
@@ -13,6 +13,8 @@ import { RequestProblem } from './problem-response.js'
 export interface UcpRoutesContext {
   readonly handlerId: string
   readonly networkNames: NetworkNameStyle
+  readonly publicUrl: string | undefined
+  readonly docsUrl: string | undefined
 }
 
 const HOUR = 3600
@@ -23,6 +25,12 @@ const YEAR = 365 * DAY
 const CURRENT = `public, max-age=${HOUR}`
 const DATED = `public, max-age=${YEAR}, immutable`
 
+/**
+ * For documents with the root that a request named: a cache would hand whatever a stranger wrote into
+ * its `Host` to everybody.
+ */
+const UNCONFIGURED = 'private, no-store'
+
 /** A document's media type, and its text. */
 const DOCUMENTS: Readonly<
   Record<HandlerDocument, readonly [string, (handler: Handler, version?: string) => string]>
@@ -32,7 +40,7 @@ const DOCUMENTS: Readonly<
     'application/json',
     (...of) => JSON.stringify(instrumentSchema(...of)),
   ],
-  'gateway.md': ['text/markdown', (handler) => handlerSpecification(handler)],
+  'gateway.md': ['text/markdown', (handler) => renderSpecification(handler)],
 }
 
 /** A document, ready to be sent. */
@@ -46,7 +54,10 @@ interface Publication {
 const MAX_KEPT = 32
 
 /** `/ucp/*`: the handler's public documents, and the copy of each version that never changes. */
-export function ucpRoutes({ handlerId: id, networkNames }: UcpRoutesContext): Router {
+export function ucpRoutes(context: UcpRoutesContext): Router {
+  const { handlerId: id, networkNames, docsUrl: configured = context.publicUrl } = context
+  const cached = (cacheControl: string): string =>
+    configured === undefined ? UNCONFIGURED : cacheControl
   const kept = new LRUCache<string, Publication>({ max: MAX_KEPT })
   const publication = (name: HandlerDocument, docsUrl: string, version?: string): Publication => {
     const key = documentUrl({ id, docsUrl }, name, version)
@@ -63,7 +74,7 @@ export function ucpRoutes({ handlerId: id, networkNames }: UcpRoutesContext): Ro
   const router = express.Router()
   for (const name of Object.keys(DOCUMENTS) as HandlerDocument[]) {
     router.get(`/${name}`, (_req, res) => {
-      publish(res, publication(name, docsUrlOf(res)), CURRENT)
+      publish(res, publication(name, docsUrlOf(res)), cached(CURRENT))
     })
     router.get(`/:version/${name}`, (req, res) => {
       const { version } = req.params
@@ -73,7 +84,7 @@ export function ucpRoutes({ handlerId: id, networkNames }: UcpRoutesContext): Ro
           code: 'not_found',
           detail: `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
         })
-      publish(res, publication(name, docsUrlOf(res), version), DATED)
+      publish(res, publication(name, docsUrlOf(res), version), cached(DATED))
     })
   }
   return router

@@ -6,6 +6,8 @@ export interface Bench {
   readonly rounds: number
   /** A quarter of the load: to see whether it works. */
   readonly isQuick: boolean
+  /** URL of another checkout's entry, to be measured beside this one. */
+  readonly before?: string
   /** Enough of them for the largest crowd. */
   readonly buyers: readonly TestPayer[]
   readonly table: Table

@@ -2,9 +2,12 @@
  * Our stack against the official one, on the same machine, with the same load: `npm run bench`.
  *
  * `-- --rounds 5` says how often each is measured, `-- --only paid,402` which sections are run, and
- * `-- --quick` takes one round of a quarter of the load. A whole run is written to RESULTS.md.
+ * `-- --quick` takes one round of a quarter of the load. `-- --before DIR` measures the build of
+ * another checkout (its `dist`) beside this one's. A whole run is written to RESULTS.md.
  */
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.js'
 import { createBuyers } from './buyers.js'
@@ -37,6 +40,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string' },
     only: { type: 'string' },
+    before: { type: 'string' },
     quick: { type: 'boolean', default: false },
   },
 })
@@ -51,6 +55,9 @@ const table = new Table()
 const bench: Bench = {
   rounds,
   isQuick: values.quick,
+  ...(values.before !== undefined && {
+    before: pathToFileURL(resolve(values.before, 'dist/esm/index.js')).href,
+  }),
   buyers: createBuyers(BUYERS),
   table,
   note: (words) => void process.stderr.write(`bench: ${words}\n`),

@@ -2,7 +2,7 @@
 import { median } from './statistics.js'
 
 /** Whose figure it is. */
-export type Column = 'ours' | 'oursWithThree' | 'official' | 'bare'
+export type Column = 'ours' | 'oursWithThree' | 'before' | 'official' | 'bare'
 
 /** One figure, measured once a round. */
 interface Row {
@@ -13,10 +13,15 @@ interface Row {
 const TITLES: Readonly<Record<Column, string>> = {
   ours: 'ours',
   oursWithThree: 'ours, 3 relayers',
+  before: 'before',
   official: 'official',
   bare: 'bare Express',
 }
-const columns = Object.keys(TITLES) as Column[]
+const COLUMNS = Object.keys(TITLES) as Column[]
+
+/** What ours is compared with. */
+const SHORT_TITLES = { before: 'before', official: 'official', bare: 'bare' } as const
+const RIVALS = Object.keys(SHORT_TITLES) as (keyof typeof SHORT_TITLES)[]
 
 /** All figures of a run. */
 export class Table {
@@ -26,7 +31,7 @@ export class Table {
   add(figure: string, unit: string, measured: Partial<Record<Column, number>>): void {
     const row = this.#rows.get(figure) ?? { unit, values: {} }
     this.#rows.set(figure, row)
-    for (const column of columns) {
+    for (const column of COLUMNS) {
       const value = measured[column]
       if (value !== undefined) (row.values[column] ??= []).push(value)
     }
@@ -34,15 +39,20 @@ export class Table {
 
   /** Markdown: medians, and the medians of each round's ratio. */
   toMarkdown(): string {
-    const head = ['figure', 'unit', ...columns.map((column) => TITLES[column])]
+    const hasBefore = [...this.#rows.values()].some(({ values }) => values.before)
+    const columns = COLUMNS.filter((column) => column !== 'before' || hasBefore)
+    const rivals = RIVALS.filter((column) => column !== 'before' || hasBefore)
+    const head = [
+      ...['figure', 'unit', ...columns.map((column) => TITLES[column])],
+      ...rivals.map((column) => `ours ÷ ${SHORT_TITLES[column]}`),
+    ]
     const lines = [...this.#rows].map(([figure, { unit, values }]) => [
       figure,
       unit,
       ...columns.map((column) => format(values[column] && median(values[column]))),
-      format(ratio(values.ours, values.official)),
-      format(ratio(values.ours, values.bare)),
+      ...rivals.map((column) => format(ratio(values.ours, values[column]))),
     ])
-    return toMarkdown([...head, 'ours ÷ official', 'ours ÷ bare'], lines)
+    return toMarkdown(head, lines)
   }
 }
 

@@ -6,14 +6,21 @@ import type { BareAnswer, Stack } from './servers/setup.js'
 
 /** A contestant: a stack, and how many relayers it has. */
 export interface Contestant {
-  readonly column: 'ours' | 'oursWithThree' | 'official'
+  readonly column: 'ours' | 'oursWithThree' | 'before' | 'official'
   readonly stack: 'ours' | 'official'
   readonly relayers: number
+  /** See {@link ServerOptions.entry}. */
+  readonly entry?: string
 }
 
 export const OURS: Contestant = { column: 'ours', stack: 'ours', relayers: 1 }
 export const OURS_WITH_THREE: Contestant = { column: 'oursWithThree', stack: 'ours', relayers: 3 }
 export const OFFICIAL: Contestant = { column: 'official', stack: 'official', relayers: 1 }
+
+/** Our stack as another checkout has built it, where `--before` names one. */
+export function beforeOf({ before }: Bench): readonly Contestant[] {
+  return before === undefined ? [] : [{ ...OURS, column: 'before', entry: before }]
+}
 
 /**
  * Milliseconds between blocks that are mined for nobody in particular. With instant mining, anvil
@@ -48,6 +55,8 @@ export interface ServerOptions {
   /** Where the node is asked. @defaultValue the devnet itself */
   readonly rpcUrl?: string
   readonly relayers?: number
+  /** URL of the package's entry to load. @defaultValue this checkout's build */
+  readonly entry?: string
   readonly answer?: BareAnswer
   readonly heap?: number
 }
@@ -56,13 +65,14 @@ export interface ServerOptions {
 export function openServer(
   devnet: Devnet,
   stack: Stack,
-  { rpcUrl = devnet.rpcUrl, relayers = 1, answer, heap }: ServerOptions = {},
+  { rpcUrl = devnet.rpcUrl, relayers = 1, entry, answer, heap }: ServerOptions = {},
 ): Promise<ServerProcess> {
   return startServer({
     stack,
     rpcUrl,
     relayerKeys: devnet.relayerKeys.slice(0, relayers),
     payTo: devnet.merchant.address,
+    ...(entry !== undefined && { entry }),
     ...(answer && { answer }),
     ...(heap !== undefined && { heap }),
   })

@@ -112,6 +112,21 @@ describe('a node', () => {
     await expect(rates).rejects.toMatchObject(UNAVAILABLE)
   })
 
+  it('is asked again after the default time where that is undefined (rule 20)', async () => {
+    await eur.tell(good(108_000_000n))
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    try {
+      const undefinedOptions = { freshSeconds: undefined, staleSeconds: undefined } as object
+      const rates = chainlinkRates({ ...optionsWith({ rpcUrl: proxy.url }), ...undefinedOptions })
+      await rates.getRate('EUR', 'USD')
+      clock.ms += 301_000
+      await rates.getRate('EUR', 'USD')
+      expect(proxy.methods.filter((method) => method === 'eth_call')).toHaveLength(2)
+    } finally {
+      await proxy.close()
+    }
+  })
+
   it('is asked once for a while, and may be away then', async () => {
     await eur.tell(good(108_000_000n))
     const proxy = await startRpcProxy(devnet.rpcUrl)

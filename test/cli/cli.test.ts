@@ -265,7 +265,8 @@ describe('serve keeps its payments', () => {
   })
 
   it('nowhere with --memory, whatever DATABASE_URL says', async () => {
-    const env = { ...ENVIRONMENT, DATABASE_URL: 'postgres://127.0.0.1:9/none' }
+    const url = 'postgres://127.0.0.1:9/none'
+    const env = { ...ENVIRONMENT, DATABASE_URL: url, X402_DATABASE_URL: url }
     expect((await serve(['--memory'], env)).status).toBe(200)
     expect(existsSync(ledgerFile())).toBe(false)
   })
@@ -293,14 +294,19 @@ describe('serve keeps its payments', () => {
     expect(complained).toMatch(/^ledger: .*SQLITE_BUSY/)
   })
 
-  it.each(['', 'file'])('in no database that does not answer (%s)', async (file) => {
+  it.each([
+    ['', 'DATABASE_URL'],
+    ['file', 'DATABASE_URL'],
+    ['', 'X402_DATABASE_URL'],
+    ['file', 'X402_DATABASE_URL'],
+  ])('in no database that does not answer (%s %s)', async (file, variable) => {
     if (file) await writeConfig(CONFIG)
     const { code, printed, complained } = await run(['serve', '--port', '0'], {
       ...(file ? {} : ENVIRONMENT),
-      DATABASE_URL: 'postgres://me:pa55word@127.0.0.1:9/none',
+      [variable]: 'postgres://me:pa55word@127.0.0.1:9/none',
     })
     expect([code, printed]).toStrictEqual([1, []])
-    expect(complained).toMatch(/^DATABASE_URL: .*ECONNREFUSED/)
+    expect(complained).toMatch(new RegExp(`^${variable}: .*ECONNREFUSED`))
     expect(complained).not.toMatch(/pa55word|127\.0\.0\.1/)
   })
 

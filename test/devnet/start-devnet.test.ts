@@ -230,3 +230,39 @@ async function freePort(): Promise<number> {
   if (typeof address !== 'object' || address === null) throw new Error('no port')
   return address.port
 }
+
+describe('rule 26: the devnet’s clock', () => {
+  const ageOf = async ({ rpcUrl }: Devnet): Promise<number> => {
+    const { timestamp } = await publicClient(rpcUrl).getBlock()
+    return Date.now() / 1000 - Number(timestamp)
+  }
+
+  it('does not stand still: there is a block at least every five seconds', async () => {
+    const devnet = await startDevnet()
+    try {
+      const ages: number[] = []
+      for (let look = 0; look < 26; look++) {
+        ages.push(await ageOf(devnet))
+        await sleep(500)
+      }
+      // Blocks are dated in whole seconds.
+      expect(Math.max(...ages)).toBeLessThan(6)
+      expect(await publicClient(devnet.rpcUrl).getBlockNumber()).toBeGreaterThanOrEqual(3n)
+    } finally {
+      await devnet.close()
+    }
+  }, 30_000)
+
+  it('stands still where instant mining was stopped', async () => {
+    const devnet = await startDevnet()
+    try {
+      await sendBatch(devnet.rpcUrl, [['evm_setAutomine', false]])
+      const client = publicClient(devnet.rpcUrl)
+      const before = await client.getBlockNumber()
+      await sleep(5000)
+      expect(await client.getBlockNumber()).toBe(before)
+    } finally {
+      await devnet.close()
+    }
+  }, 30_000)
+})

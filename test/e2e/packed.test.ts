@@ -161,6 +161,14 @@ describe.each([
       expect(await response.json()).toMatchObject({ kinds: [{ network: 'eip155:84532' }] })
       expect((await fetch(`${url}/api/v2/payment/supported`)).status).toBe(401)
     })
+
+    it('publishes the specification of its UCP handler', async () => {
+      const response = await fetch(`${url}/ucp/gateway.md`)
+      expect(response.status).toBe(200)
+      const text = await response.text()
+      expect(text).toMatch(/^# x402 Payment Handler\n/)
+      expect(text).not.toContain('{{')
+    })
   })
 
   it.each(['esm', 'cjs'])('checks signatures as fast as it can here, as %s', async (format) => {

@@ -121,7 +121,8 @@ describe('a facilitator over HTTP', () => {
   it.each([400, 402, 500, 502])('takes an answer of HTTP %d for what it says', async (status) => {
     const body = { isValid: false, invalidReason: 'insufficient_funds' }
     expect(await verify({ status, body })).toMatchObject(body)
-    const failure = { success: false, errorReason: 'invalid_transaction_state', transaction: '0x1' }
+    const transaction = TRANSACTION
+    const failure = { success: false, errorReason: 'invalid_transaction_state', transaction }
     const problem = { type: 'about:blank', status, ...failure }
     expect(await settle({ status, body: problem })).toMatchObject(failure)
   })

@@ -56,8 +56,8 @@ describe('a node that cannot be asked', () => {
       { kind: 'refuse', code: -32005, message: 'limit exceeded' },
       { code: 'chain_unreachable' },
     ],
-    ['answers null', { kind: 'answer', result: null }, { code: 'chain_unreachable' }],
-    ['answers no hexadecimal', { kind: 'answer', result: 'zz' }, { code: 'chain_unreachable' }],
+    ['answers null', { kind: 'answer', result: null }, { code: 'chain_refused' }],
+    ['answers no hexadecimal', { kind: 'answer', result: 'zz' }, { code: 'chain_refused' }],
     ['is on another chain', { kind: 'answer', result: '0x1' }, { code: 'chain_mismatch' }],
   ]
 

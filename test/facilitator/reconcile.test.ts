@@ -300,8 +300,8 @@ describe('an authorization that somebody else used', () => {
     const reservation = await reserve(core, payment)
     const transaction = await sendAsStranger(transferOf(payment))
     proxy.fault = (method) =>
-      method === 'eth_getLogs' ? { kind: 'refuse', code: -32005, message: 'too far' } : undefined
-    await expect(reservation.settle()).rejects.toMatchObject({ code: 'chain_unreachable' })
+      method === 'eth_getLogs' ? { kind: 'refuse', code: -32000, message: 'too far' } : undefined
+    await expect(reservation.settle()).rejects.toMatchObject({ code: 'chain_refused' })
     proxy.fault = undefined
     const answers = await Promise.all([settle(core, payment), settle(core, payment)])
     expect(answers.filter(({ success }) => success)).toEqual([
@@ -421,7 +421,7 @@ describe('settle, in time', () => {
     const payment = await sign()
     proxy.fault = (method) =>
       method === 'eth_estimateGas' ? { kind: 'delay', ms: 3000 } : undefined
-    await expect(settle(core, payment)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    await expect(settle(core, payment)).rejects.toMatchObject({ code: 'settlement_timeout' })
     const sent = proxy.methods.filter((method) => method === 'eth_sendRawTransaction').length
     await new Promise((resolve) => setTimeout(resolve, 1500))
     expect(proxy.methods.filter((method) => method === 'eth_sendRawTransaction')).toHaveLength(sent)

@@ -34,6 +34,12 @@ const PAID: Script = { body: { success: true, transaction: TRANSACTION, network,
 const refusal = (errorReason: string, transaction = ''): Script => ({
   body: { success: false, errorReason, transaction, network, payer },
 })
+const used = (settledBy: string): Script => ({
+  body: {
+    ...{ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' },
+    ...{ settledBy, network, payer },
+  },
+})
 
 let payment: PaymentPayload
 let ledger: Ledger
@@ -113,7 +119,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(await settle()).toEqual({ success: true, transaction: TRANSACTION, network, payer })
     expect(await settle()).toEqual({
       ...{ success: false, errorReason: 'invalid_exact_evm_nonce_already_used' },
-      ...{ transaction: TRANSACTION, network, payer },
+      ...{ transaction: '', settledBy: TRANSACTION, network, payer },
     })
     expect(asked()).toEqual(['verify', 'settle'])
   })
@@ -205,8 +211,7 @@ describe('a remote facilitator with a ledger here', () => {
       async (_name, outage) => {
         elsewhere.scripts = { verify: VALID, settle: outage }
         await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
-        const used = refusal('invalid_exact_evm_nonce_already_used', TRANSACTION)
-        elsewhere.scripts = { verify: USED, settle: used }
+        elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
         const answers = await Promise.all([settle(), settle(), settle()])
         expect(answers.filter(({ success }) => success)).toEqual([
           { success: true, transaction: TRANSACTION, network, payer },
@@ -214,6 +219,14 @@ describe('a remote facilitator with a ledger here', () => {
         expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
       },
     )
+
+    it('grants nothing for a transaction that the facilitator does not name as its own settlement', async () => {
+      elsewhere.scripts = { verify: VALID, settle: 'break' }
+      await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+      const someTransaction = refusal('invalid_exact_evm_nonce_already_used', TRANSACTION)
+      elsewhere.scripts = { verify: USED, settle: someTransaction }
+      expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    })
 
     it('settles it now where it was not', async () => {
       elsewhere.scripts = { verify: VALID, settle: ['break', PAID] }
@@ -250,8 +263,7 @@ describe('a remote facilitator with a ledger here', () => {
     // Its hold lapses.
     await shared.yield(record!)
     use(shared)
-    const used = refusal('invalid_exact_evm_nonce_already_used', TRANSACTION)
-    elsewhere.scripts = { verify: USED, settle: used }
+    elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
     expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
   })

@@ -56,6 +56,27 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect(await store.begin(newRequest())).toMatchObject({ state: 'fresh' })
     })
 
+    it('shows what is known of a key, and changes nothing', async () => {
+      const store = await open()
+      const request = newRequest()
+      const other = { ...request, fingerprint: 'two' }
+      expect(await store.look(request)).toEqual({ state: 'free' })
+      expect(await store.look(other)).toEqual({ state: 'free' })
+      const first = await claim(store, request)
+      expect(await store.look(request)).toEqual({ state: 'busy' })
+      expect(await store.look(other)).toEqual({ state: 'conflict' })
+      await first.pause()
+      expect(await store.look(request)).toEqual({ state: 'paused', kept: undefined })
+      expect(await store.look(other)).toEqual({ state: 'conflict' })
+      const second = await claim(store, request)
+      await second.keep('ready')
+      await second.pause()
+      expect(await store.look(request)).toEqual({ state: 'paused', kept: 'ready' })
+      await (await claim(store, request)).finish('given')
+      expect(await store.look(request)).toEqual({ state: 'done', answer: 'given' })
+      expect(await store.look(other)).toEqual({ state: 'conflict' })
+    })
+
     it('tells another fingerprint while the first is being answered', async () => {
       const store = await open()
       const request = newRequest()

@@ -348,6 +348,67 @@ export function describeLedger(
       })
     })
 
+    describe('transfers', () => {
+      it('lets one transfer pay for one record, whatever the record is settled by', async () => {
+        const { ledger } = await open()
+        const entries = [newEntry(), newEntry(), newEntry(), newEntry()] as const
+        const [first, second, third, failed] = entries
+        for (const entry of entries) await steps.submitted(ledger, entry)
+        await ledger.fail(failed, FAILURE)
+        const { transaction } = SUBMISSION
+        expect(await ledger.settle(first, transaction, 'log-1')).toBe(true)
+        expect(await ledger.settle(first, transaction, 'log-1')).toBe(true)
+        expect(await ledger.settle(second, transaction, 'log-1')).toBe(false)
+        expect(await ledger.find(second)).toMatchObject({ state: 'submitted' })
+        expect(await ledger.correct(failed, transaction, 'log-1')).toBe(false)
+        expect(await ledger.find(failed)).toMatchObject({ state: 'failed' })
+        expect(await ledger.settle(second, transaction, 'log-2')).toBe(true)
+        expect(await ledger.settle(third, transaction)).toBe(true)
+        expect(await ledger.correct(third, OTHER.transaction, 'log-2')).toBe(false)
+        expect(await ledger.find(third)).toMatchObject({ transaction })
+      })
+
+      it('lets one of many records have a transfer that all want at once', async () => {
+        const { ledger } = await open()
+        const entries = Array.from({ length: 20 }, () => newEntry())
+        for (const entry of entries) await steps.submitted(ledger, entry)
+        const settled = await Promise.all(
+          entries.map((entry) => ledger.settle(entry, SUBMISSION.transaction, 'log-1')),
+        )
+        expect(settled.filter(Boolean)).toHaveLength(1)
+      })
+
+      it('frees a transfer whose record was paid by another one after a reorganisation', async () => {
+        const { ledger } = await open()
+        const [first, second] = [newEntry(), newEntry()]
+        for (const entry of [first, second]) await steps.submitted(ledger, entry)
+        await ledger.settle(first, SUBMISSION.transaction, 'log-1')
+        expect(await ledger.correct(first, OTHER.transaction, 'log-2')).toBe(true)
+        await ledger.grant(first)
+        expect(await ledger.settle(second, SUBMISSION.transaction, 'log-2')).toBe(false)
+        expect(await ledger.settle(second, SUBMISSION.transaction, 'log-1')).toBe(true)
+      })
+    })
+
+    describe('purchases', () => {
+      const purchase = { resource: 'r', offer: 'o', paymentId: 'p', client: 'c' }
+
+      it('keeps what a payment was reserved for, through all that follows', async () => {
+        const { ledger, entry, record } = await openAt('reserved', { purchase })
+        expect(await record()).toMatchObject({ purchase, fresh: true, paidLate: false })
+        await ledger.submit(entry, SUBMISSION)
+        await ledger.fail(entry, FAILURE)
+        await ledger.correct(entry, OTHER.transaction)
+        expect(await record()).toMatchObject({ purchase, paidLate: true })
+        expect(
+          await ledger.listConcluded({ state: 'settled', withinMs: 60_000, limit: 1 }),
+        ).toMatchObject([{ purchase }])
+        const { record: other } = await openAt('settled', { purchase: { resource: 'r' } })
+        expect((await other())?.purchase).toEqual({ resource: 'r' })
+        expect(await other()).toMatchObject({ paidLate: false })
+      })
+    })
+
     describe('looking back', () => {
       it('settles what had failed, which may then be claimed and granted once', async () => {
         const { ledger, entry, record } = await openAt('failed')

@@ -157,7 +157,7 @@ describe('postgresLedger', () => {
       error = thrown
     }
     expect(error).toBeInstanceOf(ConfigError)
-    expect(error).toMatchObject({ option: 'DATABASE_URL' })
+    expect(error).toMatchObject({ option: 'poolOrUrl' })
     expect(inspect(error)).not.toContain('pa55word')
   })
 })

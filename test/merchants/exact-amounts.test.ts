@@ -38,7 +38,8 @@ function merchantWith(terms: Partial<Merchant>): Merchant {
     crossCurrency: true,
     fxBufferBps: 0,
     maxTimeoutSeconds: 300,
-    repeatSettlements: true,
+    repeatSettlements: false,
+    redeemWithoutProof: 'same-address',
     ...terms,
   }
 }

@@ -31,7 +31,8 @@ const merchantWith = (terms: Partial<Merchant> = {}): Merchant => ({
   crossCurrency: false,
   fxBufferBps: 0,
   maxTimeoutSeconds: 300,
-  repeatSettlements: true,
+  repeatSettlements: false,
+  redeemWithoutProof: 'same-address',
   ...terms,
 })
 

@@ -222,3 +222,21 @@ describe('the URL of an API', () => {
     expect(() => httpRates({ url })).toThrow('rates.url')
   })
 })
+
+describe('rule 20: options that are undefined', () => {
+  it('have their default: a rate is asked for again after five minutes', async () => {
+    const undefinedOptions = {
+      freshSeconds: undefined,
+      staleSeconds: undefined,
+      maxAgeSeconds: undefined,
+    }
+    const rates = ratesOf(undefinedOptions as unknown as Partial<HttpRatesOptions>)
+    await rates.getRate('EUR', 'USD')
+    clock.ms += 299_000
+    await rates.getRate('EUR', 'USD')
+    expect(requests).toHaveLength(1)
+    clock.ms += 3_600_000
+    await rates.getRate('EUR', 'USD')
+    expect(requests).toHaveLength(2)
+  })
+})

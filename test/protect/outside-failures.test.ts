@@ -60,30 +60,33 @@ afterAll(async () => {
 
 describe('a chain that cannot be asked', () => {
   it.each([
-    ['is away', { kind: 'drop_request' }],
-    ['has too many requests', { kind: 'http', status: 429 }],
-    ['answers garbage', { kind: 'garble' }],
-    ['refuses', { kind: 'refuse', code: -32_603, message: 'internal error' }],
-  ] as const)('is answered 503 and no handler runs, when the node %s', async (_name, fault) => {
-    const payment = await shop.sign('/', payer())
-    const before = runs
-    proxy.fault = () => fault
-    const response = await shop.pay('/', payment)
-    proxy.fault = undefined
-    expect(response.status).toBe(503)
-    expect(response.headers.get('retry-after')).toBe('5')
-    expect(response.headers.get('content-type')).toBe('application/problem+json')
-    expect(await response.json()).toEqual({
-      type: 'urn:x402-gateway:problem:chain_unreachable',
-      title: 'Service Unavailable',
-      status: 503,
-      detail: expect.any(String),
-      code: 'chain_unreachable',
-    })
-    expect(runs).toBe(before)
-    // Nothing is lost: the same payment is good once the node is back.
-    expect((await shop.pay('/', payment)).status).toBe(200)
-  })
+    ['is away', 'chain_unreachable', { kind: 'drop_request' }],
+    ['has too many requests', 'chain_unreachable', { kind: 'http', status: 429 }],
+    ['answers garbage', 'chain_unreachable', { kind: 'garble' }],
+    ['refuses', 'chain_refused', { kind: 'refuse', code: -32_603, message: 'internal error' }],
+  ] as const)(
+    'is answered 503 and no handler runs, when the node %s',
+    async (_name, code, fault) => {
+      const payment = await shop.sign('/', payer())
+      const before = runs
+      proxy.fault = () => fault
+      const response = await shop.pay('/', payment)
+      proxy.fault = undefined
+      expect(response.status).toBe(503)
+      expect(response.headers.get('retry-after')).toBe('5')
+      expect(response.headers.get('content-type')).toBe('application/problem+json')
+      expect(await response.json()).toEqual({
+        type: `urn:x402-gateway:problem:${code}`,
+        title: 'Service Unavailable',
+        status: 503,
+        detail: expect.any(String),
+        code,
+      })
+      expect(runs).toBe(before)
+      // Nothing is lost: the same payment is good once the node is back.
+      expect((await shop.pay('/', payment)).status).toBe(200)
+    },
+  )
 
   it('drops the answer and charges nothing, when it goes away while the handler runs', async () => {
     const [payment, before] = [await shop.sign('/', payer()), await earned()]

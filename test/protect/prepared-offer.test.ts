@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import type { Gateway } from '../../src/gateway.js'
 import { paymentRequired } from '../../src/protect/answers.js'
 import { prepareDocument } from '../../src/protect/prepared-offer.js'
+import { newOfferId } from '../../src/protocol/offer-id.js'
 import type { ProtectOptions } from '../../src/protect/route.js'
 import { offerOf } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
@@ -48,7 +49,7 @@ const anew = useShop(
   routesAt(() => '$0.01'),
 )
 
-/** Every byte of an answer, but for its date. */
+/** Every byte of an answer, but for its date and what is fresh in each: the offer id. */
 async function bytesOf(url: string, requestLine: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname).setEncoding('latin1')
@@ -56,7 +57,14 @@ async function bytesOf(url: string, requestLine: string): Promise<string> {
   socket.on('data', (chunk: string) => (answer += chunk))
   socket.write(`${requestLine} HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n`)
   await once(socket, 'end')
-  return answer.replace(/^Date: .*$/m, '')
+  const withoutId = (text: string): string =>
+    text.replace(/"offerId":"[A-Za-z0-9_-]{22}"/g, '"offerId":"an id"')
+  return withoutId(answer)
+    .replace(/^Date: .*$/m, '')
+    .replace(/^(PAYMENT-REQUIRED: )(.*)$/im, (_line, name: string, value: string) => {
+      const document = Buffer.from(value, 'base64').toString('latin1')
+      return name + withoutId(document)
+    })
 }
 
 describe('a 402 that was prepared', () => {
@@ -92,6 +100,21 @@ describe('a 402 that was prepared', () => {
       expect(paymentRequiredOf(await prepared.ask(long)).resource.url).toBe(prepared.url + long)
   })
 
+  it('has an id of its own each time, the same in header and body and in all entries', async () => {
+    const ids = new Set<unknown>()
+    for (let times = 0; times < 50; times++)
+      for (const shop of [prepared, anew]) {
+        const response = await shop.ask('/words?same')
+        const required = paymentRequiredOf(response)
+        expect(await response.json()).toEqual(required)
+        const [id, ...others] = required.accepts.map(({ extra }) => extra?.['offerId'])
+        expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/)
+        expect(others.every((other) => other === id)).toBe(true)
+        ids.add(id)
+      }
+    expect(ids.size).toBe(100)
+  })
+
   it('is no answer to whoever is let through', async () => {
     expect((await prepared.ask('/members?member=no')).status).toBe(402)
     expect((await prepared.ask('/members?member=yes')).status).toBe(200)
@@ -99,8 +122,8 @@ describe('a 402 that was prepared', () => {
 
   it('is no answer to OPTIONS, nor to whoever brings a payment', async () => {
     const options = await prepared.ask('/plain', { method: 'OPTIONS' })
-    expect(options.status).toBe(200)
-    expect(await options.text()).toBe('sold')
+    expect([options.status, await options.text()]).toEqual([204, ''])
+    expect(options.headers.get('allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
     for (const name of ['PAYMENT-SIGNATURE', 'X-PAYMENT']) {
       const unreadable = await prepared.ask('/plain', { headers: { [name]: '' } })
       expect(unreadable.status).toBe(400)
@@ -112,15 +135,24 @@ describe('a 402 that was prepared', () => {
 
 describe('a document that was prepared', () => {
   it('is the JSON of the document, whatever its words and its URL', () => {
-    const accepts = [offerOf(devnet)]
+    const accepts = [offerOf(devnet), offerOf(devnet, { amount: '2' })]
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
         fc.string({ unit: 'binary' }),
         (url, description) => {
-          const write = (of: string) =>
-            paymentRequired({ resource: { url: of, description }, accepts }, 'Payment required')
-          expect(prepareDocument(write)(url)).toBe(JSON.stringify(write(url)))
+          const write = (of: string, offerId: string) =>
+            paymentRequired(
+              { resource: { url: of, description }, accepts },
+              'Payment required',
+              offerId,
+            )
+          const writer = prepareDocument(write)(url)
+          for (const id of [newOfferId(), newOfferId()]) {
+            const { json, header } = writer(id)
+            expect(json).toBe(JSON.stringify(write(url, id)))
+            expect(Buffer.from(header, 'base64').toString()).toBe(json)
+          }
         },
       ),
     )

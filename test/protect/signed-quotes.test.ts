@@ -37,13 +37,13 @@ function routes(app: Express, { x402Protect, gatewayRouter }: Gateway): void {
   app.get('/unsigned', x402Protect('€0.05', { signQuotes: false }), sell)
   app.all(
     '/items/:id',
-    x402Protect(() => `€0.0${functionPrice.cents}`),
+    x402Protect(() => `€0.0${functionPrice.cents}`, { signQuotes: true }),
     sell,
   )
   app.get('/hidden', x402Protect('€0.05', { resourceUrl: () => 'https://shop.example/' }), sell)
   app.get(
     '/tiny',
-    x402Protect(() => '$0.001'),
+    x402Protect(() => '$0.001', { signQuotes: true }),
     sell,
   )
   app.use(gatewayRouter())

@@ -170,6 +170,7 @@ describe('a ledger that fails', () => {
       ledger: {
         ...ledger,
         idempotency: {
+          ...ledger.idempotency,
           async begin(request) {
             const begun = await ledger.idempotency.begin(request)
             if (begun.state !== 'fresh') return begun
@@ -189,7 +190,7 @@ describe('a ledger that fails', () => {
     }
     const shop = await openShop(devnet, routes, {
       logger: { debug() {}, info() {}, warn() {}, error() {} },
-      ledger: { ...ledger, idempotency: { begin } },
+      ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } },
     })
     const [before, runsBefore] = [await earned(), runs]
     const response = await shop.pay('/item', await signWithId(shop, '/item'))

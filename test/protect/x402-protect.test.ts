@@ -65,7 +65,7 @@ describe('a request without payment', () => {
           payTo: devnet.merchant.address,
           maxTimeoutSeconds: 300,
           asset: devnet.asset,
-          extra: { name: 'USDC', version: '2' },
+          extra: { name: 'USDC', version: '2', offerId: expect.stringMatching(/^[\w-]{22}$/) },
           protocolVersion: 2,
         },
       ],
@@ -73,8 +73,9 @@ describe('a request without payment', () => {
       protocolVersion: 2,
     }
     expect(response.status).toBe(402)
-    expect(await response.json()).toEqual(document)
-    expect(paymentRequiredOf(response)).toEqual(document)
+    const body: unknown = await response.json()
+    expect(body).toEqual(document)
+    expect(paymentRequiredOf(response)).toEqual(body)
     expect(response.headers.get('payment-required')).toMatch(/^[A-Za-z0-9+/]+={0,2}$/)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -101,8 +102,9 @@ describe('a request without payment', () => {
     expect(runs).toBe(before)
   })
 
-  it('passes for OPTIONS', async () => {
-    expect((await shop.ask('/weather', { method: 'OPTIONS' })).status).toBe(200)
+  it('is told the methods of its route by OPTIONS', async () => {
+    const response = await shop.ask('/weather', { method: 'OPTIONS' })
+    expect([response.status, response.headers.get('allow')]).toEqual([200, 'GET, HEAD'])
   })
 
   it.each(['/nested/item/7', '/nested/all', '/nested/all/of/it', '/nested//item/7'])(
@@ -208,6 +210,7 @@ describe('a paid request', () => {
       name: 'USDC',
       version: '2',
       paymentFlow: 'upfront',
+      offerId: expect.stringMatching(/^[\w-]{22}$/),
     })
     const response = await shop.buy('/stream', payer())
     const settlement = settlementOf(response)
@@ -230,13 +233,17 @@ describe('one payment presented more than once', () => {
     expect(await balanceOf(devnet, buyer.address)).toBe(1_000_000_000_000n - 10_000n)
   })
 
-  it('is refused afterwards, with the transaction that it paid with', async () => {
+  it('is refused afterwards: nothing is sent, and settledBy names the transaction that paid', async () => {
     const payment = await shop.sign('/weather', payer())
     const { transaction } = settlementOf(await shop.pay('/weather', payment))
     const again = await shop.pay('/weather', payment)
     expect(again.status).toBe(402)
     expect(paymentRequiredOf(again).error).toBe('invalid_exact_evm_nonce_already_used')
-    expect(settlementOf(again)).toMatchObject({ success: false, transaction })
+    expect(settlementOf(again)).toMatchObject({
+      success: false,
+      transaction: '',
+      settledBy: transaction,
+    })
   })
 
   it('settles fifty different payments at once', async () => {

@@ -71,6 +71,35 @@ describe('payment requirements', () => {
   })
 })
 
+describe('empty lists, as PHP writes empty objects (rule 26)', () => {
+  it('are empty objects where an object is optional', () => {
+    const payload = { ...PAYLOAD, resource: [], extensions: [] }
+    expect(parsePaymentPayload(payload)).toStrictEqual({
+      ok: true,
+      value: { ...PAYLOAD, resource: {}, extensions: {} },
+    })
+    expect(parsePaymentRequirements({ ...REQUIREMENTS, extra: [] })).toStrictEqual({
+      ok: true,
+      value: { ...REQUIREMENTS, extra: {} },
+    })
+  })
+
+  it.each(['resource', 'extensions'])('are refused as %s where they are not empty', (name) => {
+    expect(parsePaymentPayload({ ...PAYLOAD, [name]: [1] })).toStrictEqual({
+      ok: false,
+      errors: [{ path: name, message: 'must be an object' }],
+    })
+  })
+
+  it.each(['accepted', 'payload'])('are refused as %s, which is not optional', (name) => {
+    expect(parsePaymentPayload({ ...PAYLOAD, [name]: [] }).ok).toBe(false)
+  })
+
+  it('are not made of what is missing', () => {
+    expect(parsePaymentPayload(PAYLOAD)).toStrictEqual({ ok: true, value: PAYLOAD })
+  })
+})
+
 describe('a number on the wire', () => {
   const amount = (text: string): boolean =>
     parsePaymentRequirements({ ...REQUIREMENTS, amount: text }).ok

@@ -111,7 +111,11 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
                 payTo: PAY_TO,
                 maxTimeoutSeconds: 300,
                 asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-                extra: { name: 'USDC', version: '2' },
+                extra: {
+                  name: 'USDC',
+                  version: '2',
+                  offerId: expect.stringMatching(/^[\w-]{22}$/),
+                },
               },
             ],
           },
@@ -198,12 +202,12 @@ describe('a rate that is needed', () => {
     ],
   ])('is 502 with Retry-After where it %s', async (_name, rates) => {
     const api = await open({ ...needed, ...(rates && { rates }) })
-    for (const path of [CHECKOUT, REQUIREMENTS]) {
-      const answer = await api.post(path, {
-        ...CHECKOUT_BODY,
-        resourceUrl: 'https://shop.example/',
-        requestedAmount: 1,
-      })
+    const requirements = { resourceUrl: 'https://shop.example/', requestedAmount: 1 }
+    for (const [path, body] of [
+      [CHECKOUT, CHECKOUT_BODY],
+      [REQUIREMENTS, requirements],
+    ] as const) {
+      const answer = await api.post(path, body)
       expectProblem(answer, problemOf(502, 'rate_unavailable', 'Bad Gateway'))
       expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     }

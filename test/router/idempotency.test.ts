@@ -25,7 +25,10 @@ const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpc
 const options = (more: GatewayOptions = {}): GatewayOptions => ({
   ...shopOptions(devnet),
   projects: [
-    ...(shopOptions(devnet).projects ?? []),
+    ...(shopOptions(devnet).projects ?? []).map((project) => ({
+      ...project,
+      merchant: { ...project.merchant!, repeatSettlements: true },
+    })),
     {
       id: 'other',
       tokens: ['x402_token-of-another-shop'],
@@ -263,11 +266,14 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
       if (begun.state !== 'fresh') return begun
       return { ...begun, claim: { ...begun.claim, keep: fail, finish: fail } }
     }
-    return withGateway({ ledger: { ...ledger, idempotency: { begin } } }, async (gateway) => {
-      const answer = await gateway.post(SETTLE, await submission(), newKey())
-      expect(answer.body).toMatchObject({ success: true })
-      expect(gateway.log.lines.join()).toContain('An answer could not be stored.')
-    })
+    return withGateway(
+      { ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } },
+      async (gateway) => {
+        const answer = await gateway.post(SETTLE, await submission(), newKey())
+        expect(answer.body).toMatchObject({ success: true })
+        expect(gateway.log.lines.join()).toContain('An answer could not be stored.')
+      },
+    )
   })
 
   it('is asked again where the grant could not be written down', () => {
@@ -304,14 +310,17 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
       // It never comes to finish.
       return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
     }
-    return withGateway({ ledger: { ...ledger, idempotency: { begin } } }, async (gateway) => {
-      const [before, body, key] = [await earned(), await submission(), newKey()]
-      const first = await gateway.post(SETTLE, body, key)
-      expect(first.body).toMatchObject({ success: true })
-      expect((await gateway.post(SETTLE, body, key)).text).toBe(first.text)
-      expect((await gateway.post(SETTLE, body)).body).toMatchObject({ success: false })
-      expect(await earned()).toBe(before + 10_000n)
-    })
+    return withGateway(
+      { ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } },
+      async (gateway) => {
+        const [before, body, key] = [await earned(), await submission(), newKey()]
+        const first = await gateway.post(SETTLE, body, key)
+        expect(first.body).toMatchObject({ success: true })
+        expect((await gateway.post(SETTLE, body, key)).text).toBe(first.text)
+        expect((await gateway.post(SETTLE, body)).body).toMatchObject({ success: false })
+        expect(await earned()).toBe(before + 10_000n)
+      },
+    )
   })
 })
 
@@ -398,8 +407,36 @@ describe('a settlement of a payment with an id', () => {
     })
     // Whoever learned of the id only is not given what another has paid.
     const stranger = await withId(body.paymentPayload.extensions['payment-identifier'].info.id)
-    expect((await api.post(VERIFY, stranger)).body).toMatchObject({ isValid: true })
+    const verified = await api.post(VERIFY, stranger)
+    expect([verified.status, verified.body]).toMatchObject([
+      409,
+      { isValid: false, invalidReason: 'payment_identifier_conflict' },
+    ])
     expect((await api.post(SETTLE, stranger)).status).toBe(409)
+  })
+
+  it('keeps its id through verify while it is pending: another payment cannot take it', async () => {
+    const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
+    const id = generatePaymentId()
+    const body = await withId(id)
+    await chain().setAutomine(false)
+    const pending = await gateway.post(SETTLE, body)
+    expect(pending.body).toMatchObject({ errorReason: 'settlement_pending' })
+    await gateway.post(VERIFY, body)
+    const other = await withId(id)
+    expect((await gateway.post(VERIFY, other)).status).toBe(409)
+    expect((await gateway.post(SETTLE, other)).status).toBe(409)
+    await chain().setAutomine(true)
+    await chain().mine({ blocks: 1 })
+    expect((await gateway.post(VERIFY, body)).body).toMatchObject({ isValid: true })
+    expect((await gateway.post(SETTLE, body)).body).toMatchObject({ success: true })
+    await gateway.close()
+  })
+
+  it('leaves its id free where it was only verified', async () => {
+    const id = generatePaymentId()
+    expect((await api.post(VERIFY, await withId(id))).body).toMatchObject({ isValid: true })
+    expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
   })
 
   it('is asked again where it was pending, and is then answered alike', async () => {
@@ -439,7 +476,9 @@ describe('a settlement of a payment with an id', () => {
       // It never comes to finish.
       return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
     }
-    const gateway = await serveGateway(options({ ledger: { ...ledger, idempotency: { begin } } }))
+    const gateway = await serveGateway(
+      options({ ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } }),
+    )
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     const first = await gateway.post(SETTLE, body)
     expect(first.body).toMatchObject({ success: true })
@@ -460,7 +499,9 @@ describe('a settlement of a payment with an id', () => {
     const begin = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
-    const gateway = await serveGateway(options({ ledger: { ...ledger, idempotency: { begin } } }))
+    const gateway = await serveGateway(
+      options({ ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } }),
+    )
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     expect((await gateway.post(SETTLE, body)).status).toBe(503)
     expect(await earned()).toBe(before)
@@ -472,16 +513,13 @@ describe('a settlement of a payment with an id', () => {
   })
 })
 
-describe('a settlement of a payment with an id, for a merchant who has none repeated', () => {
+describe('a settlement of a payment with an id, for a merchant who does not ask for it to be repeated', () => {
   let strict: GatewayApi
   beforeAll(async () => {
     const { projects = [] } = shopOptions(devnet)
     strict = await serveGateway(
       options({
-        projects: projects.map((project) => ({
-          ...project,
-          merchant: { ...project.merchant!, repeatSettlements: false },
-        })),
+        projects,
       }),
     )
   })
@@ -517,11 +555,10 @@ describe('a settlement of a payment with an id, for a merchant who has none repe
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const { projects = [] } = shopOptions(devnet)
-    const merchant = { ...projects[0]!.merchant!, repeatSettlements: false }
     const gateway = await serveGateway(
       options({
-        ledger: { ...ledger, idempotency: { begin } },
-        projects: [{ ...projects[0]!, merchant }],
+        ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } },
+        projects,
       }),
     )
     const [before, body] = [await earned(), await withId(generatePaymentId())]

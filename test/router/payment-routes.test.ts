@@ -67,7 +67,7 @@ describe('POST /api/v2/payment/requirements', () => {
           payTo: devnet.merchant.address,
           maxTimeoutSeconds: 300,
           asset: devnet.asset,
-          extra: { name: 'USDC', version: '2' },
+          extra: { name: 'USDC', version: '2', offerId: expect.stringMatching(/^[\w-]{22}$/) },
           protocolVersion: 2,
         },
       ],
@@ -237,7 +237,8 @@ describe('POST /api/v2/payment/settle', () => {
     expect(second.body).toStrictEqual({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
-      transaction: first.body.transaction,
+      transaction: '',
+      settledBy: first.body.transaction,
       network: 'eip155:84532',
       payer: devnet.payers[0]!.address,
     })

@@ -142,7 +142,8 @@ describe('a settlement whose outcome is not known in time', () => {
     expect(third.body).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
-      transaction,
+      transaction: '',
+      settledBy: transaction,
     })
   })
 
@@ -227,11 +228,15 @@ describe('a transaction that fails on chain', () => {
 
 describe('a node that cannot be asked', () => {
   it.each([
-    ['that breaks the connection', { kind: 'drop_request' }],
-    ['that answers HTTP 429', { kind: 'http', status: 429 }],
-    ['that talks something else', { kind: 'garble' }],
-    ['that refuses, naming its key', { kind: 'refuse', code: -32_001, message: 'bad key in URL' }],
-  ] as const)('%s is 502 with Retry-After at verify and settle', async (_name, fault) => {
+    ['that breaks the connection', 'chain_unreachable', { kind: 'drop_request' }],
+    ['that answers HTTP 429', 'chain_unreachable', { kind: 'http', status: 429 }],
+    ['that talks something else', 'chain_unreachable', { kind: 'garble' }],
+    [
+      'that refuses, naming its key',
+      'chain_refused',
+      { kind: 'refuse', code: -32_001, message: 'bad key in URL' },
+    ],
+  ] as const)('%s is 502 with Retry-After at verify and settle: %s', async (_name, code, fault) => {
     const api = await open()
     const body = await submission(api)
     proxy.fault = () => fault
@@ -240,10 +245,10 @@ describe('a node that cannot be asked', () => {
       expect(answer.status).toBe(502)
       expect(answer.headers.get('content-type')).toBe('application/problem+json')
       expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-      expect(answer.body).toStrictEqual(problemOf(502, 'chain_unreachable', 'Bad Gateway'))
+      expect(answer.body).toStrictEqual(problemOf(502, code, 'Bad Gateway'))
       expectNoSecret(answer.text)
     }
-    expect(api.log.lines.join()).toContain('chain_unreachable')
+    expect(api.log.lines.join()).toContain(code)
     expect(sentTransactions()).toHaveLength(0)
 
     proxy.fault = undefined
@@ -335,7 +340,8 @@ describe('a client that goes away while its payment is settled', () => {
     expect((await settle(api, body)).body).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
-      transaction: again.body.transaction,
+      transaction: '',
+      settledBy: again.body.transaction,
     })
   })
 })

@@ -71,10 +71,16 @@ describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
   })
 
   it('may be kept: an hour what is current, for good what is dated', async () => {
-    const { headers } = await (await open()).send('GET', path)
+    const api = await open({ publicUrl: 'https://pay.example.com' })
+    const { headers } = await api.send('GET', path)
     expect(headers.get('cache-control')).toBe(
       DATED.includes(path) ? 'public, max-age=31536000, immutable' : 'public, max-age=3600',
     )
+  })
+
+  it('is kept by no cache where a request named its root', async () => {
+    const { headers } = await (await open()).send('GET', path)
+    expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
   it('answers HEAD with the same headers', async () => {

@@ -16,6 +16,8 @@ export type Fault =
   | { readonly kind: 'http'; readonly status: number }
   /** Answers with a JSON-RPC error. */
   | { readonly kind: 'refuse'; readonly code: number; readonly message: string }
+  /** Answers with these bytes. */
+  | { readonly kind: 'raw'; readonly text: string }
   /** Answers with this result. */
   | { readonly kind: 'answer'; readonly result: unknown }
   /** Passes it on twice at once, and answers with what came first. */
@@ -38,6 +40,8 @@ export interface RpcProxy {
 
 /** How the node behind a proxy seems to be. */
 export interface RpcProxyOptions {
+  /** Name in its URL; must lead to this machine. @defaultValue '127.0.0.1' */
+  readonly hostname?: string
   /** Whether it has `eth_sendRawTransactionSync`: not all have. @defaultValue false */
   readonly hasSync?: boolean
 }
@@ -45,7 +49,7 @@ export interface RpcProxyOptions {
 /** Starts a proxy in front of a node. Its URL holds a key, as providers' do. */
 export async function startRpcProxy(
   target: string,
-  { hasSync = false }: RpcProxyOptions = {},
+  { hasSync = false, hostname = '127.0.0.1' }: RpcProxyOptions = {},
 ): Promise<RpcProxy> {
   const methods: string[] = []
   const server = createServer((req, res) => {
@@ -55,7 +59,7 @@ export async function startRpcProxy(
   const { port } = server.address() as AddressInfo
 
   const proxy: RpcProxy = {
-    url: `http://127.0.0.1:${port}/v2/secret-provider-key`,
+    url: `http://${hostname}:${port}/v2/secret-provider-key`,
     methods,
     fault: undefined,
     async close() {
@@ -88,6 +92,8 @@ export async function startRpcProxy(
         return void res.destroy()
       case 'garble':
         return void res.end('<html>upstream error</html>')
+      case 'raw':
+        return void res.end(fault.text)
       case 'http':
         return void res.writeHead(fault.status).end('{}')
       case 'refuse':

@@ -6,9 +6,11 @@ import { findNetwork } from '../../src/protocol/networks.js'
 import { parseExactEvmPayload, parsePaymentSubmission } from '../../src/protocol/payment.js'
 import { reasons } from '../../src/protocol/reasons.js'
 import { HANDLER_VERSION, type Handler } from '../../src/ucp/handler.js'
+import { renderSpecification } from '../../src/ucp/render.js'
+import { configDefinitions } from '../../src/ucp/schema/config-definitions.js'
 import { handlerSchema } from '../../src/ucp/schema/handler-schema.js'
 import { instrumentSchema } from '../../src/ucp/schema/instrument-schema.js'
-import { handlerSpecification } from '../../src/ucp/specification/specification.js'
+import type { Definitions, JsonSchema } from '../../src/ucp/schema/json-schema.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
@@ -19,7 +21,42 @@ const HANDLER: Handler = {
   networkNames: 'caip2',
 }
 
-const text = handlerSpecification(HANDLER)
+const text = renderSpecification(HANDLER)
+
+/** What stands under a heading. */
+function chapterOf(document: string, heading: string): string {
+  const chapters = document.split(/^(?=#+ )/m)
+  return chapters.find((chapter) => chapter.split('\n', 1)[0]!.endsWith(`# ${heading}`)) ?? ''
+}
+
+/** The cells of the only table in a chapter, its head left out. */
+function tableRows(chapter: string): readonly (readonly string[])[] {
+  const [, , ...rows] = chapter.split('\n').filter((line) => line.startsWith('|'))
+  return rows.map((row) => row.split('|').slice(1, -1)).map((row) => row.map((cell) => cell.trim()))
+}
+
+/** A row for each member of a schema, those of inner objects included. */
+function fieldRows(
+  { properties = {}, required = [] }: JsonSchema,
+  definitions: Definitions,
+  prefix = '',
+): readonly (readonly unknown[])[] {
+  const resolve = ({ $ref, ...own }: JsonSchema): JsonSchema => ({
+    ...($ref !== undefined && definitions[$ref.replace('#/$defs/', '')]),
+    ...own,
+  })
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const field = resolve(property)
+    const type = field.type ?? `\`${JSON.stringify(field.const)}\``
+    const path = `${prefix}${name}`
+    return [
+      [`\`${path}\``, type, required.includes(name) ? 'Yes' : 'No', field.description],
+      ...(field.items
+        ? fieldRows(resolve(field.items), definitions, `${path}[].`)
+        : fieldRows(field, definitions, `${path}.`)),
+    ]
+  })
+}
 
 /** A block of JSON, and the heading that it stands under. */
 interface Block {
@@ -137,22 +174,29 @@ describe('the specification', () => {
     expect(chapter).toContain('**It does not bind the\ncheckout:**')
   })
 
-  it('lists the fields of the config as its schema has them', () => {
-    const { $defs } = handlerSchema(HANDLER) as {
-      $defs: Record<string, { properties: object }>
-    }
-    const chapter = text.slice(text.indexOf('#### Response Config Fields'))
-    const fields = [
-      ...chapter.matchAll(/^\| `([\w.[\]]+)` +\| (?:string|object|array|integer|`)/gm),
-    ]
-    const names = fields.map(([, name]) => name)
-    expect(names).toEqual(
-      expect.arrayContaining([
-        ...Object.keys($defs['response_config']!.properties),
-        ...Object.keys($defs['resource']!.properties).map((name) => `resource.${name}`),
-        ...Object.keys($defs['payment_requirement']!.properties).map((name) => `accepts[].${name}`),
+  it.each(['caip2', 'short'] as const)(
+    'lists the fields of the config as its schema has them, with %s network names',
+    (networkNames) => {
+      const handler = { ...HANDLER, networkNames }
+      const { $defs } = handlerSchema(handler) as { $defs: Definitions }
+      const chapter = chapterOf(renderSpecification(handler), 'Response Config Fields')
+      expect(tableRows(chapter)).toEqual(fieldRows($defs['response_config']!, $defs))
+    },
+  )
+
+  it('describes the variants of the config as the schema does', () => {
+    const rows = tableRows(chapterOf(text, 'Handler Schema'))
+    expect(rows.map(([variant, , purpose]) => [variant, purpose])).toEqual(
+      Object.entries(configDefinitions).map(([name, { description }]) => [
+        `\`${name}\``,
+        description,
       ]),
     )
+  })
+
+  it('begins its changelog with the current version', () => {
+    const [newest] = tableRows(chapterOf(text, 'Changelog'))
+    expect(newest?.[0]).toBe(`\`${HANDLER_VERSION}\``)
   })
 })
 
@@ -225,7 +269,7 @@ describe.each(UCP_VERSIONS)('the JSON of the specification, by UCP %s', (version
 describe('the specification of a gateway that writes short names', () => {
   it('writes them, and shows an instrument that its own schema takes', () => {
     const handler = { ...HANDLER, networkNames: 'short' as const }
-    const short = handlerSpecification(handler)
+    const short = renderSpecification(handler)
     expect(short).toContain('"network": "base"')
     expect(short).not.toContain('"network": "eip155')
     const { instrument } = ucpValidators('2026-04-08')

@@ -1,10 +1,16 @@
 /** The checks that cost nothing: no I/O, no cryptography. Each returns why it refuses. */
 import type { LedgerRecord } from '../../ledger/ledger.js'
+import {
+  bringsSameProof,
+  isSameBuyer,
+  isSamePurchase,
+  type PresentedPurchase,
+} from '../../ledger/purchase.js'
 import { findNetwork, sameNetwork } from '../../protocol/networks.js'
 import { EXACT, parsePaymentRequirements, X402_VERSION } from '../../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
-import type { MerchantTerms } from '../facilitator.js'
+import type { MerchantTerms, Refusal } from '../facilitator.js'
 import { lowerHex, type Authorization } from './authorization.js'
 
 /** Seconds a transaction is given to be mined before its authorization lapses. */
@@ -78,17 +84,52 @@ export function checkTimeWindow(
 /**
  * Tells whether what the ledger knows of an authorization stands in its way.
  *
- * A record that nobody holds does not: its payer has paid, or is about to have, and got nothing.
+ * An open record does not, which its buyer presents for what it was reserved for: he has paid, or is
+ * about to have, and got nothing.
  */
-export function checkLedger(record: LedgerRecord | undefined): Reason | undefined {
+export function checkLedger(
+  record: LedgerRecord | undefined,
+  presented: PresentedPurchase,
+): Reason | undefined {
   if (record === undefined) return undefined
+  if (!isSamePurchase(record, presented.entry)) return 'invalid_exact_evm_nonce_already_used'
   if (record.state === 'failed') return record.reason
   if (record.granted) return 'invalid_exact_evm_nonce_already_used'
-  if (!record.held) return undefined
+  if (!record.held) return checkBuyer(record, presented)
   // Who sent it seems to be dead: once its hold has lapsed, the same payment is good again.
   return record.suspect && record.state !== 'reserved'
     ? 'settlement_pending'
     : 'duplicate_settlement'
+}
+
+/** Checks that an open record is presented by its buyer, for what it was reserved for. */
+export function checkBuyer(record: LedgerRecord, presented: PresentedPurchase): Reason | undefined {
+  return isSamePurchase(record, presented.entry) && isSameBuyer(record, presented)
+    ? undefined
+    : 'invalid_exact_evm_nonce_already_used'
+}
+
+/**
+ * What a refusal tells of the record that is in the way.
+ *
+ * Of one that was made for something else, nothing: it may be another merchant's.
+ */
+export function toldOf(
+  record: LedgerRecord,
+  { entry }: PresentedPurchase,
+  refused: Reason,
+): Pick<Refusal, 'transaction' | 'settledBy'> {
+  if (!isSamePurchase(record, entry)) return {}
+  switch (record.state) {
+    case 'reserved':
+      return {}
+    case 'submitted':
+      return refused === 'settlement_pending' ? { transaction: record.submission.transaction } : {}
+    case 'failed':
+      return { transaction: record.transaction }
+    case 'settled':
+      return bringsSameProof(record, entry) ? { settledBy: record.transaction } : {}
+  }
 }
 
 function sameHex(one: string, other: string): boolean {

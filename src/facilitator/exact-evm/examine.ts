@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { AuthorizationKey, Ledger, LedgerRecord } from '../../ledger/ledger.js'
+import type { AuthorizationKey, Ledger, LedgerEntry, LedgerRecord } from '../../ledger/ledger.js'
+import type { PresentedPurchase } from '../../ledger/purchase.js'
 import { findNetwork } from '../../protocol/networks.js'
 import { parseExactEvmPayload } from '../../protocol/payment.js'
 import type { Address, Hex, PaymentPayload, PaymentRequirements } from '../../protocol/payment.js'
@@ -7,7 +8,16 @@ import type { Reason } from '../../protocol/reasons.js'
 import type { MerchantTerms, Refusal } from '../facilitator.js'
 import { authorizationKey, displayAddress, lowerHex, parseAuthorization } from './authorization.js'
 import type { Authorization } from './authorization.js'
-import { checkLedger, checkOffer, checkTerms, checkTimeWindow, checkTransfer } from './checks.js'
+import {
+  checkLedger,
+  checkOffer,
+  checkTerms,
+  checkTimeWindow,
+  checkTransfer,
+  toldOf,
+} from './checks.js'
+import { entryOf } from '../purchase.js'
+import { isSignedByContract } from './contract-signature.js'
 import { authorizationDigest } from './digest.js'
 import type { NetworkCore, SettlementAsset } from './network-core.js'
 import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
@@ -60,6 +70,8 @@ export interface ExaminedPayment {
   readonly payer: Address
   readonly transfer: SignedTransfer
   readonly key: AuthorizationKey
+  /** What the ledger keeps of it. */
+  readonly entry: LedgerEntry
   readonly requirements: PaymentRequirements
   readonly terms: MerchantTerms | undefined
   /** Whether its transaction is out already: nothing will be sent for it. */
@@ -87,11 +99,7 @@ export async function examinePayment(
   if (!wire.ok) return { refused: 'invalid_payload' }
   const authorization = parseAuthorization(wire.value.authorization)
   const payer = displayAddress(authorization.from)
-  const refuse = (refused: Reason, record?: LedgerRecord): Refusal => ({
-    refused,
-    payer,
-    transaction: record && transactionOf(record),
-  })
+  const refuse = (refused: Reason): Refusal => ({ refused, payer })
 
   const core = context.networks.get(findNetwork(requirements.network)?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
@@ -108,8 +116,12 @@ export async function examinePayment(
   // A transaction that is out decides for itself whether it was in time.
   const late = record === undefined ? checkTimeWindow(authorization, context.now()) : undefined
   if (late !== undefined) return refuse(late)
-  const known = checkLedger(record)
-  if (known !== undefined) return refuse(known, record)
+  if (record === undefined && terms?.purchase?.redeemOnly) return refuse('quote_expired')
+  const entry = entryOf({ payload, terms, authorization, key })
+  const presented = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+  const known = checkLedger(record, presented)
+  if (known !== undefined)
+    return { ...refuse(known), ...(record && toldOf(record, presented, known)) }
 
   const digest = authorizationDigest(authorization, asset.separator)
   const signed = lowerHex(wire.value.signature)
@@ -121,13 +133,23 @@ export async function examinePayment(
 
   const transfer = { authorization, signature }
   const isOut = record !== undefined
+  // The transfer is not simulated again: only the account can tell whether it signed this.
+  if (isOut && typeof signature === 'string') {
+    const isOwn = await isSignedByContract(core.chain, { account: payer, digest, signature })
+    if (!isOwn) return refuse('invalid_exact_evm_payload_signature')
+  }
   const simulatedAt = remembered?.simulatedAt ?? (isOut ? -Infinity : performance.now())
   if (!isOut && remembered === undefined) {
     const failure = await simulateTransfer(core, asset, transfer)
     if (failure !== undefined) return refuse(failure)
     context.recent.set(digest + signed, { signature, simulatedAt })
   }
-  return { core, asset, payer, transfer, key, requirements, terms, isOut, simulatedAt }
+  return { core, asset, payer, transfer, key, entry, requirements, terms, isOut, simulatedAt }
+}
+
+/** How an examined payment is held against what the ledger knows. */
+export function presentedOf({ entry, terms }: ExaminedPayment): PresentedPurchase {
+  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 
 /** The transaction that a record knows of. */
@@ -174,6 +196,8 @@ async function simulateTransfer(
   const result = await chain.callTogether(call)
   if (!result.ok) return diagnoseTransfer(chain, asset, transfer)
   // A call of an address without code succeeds, and does nothing.
-  const deployed = await chain.hasCode(asset.address)
+  // One odd answer of a node does not make a token disappear.
+  const deployed =
+    (await chain.hasCode(asset.address)) || (await chain.hasCode(asset.address, 'fresh'))
   return deployed ? undefined : 'invalid_exact_evm_eip3009_not_supported'
 }

@@ -7,7 +7,7 @@ import type { EventBus } from '../events.js'
 import { keccakHex } from '../keccak.js'
 import { describeEntry } from './answers.js'
 import type { NetworkCore } from './network-core.js'
-import { authorizationStateCall, findUse, saysUsed } from './outcome.js'
+import { authorizationStateCall, findUse, saysUsed, type Decision } from './outcome.js'
 import { sendAgain, type Dropped } from './send-again.js'
 
 /** Milliseconds for which a settled payment is looked at: reorganisations reach back no further. */
@@ -114,9 +114,13 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   const correct = async (
     { core }: Watched,
     record: FinalRecord,
-    transaction: Hex,
+    { paid: transaction, transfer }: Extract<Decision, { paid: Hex }>,
   ): Promise<void> => {
-    await ledger.correct(record, transaction)
+    if (!(await ledger.correct(record, transaction, transfer))) {
+      decided.set(record.id, true)
+      logger.error('A transfer was to pay for a second payment.', { transaction })
+      return
+    }
     if (record.state === 'settled' || corrected.has(record.id)) return
     corrected.set(record.id, true)
     logger.warn('A payment that had failed was paid all the same.', { transaction })
@@ -127,7 +131,7 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   const findPayment = async (one: Watched, record: FinalRecord): Promise<boolean> => {
     const use = await findUse(one.core, { ...record, submission: knownOf(one, record) })
     if (use === 'open') return false
-    if ('paid' in use) await correct(one, record, use.paid)
+    if ('paid' in use) await correct(one, record, use)
     else {
       decided.set(record.id, true)
       const { transaction } = use

@@ -1,18 +1,18 @@
-import { encodeFunctionData, numberToHex, padHex, size } from 'viem/utils'
+import { encodeFunctionData, padHex, size } from 'viem/utils'
 import {
   AUTHORIZATION_CANCELED,
   AUTHORIZATION_USED,
   MULTICALL3,
   multicall3Abi,
   tokenAbi,
-  TRANSFER,
 } from '../../chain/abi.js'
-import type { CallResult, Chain, Log, Receipt } from '../../chain/chain.js'
+import type { CallResult, Chain, Receipt } from '../../chain/chain.js'
 import type { AuthorizationKey, LedgerEntry, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { lowerHex } from './authorization.js'
 import type { NetworkCore } from './network-core.js'
+import { judgeLogs, usesOf } from './transfer-log.js'
 
 /** Blocks in which the use of an authorization is looked for: recent ones first, then more. */
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
@@ -31,7 +31,12 @@ export type SubmittedPayment = LedgerEntry & { readonly submission: Submission }
 
 /** What the chain has decided of a payment: which transaction paid it, or why none will. */
 export type Decision =
-  { readonly paid: Hex } | { readonly failed: Reason; readonly transaction: Hex }
+  | {
+      readonly paid: Hex
+      /** Names the transfer log that paid: the ledger gives it to one record. */
+      readonly transfer: string
+    }
+  | { readonly failed: Reason; readonly transaction: Hex }
 
 /** A decision, or that there is none yet. */
 export type Outcome = Decision | 'open'
@@ -69,10 +74,9 @@ export async function judgeReceipt(
   receipt: Receipt,
 ): Promise<Outcome> {
   core.relayers.noteMined(receipt)
-  const failed = receiptRefusal(receipt, payment)
+  const decided = judgeLogs(receipt, payment)
+  if ('paid' in decided) return decided
   const { transaction } = receipt
-  if (failed === undefined) return { paid: transaction }
-  const decided = { failed, transaction }
   if (usesOf(receipt, payment).length > 0) return decided
   // Somebody may have been faster with the same authorization: the merchant is paid all the same.
   const { isUsed } = await readAuthorization(core.chain, payment)
@@ -123,60 +127,10 @@ export async function findUse(
   const isOurRelayers = core.relayers.addresses.some((address) => lowerHex(address) === sender)
   const counts =
     isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(receipt.transaction)))
-  return counts && receiptRefusal(receipt, payment) === undefined
-    ? { paid: receipt.transaction }
+  const judged = judgeLogs(receipt, payment)
+  return counts && 'paid' in judged
+    ? judged
     : { failed: 'invalid_exact_evm_nonce_already_used', transaction: receipt.transaction }
-}
-
-/**
- * Tells from a transaction's logs whether it paid the merchant.
- *
- * Success of the transaction is not enough: some tokens return without moving funds. It counts as
- * paid only with exactly one matching `AuthorizationUsed` and one matching `Transfer` of our asset.
- *
- * @returns Why it did not pay, or `undefined` when it did.
- */
-function receiptRefusal(receipt: Receipt, payment: LedgerEntry): Reason | undefined {
-  if (!receipt.succeeded) return 'invalid_transaction_state'
-  const uses = usesOf(receipt, payment)
-  const [use] = uses
-  // Multicall3 lets each of them be reverted by itself, or even all of them.
-  const isShared = lowerHex(receipt.to) === lowerHex(MULTICALL3)
-  if (use === undefined && isShared) return 'invalid_transaction_state'
-  return use !== undefined && uses.length === 1 && movedOnce(receipt, payment, use)
-    ? undefined
-    : 'invalid_exact_evm_transfer_event_mismatch'
-}
-
-/**
- * Tells whether the one use of an authorization moved its money.
- *
- * A payer may have paid several times in one transaction, the same amount to the same merchant. Where
- * not every use moved money once, the transfer must follow its use, before any other use: so says
- * ERC-3009's reference implementation.
- */
-function movedOnce(receipt: Receipt, payment: LedgerEntry, use: Log): boolean {
-  const { asset, from, payTo, value } = payment
-  const ofToken = receipt.logs.filter((log) => lowerHex(log.address) === lowerHex(asset))
-  const isMove = (log: Log): boolean =>
-    hasTopics(log, [TRANSFER, padHex(from), padHex(payTo)]) &&
-    lowerHex(log.data) === numberToHex(value, { size: 32 })
-  const moves = ofToken.filter(isMove)
-  const usesByPayer = ofToken.filter((log) => hasTopics(log, [AUTHORIZATION_USED, padHex(from)]))
-  if (usesByPayer.length === 1) return moves.length === 1
-  const movesByPayer = ofToken.filter((log) => hasTopics(log, [TRANSFER, padHex(from)]))
-  if (movesByPayer.length === usesByPayer.length) return moves.length > 0
-  const after = ofToken.slice(ofToken.indexOf(use) + 1)
-  const next = after.findIndex((log) => hasTopics(log, [AUTHORIZATION_USED]))
-  return after.slice(0, next === -1 ? undefined : next).filter(isMove).length === 1
-}
-
-function usesOf(receipt: Receipt, { asset, from, nonce }: AuthorizationKey): readonly Log[] {
-  return receipt.logs.filter(
-    (log) =>
-      lowerHex(log.address) === lowerHex(asset) &&
-      hasTopics(log, [AUTHORIZATION_USED, padHex(from), nonce]),
-  )
 }
 
 async function findUsingTransaction(
@@ -235,8 +189,4 @@ export function transactionsOf({ relayers }: NetworkCore, submission: Submission
   const { transaction, replaces = [] } = submission
   const known = [transaction, ...replaces, ...relayers.transactionsOf(submission)]
   return [...new Set(known.map(lowerHex))]
-}
-
-function hasTopics(log: Log, topics: readonly string[]): boolean {
-  return topics.every((topic, index) => log.topics[index]?.toLowerCase() === topic)
 }

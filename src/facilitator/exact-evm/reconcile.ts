@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { ChainError, LedgerError } from '../../errors.js'
+import { ChainError, isLedgerError } from '../../errors.js'
 import { recordId, type Ledger, type LedgerEntry, type LedgerRecord } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
@@ -67,8 +67,12 @@ export interface Reconciler {
    * @throws {@link ChainError}, {@link LedgerError}
    */
   review(record: LedgerRecord): Promise<void>
-  /** Writes down what the chain has decided, and announces it once. */
-  conclude(payment: ConcludedPayment, decision: Decision): Promise<void>
+  /**
+   * Writes down what the chain has decided, and announces it once.
+   *
+   * @returns What holds now: a transfer that has paid for another record pays for no second one.
+   */
+  conclude(payment: ConcludedPayment, decision: Decision): Promise<Decision>
 }
 
 /** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
@@ -85,19 +89,28 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   })
   const finality = createFinalityWatch({ ...options, cores })
 
-  const conclude: Reconciler['conclude'] = async (payment, decision) => {
+  /** @returns What the ledger makes of what the chain has decided. @throws {@link LedgerError} */
+  const write = async (payment: ConcludedPayment, decision: Decision): Promise<Decision> => {
+    if ('failed' in decision) {
+      const { transaction, failed: reason } = decision
+      await ledger.fail(payment, { transaction, reason })
+      return decision
+    }
+    const { paid: transaction, transfer } = decision
+    if (await ledger.settle(payment, transaction, transfer)) return decision
+    logger.error('A transfer was to pay for a second payment.', { transaction })
+    return write(payment, { failed: 'invalid_exact_evm_transfer_event_mismatch', transaction })
+  }
+
+  const conclude: Reconciler['conclude'] = async (payment, decided) => {
+    let decision = decided
     const id = recordId(payment)
     const isNews = !announced.has(id)
     announced.set(id, true)
     try {
-      if ('paid' in decision) await ledger.settle(payment, decision.paid)
-      else
-        await ledger.fail(payment, {
-          transaction: decision.transaction,
-          reason: decision.failed,
-        })
+      decision = await write(payment, decision)
     } catch (error) {
-      if (!(error instanceof LedgerError)) {
+      if (!isLedgerError(error)) {
         announced.delete(id)
         throw error
       }
@@ -105,20 +118,20 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       logger.error('The ledger missed what became of a payment.', { error })
     }
     const core = cores.get(payment.chainId)
-    if (!isNews || core === undefined) return
+    if (!isNews || core === undefined) return decision
     const told = describeEntry(core.chain.network, payment)
     if ('paid' in decision) events.emit('settled', { ...told, transaction: decision.paid })
     else {
       const { transaction, failed: reason } = decision
       events.emit('failed', { ...told, transaction, reason })
     }
+    return decision
   }
 
   /** @throws {@link ChainError} */
   const decide = async (core: NetworkCore, payment: SubmittedPayment): Promise<Outcome> => {
     const outcome = await findOutcome(core, payment, now())
-    if (outcome !== 'open') await conclude(payment, outcome)
-    return outcome
+    return outcome === 'open' ? outcome : conclude(payment, outcome)
   }
 
   /** Whatever else was thrown must not end the process, nor decide a payment. */
@@ -144,7 +157,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     try {
       await adoptBatch(ledger, chainId, submission)
     } catch (error) {
-      if (!(error instanceof LedgerError)) throw error
+      if (!isLedgerError(error)) throw error
       return logger.warn('A transaction is not sent again while the ledger is away.', { error })
     }
     await chain.broadcast(submission.raw)
@@ -163,8 +176,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const receipt = await core.chain.waitForReceipt(transactions, { timeoutMs, signal: closed })
       if (receipt !== undefined) {
         const outcome = await judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
-        if (outcome !== 'open') await conclude(payment, outcome)
-        if (outcome !== 'open') return outcome
+        if (outcome !== 'open') return conclude(payment, outcome)
         // It is mined, but who else used its authorization could not be told yet.
         await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
       }
@@ -220,8 +232,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         if (core === undefined || away.has(core)) continue
         await revisit(core, record).catch((error: unknown) => {
           if (!(error instanceof ChainError)) throw error
-          // The rest would be asked in vain: the next round does.
-          away.add(core)
+          // Where a node is away the rest would be asked in vain: the next round does. What it
+          // refuses for one record it may well answer for the others.
+          if (error.code === 'chain_unreachable' || error.code === 'chain_mismatch') away.add(core)
         })
       }
     }

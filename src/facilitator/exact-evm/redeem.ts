@@ -2,8 +2,9 @@ import type { LedgerRecord } from '../../ledger/ledger.js'
 import type { SettleResponse } from '../../protocol/payment.js'
 import type { Refusal, Reservation } from '../facilitator.js'
 import { success } from './answers.js'
+import { checkBuyer, toldOf } from './checks.js'
 import { startDeadline } from './deadline.js'
-import { transactionOf, type ExaminedPayment } from './examine.js'
+import { presentedOf, transactionOf, type ExaminedPayment } from './examine.js'
 import { isBarred, type Outcome } from './outcome.js'
 import { freshReservation, MIN_PATIENCE_MS, note, type SettleContext } from './settle.js'
 
@@ -19,9 +20,7 @@ export async function redeemReservation(
   const { ledger } = context
   const { key, payer } = payment
   if (!(await ledger.claim(key))) {
-    const other = await ledger.find(key)
-    const transaction = other && transactionOf(other)
-    return { refused: 'duplicate_settlement', payer, transaction }
+    return { refused: 'duplicate_settlement', payer }
   }
   const giveBack = (): Promise<void> => ledger.yield(key)
   // It may have changed before it was claimed.
@@ -29,6 +28,12 @@ export async function redeemReservation(
     await note(context, giveBack())
     throw error
   })
+  const presented = presentedOf(payment)
+  const refused = record && checkBuyer(record, presented)
+  if (record !== undefined && refused !== undefined) {
+    await note(context, giveBack())
+    return { refused, payer, ...toldOf(record, presented, refused) }
+  }
   // Its authorization was found used, and by whom could not be told.
   if (record === undefined || record.state === 'reserved') return freshReservation(context, payment)
 
@@ -47,12 +52,15 @@ export async function redeemReservation(
   return { payer, settle, release: giveBack, grant: () => ledger.grant(key), reopen: giveBack }
 }
 
+/** What became of a payment; which transfer paid it is in the ledger already. */
+type RedeemedOutcome = Pick<Extract<Outcome, { paid: unknown }>, 'paid'> | Outcome | 'barred'
+
 /** Finds out what became of a payment that is out, within the time a request may wait. */
 async function outcomeOf(
   { reconciler, settleTimeoutMs }: SettleContext,
   { core }: ExaminedPayment,
   record: Exclude<LedgerRecord, { state: 'reserved' }>,
-): Promise<Outcome | 'barred'> {
+): Promise<RedeemedOutcome> {
   if (record.state === 'settled') return { paid: record.transaction }
   if (record.state === 'failed') return { failed: record.reason, transaction: record.transaction }
   const deadline = startDeadline(settleTimeoutMs)

@@ -107,7 +107,7 @@ export function startSending(payment: ExaminedPayment, barred?: Submission): Sen
 /** Thrown where a settlement's time is over before anything was sent for it. */
 export function tooLate(): ChainError {
   return new ChainError(
-    'chain_unreachable',
+    'settlement_timeout',
     'The payment could not be sent in time; nothing was sent.',
   )
 }

@@ -1,4 +1,4 @@
-import type { LedgerEntry, Submission } from '../../ledger/ledger.js'
+import type { Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { SettleResponse } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
@@ -52,7 +52,7 @@ export function freshReservation(
 
   /** The authorization was used after we had found it unused: perhaps the merchant has been paid. */
   const takeUse = async (): Promise<SettleResponse> => {
-    const known = { ...entryOf(payment), ...(barred && { submission: barred }) }
+    const known = { ...payment.entry, ...(barred && { submission: barred }) }
     const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: whoever presents it again has this looked at anew.
       await note(context, ledger.yield(key))
@@ -60,8 +60,8 @@ export function freshReservation(
     })
     if (use === 'open' && barred !== undefined) return pend(barred)
     if (use === 'open' || 'failed' in use) return refuse('invalid_exact_evm_nonce_already_used')
-    await reconciler.conclude(entryOf(payment), use)
-    return success(payment, use.paid)
+    const concluded = await reconciler.conclude(payment.entry, use)
+    return settlement(payment, concluded)
   }
 
   const pend = async ({ transaction }: Submission): Promise<SettleResponse> => {
@@ -165,13 +165,8 @@ function settlement(payment: ExaminedPayment, outcome: Decision): SettleResponse
     : failure(payment, outcome.failed, outcome.transaction)
 }
 
-function entryOf({ key, transfer, terms }: ExaminedPayment): LedgerEntry {
-  const { to: payTo, value, validBefore } = transfer.authorization
-  return { ...key, payTo, value, validBefore, project: terms?.project }
-}
-
-function submittedOf(payment: ExaminedPayment, submission: Submission): SubmittedPayment {
-  return { ...entryOf(payment), submission }
+function submittedOf({ entry }: ExaminedPayment, submission: Submission): SubmittedPayment {
+  return { ...entry, submission }
 }
 
 /** Waits for a payment to be sent, or to be too late. */

@@ -1,4 +1,4 @@
-import { ChainError, LedgerError } from '../../errors.js'
+import { ChainError, isLedgerError } from '../../errors.js'
 import type { Address } from '../../protocol/payment.js'
 import type { Flight, Flights } from './flights.js'
 import type { RelayerOptions, Sign } from './relayer.js'
@@ -40,7 +40,7 @@ export function createTending(options: TendingOptions): Tending {
   let timer: NodeJS.Timeout | undefined
 
   const report = (error: unknown): void => {
-    const isOutside = error instanceof ChainError || error instanceof LedgerError
+    const isOutside = error instanceof ChainError || isLedgerError(error)
     logger[isOutside ? 'warn' : 'error']('Transactions could not be looked after.', {
       relayer: address,
       error,

@@ -4,6 +4,7 @@ import type { AppliedRate } from '../../money/rates.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { recordId } from '../ledger.js'
+import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type {
   AuthorizationKey,
   LedgerEntry,
@@ -35,6 +36,10 @@ export function entryColumns(entry: LedgerEntry) {
     valid_before: entry.validBefore.toString(),
     project: entry.project ?? null,
     quote: entry.quote === undefined ? null : JSON.stringify(entry.quote),
+    resource: entry.purchase?.resource ?? null,
+    offer: entry.purchase?.offer ?? null,
+    payment_id: entry.purchase?.paymentId ?? null,
+    client: entry.purchase?.client ?? null,
   }
 }
 
@@ -49,6 +54,10 @@ export const ENTRY_COLUMNS = [
   'valid_before',
   'project',
   'quote',
+  'resource',
+  'offer',
+  'payment_id',
+  'client',
   'id',
 ] as const
 
@@ -66,6 +75,14 @@ export function entryOf(
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
     quote: row.quote === null ? undefined : (JSON.parse(row.quote) as AppliedRate),
+    ...(row.resource !== null && {
+      purchase: {
+        resource: row.resource,
+        ...(row.offer !== null && { offer: row.offer }),
+        ...(row.payment_id !== null && { paymentId: row.payment_id }),
+        ...(row.client !== null && { client: row.client }),
+      },
+    }),
   }
 }
 
@@ -89,6 +106,8 @@ export function recordOf(
     // A grant that failed is taken back in a moment: the payment is open, and not yet free.
     suspect: isDoubtful || (!isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs),
     granted: isGranted,
+    fresh: Number(row.now) - Number(row.created_at) < REDEEM_WITHOUT_PROOF_MS,
+    paidLate: row.paid_late === 1,
     ...statusOf(row),
   }
 }

@@ -45,9 +45,9 @@ export function openPostgresLedger(
   poolOrUrl: PostgresPool | string,
   options?: SqlLedgerOptions,
 ): Ledger {
-  const { kysely, pool, end } = openPool(poolOrUrl)
+  const { kysely, pool, end } = preparePool(poolOrUrl)
   const open = async (): Promise<SqlDatabase> => {
-    const dialect = new kysely.PostgresDialect({ pool })
+    const dialect = new kysely.PostgresDialect({ pool: pool() })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migrate(db, kysely, (work) =>
       db.transaction().execute(async (transaction) => {
@@ -66,26 +66,40 @@ export function openPostgresLedger(
   return sqlLedger(createSqlStore({ open, end }), options)
 }
 
-function openPool(poolOrUrl: PostgresPool | string) {
+/** Checks what a pool takes. It is opened at first use: a declaration that fails leaves none behind. */
+function preparePool(poolOrUrl: PostgresPool | string) {
   if (typeof poolOrUrl !== 'string') {
     const [kysely] = requirePeers(['kysely']) as [typeof KyselyModule]
-    return { kysely, pool: poolOrUrl as KyselyModule.PostgresPool, end: async () => undefined }
+    return {
+      kysely,
+      pool: () => poolOrUrl as KyselyModule.PostgresPool,
+      end: async () => undefined,
+    }
   }
   if (!/^postgres(ql)?:\/\//.test(poolOrUrl) || !URL.canParse(poolOrUrl))
-    throw new ConfigError('DATABASE_URL', 'must be a URL like postgres://user:password@host/name')
+    throw new ConfigError('poolOrUrl', 'must be a URL like postgres://user:password@host/name')
   const peers = requirePeers(['kysely', 'pg'])
   const [kysely, { Pool }] = peers as [typeof KyselyModule, typeof PgModule]
-  const pool = new Pool({
-    connectionString: poolOrUrl,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-    keepAlive: true,
-    allowExitOnIdle: true,
-    application_name: 'express-x402-gateway',
-  })
-  // A connection that breaks fails the statement it is used for; an idle one is replaced.
-  pool.on('error', () => undefined)
-  pool.on('connect', (client) => void client.on('error', () => undefined))
-  return { kysely, pool, end: () => pool.end() }
+  let pool: PgModule.Pool | undefined
+  const openPool = (): PgModule.Pool => {
+    const opened = new Pool({
+      connectionString: poolOrUrl,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
+      keepAlive: true,
+      allowExitOnIdle: true,
+      application_name: 'express-x402-gateway',
+    })
+    // A connection that breaks fails the statement it is used for; an idle one is replaced.
+    opened.on('error', () => undefined)
+    opened.on('connect', (client) => void client.on('error', () => undefined))
+    return opened
+  }
+  return {
+    kysely,
+    // Opening may fail and be tried again: the pool stays.
+    pool: () => (pool ??= openPool()),
+    end: async () => pool?.end(),
+  }
 }

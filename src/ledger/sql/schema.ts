@@ -31,6 +31,15 @@ export interface AuthorizationRow {
   readonly reason: string | null
   /** `AppliedRate` as JSON. */
   readonly quote: string | null
+  /** Members of `Purchase`; `resource` is null in rows of earlier versions. */
+  readonly resource: string | null
+  readonly offer: string | null
+  readonly payment_id: string | null
+  readonly client: string | null
+  /** Which transfer log paid: of all rows, in one. */
+  readonly transfer: string | null
+  /** 1 once the merchant was paid though the transaction had failed. */
+  readonly paid_late: number | null
   /** Milliseconds since the epoch, by the database's clock. */
   readonly created_at: ColumnType<number | string, number, number>
   readonly updated_at: ColumnType<number | string, number, number>
@@ -189,6 +198,15 @@ export const migrations: Readonly<Record<string, Migration>> = {
       db,
     )
     await sql`CREATE INDEX x402_authorizations_bytes ON x402_authorizations (updated_at) WHERE state = 'settled' AND raw IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0006_purchases': async (db, { sql }) => {
+    for (const column of ['resource', 'offer', 'payment_id', 'client', 'transfer'])
+      await db.schema.alterTable('x402_authorizations').addColumn(column, 'text').execute()
+    await db.schema.alterTable('x402_authorizations').addColumn('paid_late', 'integer').execute()
+    // One transfer pays for one record.
+    await sql`CREATE UNIQUE INDEX x402_authorizations_transfer ON x402_authorizations (transfer) WHERE transfer IS NOT NULL`.execute(
       db,
     )
   },

@@ -120,6 +120,20 @@ export function sqlIdempotency(
   }
 
   return {
+    look: ({ key, fingerprint }) =>
+      run(async ({ db, now }) => {
+        const row = await db
+          .selectFrom('x402_idempotency')
+          .select(['fingerprint', 'answer', 'done', 'claimed_until'])
+          .select(now.as('now'))
+          .where('key', '=', key)
+          .executeTakeFirst()
+        if (row === undefined) return { state: 'free' }
+        if (row.fingerprint !== fingerprint) return { state: 'conflict' }
+        if (row.done === 1) return { state: 'done', answer: row.answer ?? '' }
+        if (Number(row.claimed_until) >= Number(row.now)) return { state: 'busy' }
+        return { state: 'paused', kept: row.answer ?? undefined }
+      }),
     begin: async (request): Promise<IdempotencyAttempt> => {
       void purge().catch(() => undefined)
       const name = randomUUID()

@@ -103,13 +103,14 @@ export function exampleCompleted(handler: Handler) {
   }
 }
 
-/** What a refused payment adds to the checkout. */
-export const exampleMessages = [
-  {
+/** The checkout after its payment was refused. */
+export function exampleRefused(handler: Handler) {
+  const message = {
     type: 'error',
     code: 'payment_failed',
     path: '$.payment.instruments[0]',
     content: 'The account does not hold enough USDC. Pay from another one.',
     severity: 'recoverable',
-  },
-]
+  }
+  return { ...exampleCheckout(handler), messages: [message] }
+}

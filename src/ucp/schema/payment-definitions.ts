@@ -2,7 +2,8 @@ import type { NetworkNameStyle } from '../../protocol/networks.js'
 import { EXACT, X402_VERSION } from '../../protocol/payment.js'
 import { definition, type Definitions, type JsonSchema } from './json-schema.js'
 
-const NETWORK: Readonly<Record<NetworkNameStyle, JsonSchema>> = {
+/** How a chain is written, by the style of the gateway. */
+export const networkSchemas = {
   caip2: {
     type: 'string',
     description: 'Chain, as CAIP-2 writes it: `eip155:8453`.',
@@ -13,7 +14,7 @@ const NETWORK: Readonly<Record<NetworkNameStyle, JsonSchema>> = {
     description: 'Chain: its short name (`base`), or CAIP-2 (`eip155:8453`) where it has none.',
     pattern: '^(eip155:[1-9][0-9]*|[a-z][a-z0-9-]*)$',
   },
-}
+} as const satisfies Record<NetworkNameStyle, JsonSchema>
 
 /** The documents of x402 v2 with the scheme `exact`, as this handler carries them. */
 export function paymentDefinitions(networkNames: NetworkNameStyle): Definitions {
@@ -48,7 +49,7 @@ export function paymentDefinitions(networkNames: NetworkNameStyle): Definitions 
       required: ['scheme', 'network', 'amount', 'payTo', 'maxTimeoutSeconds', 'asset', 'extra'],
       properties: {
         scheme: { const: EXACT, description: 'The payment scheme.' },
-        network: NETWORK[networkNames],
+        network: networkSchemas[networkNames],
         amount: {
           type: 'string',
           pattern: '^[1-9][0-9]{0,77}$',

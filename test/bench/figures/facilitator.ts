@@ -3,7 +3,7 @@ import { offerOf } from '../../support/core.js'
 import { signAll, type SignedPayments } from '../buyers.js'
 import { callApi, callsFor, isApproved } from '../calls.js'
 import { runClients } from '../load.js'
-import { type Contestant, OFFICIAL, OURS, settingsOf, withWorld } from '../world.js'
+import { beforeOf, type Contestant, OFFICIAL, OURS, settingsOf, withWorld } from '../world.js'
 
 const CLIENTS = 32
 
@@ -36,10 +36,10 @@ async function measure(bench: Bench, what: 'verify' | 'settle'): Promise<void> {
   ]
   const sum = (stack: Stack): number => countFor(stack).reduce((total, each) => total + each, 0)
   const payments = await signAll(clients, Math.max(sum('ours'), sum('official')), requirements)
-  const failed = { ours: 0, official: 0 }
+  const failed: Partial<Record<Contestant['column'], number>> = {}
   for (let round = 0; round < bench.rounds; round++) {
     const perSecond: Partial<Record<Contestant['column'], number>> = {}
-    for (const contestant of inTurn([OURS, OFFICIAL], round)) {
+    for (const contestant of inTurn([OURS, OFFICIAL, ...beforeOf(bench)], round)) {
       bench.note(`${what}: round ${round + 1}, ${contestant.column}`)
       const { stack } = contestant
       const toCall = callApi(stack, what, requirements)
@@ -50,7 +50,7 @@ async function measure(bench: Bench, what: 'verify' | 'settle'): Promise<void> {
         return run(payments.map((own) => own.slice(before, before + each)))
       })
       perSecond[contestant.column] = (result.count - result.failed) / result.seconds
-      failed[stack] += result.failed
+      failed[contestant.column] = (failed[contestant.column] ?? 0) + result.failed
       if (result.failure) bench.note(`${what}, ${stack}: ${result.failure}`)
     }
     bench.table.add(`${what} alone, ${CLIENTS} at once`, '1/s', perSecond)

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.js'
-import { OFFICIAL, OURS, OURS_WITH_THREE } from '../world.js'
+import { beforeOf, OFFICIAL, OURS, OURS_WITH_THREE } from '../world.js'
 import { type Outcome, race, type Race, type Result } from '../race.js'
 import { percentile } from '../statistics.js'
 import type { Column } from '../table.js'
@@ -36,7 +36,8 @@ export function measurePaidInBlocks(bench: Bench): Promise<void> {
 }
 
 async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<void> {
-  const results = await race({ rounds, table, ...bench }, one)
+  const contestants = [...one.contestants, ...beforeOf({ rounds, table, ...bench })]
+  const results = await race({ rounds, table, ...bench }, { ...one, contestants })
   for (const crowd of one.crowds) {
     const own = results.filter((result) => result.crowd === crowd)
     const where = `${crowd.buyers} ${crowd.buyers === 1 ? 'buyer' : 'buyers'}, ${one.name}`

@@ -4,7 +4,7 @@ import { signAll } from '../buyers.js'
 import { buy, callsFor, isSold } from '../calls.js'
 import { runClients } from '../load.js'
 import { startRpcCounter } from '../rpc-counter.js'
-import { OFFICIAL, openDevnet, openServer, OURS, settingsOf } from '../world.js'
+import { beforeOf, OFFICIAL, openDevnet, openServer, OURS, settingsOf } from '../world.js'
 
 const CROWDS = [
   { buyers: 1, each: 40 },
@@ -19,11 +19,14 @@ export async function measureRpc(bench: Bench): Promise<void> {
     const crowd = bench.buyers.slice(0, buyers)
     const payments = await signAll(crowd, WARM_UP_EACH + scaled(bench, each), requirements)
     const calls: Record<string, number> = {}
-    for (const { column, stack } of [OURS, OFFICIAL]) {
+    for (const { column, stack, entry } of [OURS, OFFICIAL, ...beforeOf(bench)]) {
       bench.note(`RPC calls: ${buyers} at once, ${column}`)
       const devnet = await openDevnet(bench)
       const counter = await startRpcCounter(devnet.rpcUrl)
-      const server = await openServer(devnet, stack, { rpcUrl: counter.url })
+      const server = await openServer(devnet, stack, {
+        rpcUrl: counter.url,
+        ...(entry !== undefined && { entry }),
+      })
       try {
         const run = (from: number, to?: number) =>
           runClients(

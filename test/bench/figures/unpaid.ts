@@ -1,7 +1,8 @@
+import type { Devnet } from '../../../src/devnet/index.js'
 import { type Bench, inTurn, scaled } from '../bench.js'
 import { hammer } from '../load.js'
 import type { Table } from '../table.js'
-import { openDevnet, openServer } from '../world.js'
+import { beforeOf, openDevnet, openServer } from '../world.js'
 import type { ServerProcess } from '../server-process.js'
 import { type BareAnswer, FREE, PAID, type Stack } from '../servers/setup.js'
 
@@ -16,7 +17,7 @@ const TURN_SECONDS = 1
 /** Headers that Node and Express write by themselves. */
 const AUTOMATIC = new Set(['date', 'connection', 'keep-alive', 'content-length', 'x-powered-by'])
 
-type PerServer<T> = Record<Stack, T> & { bareAlike?: T }
+type PerServer<T> = Record<Stack, T> & { bareAlike?: T; before?: T }
 type Servers = Readonly<PerServer<ServerProcess>>
 
 /** Requests without a payment, against Express answering the very same bytes. */
@@ -28,7 +29,8 @@ export async function measureUnpaid(bench: Bench): Promise<void> {
       const answer = await answerOf(ours.url + PAID)
       const bare = await openServer(devnet, 'bare', { answer })
       await compare(answer, bare.url + PAID)
-      return { ours, official: await openServer(devnet, 'official'), bare }
+      const official = await openServer(devnet, 'official')
+      return { ours, official, bare, ...(await openBefore(bench, devnet)) }
     }
     await measure(bench, open, { figure: 'unpaid requests (402)', path: PAID, status: 402 })
   } finally {
@@ -50,12 +52,22 @@ export async function measureFree(bench: Bench): Promise<void> {
         official: await openServer(devnet, 'official'),
         bare: await openServer(devnet, 'bare'),
         bareAlike: await openServer(devnet, 'bare', { heap: await ours.heap() }),
+        ...(await openBefore(bench, devnet)),
       }
     }
     await measure(bench, open, { figure: 'unprotected route', path: FREE, status: 200 })
   } finally {
     await devnet.close()
   }
+}
+
+/** Our server as another checkout has built it, where one is named. */
+async function openBefore(
+  bench: Bench,
+  devnet: Devnet,
+): Promise<{ readonly before?: ServerProcess }> {
+  const [before] = beforeOf(bench)
+  return before ? { before: await openServer(devnet, before.stack, before) } : {}
 }
 
 async function measure(

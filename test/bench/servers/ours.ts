@@ -1,9 +1,12 @@
 import express from 'express'
-import { createGateway } from '../../../dist/esm/index.js'
+import type * as Package from '../../../dist/esm/index.js'
 import { FREE, GOODS, PAID, PRICE, TOKEN, type ServerApp } from './setup.js'
 
+const OWN_ENTRY = new URL('../../../dist/esm/index.js', import.meta.url).href
+
 /** Our own stack, as it is published: one gateway in the app, its ledger in memory. */
-export const ours: ServerApp = async ({ rpcUrl, relayerKeys, payTo }) => {
+export const ours: ServerApp = async ({ rpcUrl, relayerKeys, payTo, entry = OWN_ENTRY }) => {
+  const { createGateway } = (await import(entry)) as typeof Package
   const gateway = createGateway({
     networks: { 'base-sepolia': { rpcUrl, relayerKeys } },
     projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo } }],

@@ -3,6 +3,8 @@ import type { RequestListener } from 'node:http'
 /** What a server of the benchmark is told. */
 export interface ServerSetup {
   readonly stack: Stack
+  /** URL of the package's entry that our own stack loads: another checkout's build, say. */
+  readonly entry?: string
   readonly rpcUrl: string
   readonly relayerKeys: readonly `0x${string}`[]
   readonly payTo: `0x${string}`

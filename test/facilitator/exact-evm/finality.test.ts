@@ -264,10 +264,17 @@ describe('a settled payment that a reorganisation undoes', () => {
   })
 })
 
+/** What a route offers: with an id that the buyer echoes, and that is never on chain. */
+const provenOffer = () =>
+  offerOf(devnet, { extra: { name: 'USDC', version: '2', offerId: 'of-the-buyer-alone' } })
+
 /** A payment whose transaction is mined, and fails: its payer had no money at that moment. */
-async function failPayment(core: Core): Promise<{ payer: TestPayer; payment: PaymentPayload }> {
+async function failPayment(
+  core: Core,
+  offer = provenOffer(),
+): Promise<{ payer: TestPayer; payment: PaymentPayload }> {
   const payer = await newPayer(devnet)
-  const payment = await sign(payer)
+  const payment = await signPayment(payer, offer)
   await askNode(devnet, 'evm_setAutomine', false)
   const settling = settle(core, payment)
   await core.until('submitted')
@@ -282,7 +289,7 @@ describe.each([
   ['on its rounds', 100],
   ['when it is presented', 1_000_000],
 ])('a payment that failed, looked at %s,', (_how, reconcileIntervalMs) => {
-  it('is settled after all once a stranger has sent it, and redeemed once', async () => {
+  it('is settled after all once a stranger has sent it, and redeemed once by its proven buyer', async () => {
     const core = open({ reconcileIntervalMs })
     const { payer, payment } = await failPayment(core)
     expect(await settle(core, payment)).toMatchObject({ errorReason: 'invalid_transaction_state' })
@@ -291,9 +298,12 @@ describe.each([
     const transaction = await frontRun(devnet, payment)
     await until(async () => (await merchantBalance()) === before + PRICE)
     if (reconcileIntervalMs < 1000) await core.until('settled')
+    const { accepted, ...onChain } = payment
+    const bare = { ...onChain, accepted: { ...accepted, extra: { name: 'USDC', version: '2' } } }
+    expect(await settle(core, bare)).toMatchObject({ ...USED, transaction: '' })
     const answers = await Promise.all(Array.from({ length: 5 }, () => settle(core, payment)))
     expect(answers.filter(({ success }) => success)).toMatchObject([{ transaction }])
-    expect(await settle(core, payment)).toMatchObject({ ...USED, transaction })
+    expect(await settle(core, payment)).toMatchObject({ ...USED, settledBy: transaction })
     expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled', transaction })
     expect(core.happened().filter((name) => name === 'settled')).toHaveLength(1)
     expect(core.events.find(({ name }) => name === 'settled')?.event).toMatchObject({
@@ -301,6 +311,18 @@ describe.each([
       amount: String(PRICE),
       project: 'shop',
     })
+  })
+
+  it('is redeemed by nobody where nothing was bound to it', async () => {
+    const core = open({ reconcileIntervalMs })
+    const { payer, payment } = await failPayment(core, offerOf(devnet))
+    const before = await merchantBalance()
+    await devnet.mint(payer.address, PRICE)
+    await frontRun(devnet, payment)
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    if (reconcileIntervalMs < 1000) await core.until('settled')
+    expect(await settle(core, payment)).toMatchObject({ ...USED, transaction: '' })
+    expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled', held: false })
   })
 
   it('stays failed while nobody sends it, and once its payer has taken it back', async () => {

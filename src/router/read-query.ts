@@ -1,0 +1,35 @@
+import type { Request, RequestHandler } from 'express'
+import type { z } from 'zod'
+import type { DocumentError } from '../protocol/document.js'
+import { findUnknownMembers, parseStrictDocument } from '../protocol/strict-document.js'
+import { NO_QUERY, type KnownMembers } from '../protocol/tolerated-members.js'
+import { RequestProblem } from './problem-response.js'
+
+/**
+ * Reads the query of a request.
+ *
+ * @throws {@link RequestProblem} with everything that is wrong with it.
+ */
+export function readQuery<T>(req: Request, schema: z.ZodType<T>, members: KnownMembers): T {
+  const parsed = parseStrictDocument(schema, req.query, members)
+  if (parsed.ok) return parsed.value
+  throw invalidQuery(parsed.errors)
+}
+
+/** Refuses a query where none is taken: what it asks for would be ignored. */
+export const takesNoQuery: RequestHandler = (req, _res, next) => {
+  const errors = findUnknownMembers(req.query, NO_QUERY)
+  next(errors.length > 0 ? invalidQuery(errors) : undefined)
+}
+
+function invalidQuery(errors: readonly DocumentError[]): RequestProblem {
+  const [first] = errors
+  return new RequestProblem(
+    {
+      status: 400,
+      code: 'invalid_request',
+      detail: `The query is not as required: '${first?.path}': ${first?.message}.`,
+    },
+    { errors },
+  )
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals'
+import { classifyNodeError } from '../../src/chain/node-errors.js'
+
+const send = (message: string, code = -32000) => classifyNodeError({ code, message }, 'send')
+const read = (message: string, code = -32000) => classifyNodeError({ code, message }, 'read')
+const sync = (message: string, code = -32000) => classifyNodeError({ code, message }, 'sync')
+
+describe('rule 16: node errors are classified by their raw words', () => {
+  it.each([
+    ['geth', 'already known', 'already_known'],
+    ['Nethermind', 'AlreadyKnown', 'already_known'],
+    ['Besu', 'Known transaction', 'already_known'],
+    ['OpenEthereum', 'Transaction with the same hash was already imported.', 'already_known'],
+    ['geth', 'transaction underpriced', 'fee_too_low'],
+    ['geth', 'max fee per gas less than block base fee: address 0x1', 'fee_too_low'],
+    ['Besu', 'Gas price below current base fee', 'fee_too_low'],
+    ['Nethermind', 'FeeTooLow, MaxFeePerGas too low', 'fee_too_low'],
+    ['geth', 'nonce too low: next nonce 5, tx nonce 4', 'stale_nonce'],
+    ['geth', 'replacement transaction underpriced', 'stale_nonce'],
+    ['Nethermind', 'OldNonce, Current nonce: 5', 'stale_nonce'],
+    ['geth', 'insufficient funds for gas * price + value', 'insufficient_gas_funds'],
+    ['Besu', 'Upfront cost exceeds account balance', 'insufficient_gas_funds'],
+    ['a proxy', 'upstream request timed out', 'ambiguous'],
+    ['a policy', 'this transaction is not allowed by policy', 'other'],
+    ['geth', 'exceeds block gas limit', 'other'],
+  ])('reads what %s says to a transaction: %s', (_client, message, kind) => {
+    expect(send(message)).toBe(kind)
+  })
+
+  it('takes no internal error for a refusal of a transaction, whatever its words', () => {
+    expect(send('nonce too low', -32603)).toBe('ambiguous')
+    expect(send('already known', -32603)).toBe('already_known')
+  })
+
+  it.each([
+    ['geth', 'execution reverted: try again after the deadline', 3, 'reverted'],
+    ['Besu', 'Execution reverted', -32000, 'reverted'],
+    ['Hardhat', 'VM Exception while processing transaction: revert', -32603, 'reverted'],
+    ['geth', 'gas required exceeds allowance (0)', -32000, 'reverted'],
+    ['Infura', 'query returned more than 10000 results', -32005, 'range_too_large'],
+    ['QuickNode', 'eth_getLogs is limited to a 10,000 range', -32614, 'range_too_large'],
+    ['Alchemy', 'You can make eth_getLogs requests with up to a 2K block range', -32600, 'other'],
+    ['Infura', 'daily request count exceeded, request rate limited', -32005, 'rate_limited'],
+    ['geth', 'execution aborted (timeout = 5s)', -32000, 'ambiguous'],
+    ['geth', 'header not found', -32000, 'other'],
+  ])('reads what %s says to a question: %s', (_client, message, code, kind) => {
+    expect(read(message, code)).toBe(kind)
+  })
+
+  it.each([
+    ['JSON-RPC', 'whatever', -32601],
+    ['geth', 'the method eth_sendRawTransactionSync does not exist/is not available', -32000],
+    ['Alchemy', 'Unsupported method: eth_sendRawTransactionSync', -32600],
+    ['Cloudflare', 'rpc method is not whitelisted', -32000],
+    ['Reth', "method isn't supported", -32000],
+  ])('knows how %s says that it has no such method', (_client, message, code) => {
+    expect(sync(message, code)).toBe('unknown_method')
+  })
+
+  it.each(['transaction type not supported', 'sender is not allowed', 'not allowed', 'not found'])(
+    'takes "%s" for a word about a transaction, not about a method',
+    (message) => {
+      expect(sync(message)).toBe('other')
+    },
+  )
+})

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import express from 'express'
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
+import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
+import { createGateway, type Gateway } from '../../src/gateway.js'
+import { decodeDocument, listen, paymentHeader, type TestServer } from '../support/http.js'
+import { SHOP_TOKEN } from '../support/devnet.js'
+import { useScriptedFacilitator } from '../support/scripted-facilitator.js'
+import { paymentRequiredOf, settlementOf } from '../support/shop.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const elsewhere = useScriptedFacilitator()
+const TRANSACTION = `0x${'ab'.repeat(32)}`
+const network = 'eip155:84532'
+const payer = PAYERS[0]!.address
+const stranger = PAYERS[1]!.address
+
+let gateway: Gateway
+let server: TestServer
+let ran = 0
+const told: [string, object][] = []
+beforeAll(async () => {
+  gateway = createGateway({
+    // Its address is known inside tests only.
+    facilitator: {
+      verify: (...of) => open().verify(...of),
+      settle: (...of) => open().settle(...of),
+      supported: () => open().supported(),
+    },
+    networks: { 'base-sepolia': {} },
+    projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: MERCHANT.address } }],
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  })
+  for (const name of ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const)
+    gateway.on(name, (event) => void told.push([name, event]))
+  const app = express()
+  app.use(gateway.gatewayRouter())
+  app.get('/paid', gateway.x402Protect('$0.01'), (_req, res) => {
+    ran++
+    res.send('what was paid for')
+  })
+  server = await listen(app)
+})
+afterAll(async () => {
+  await server.close()
+  await gateway.close()
+})
+beforeEach(() => {
+  ran = 0
+  told.length = 0
+})
+
+const open = () => httpFacilitator({ url: elsewhere.url })
+const valid = { body: { isValid: true, payer } }
+const paid = { body: { success: true, transaction: TRANSACTION, network, payer } }
+async function sign() {
+  const [offer] = paymentRequiredOf(await fetch(`${server.url}/paid`)).accepts
+  return signPayment(PAYERS[0]!, offer!)
+}
+const pay = (payment: object) => fetch(`${server.url}/paid`, { headers: paymentHeader(payment) })
+const buy = async () => pay(await sign())
+const names = () => told.map(([name]) => name)
+const post = (path: string, body: string) =>
+  fetch(`${server.url}/api/v2/payment/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-project-identify-token': SHOP_TOKEN },
+    body,
+  })
+
+describe('rule 18: a remote facilitator is a stranger', () => {
+  it.each<[string, object]>([
+    ['another payer', { isValid: true, payer: stranger }],
+    ['no truth value', { isValid: 'yes', payer }],
+    ['a list', [{ isValid: true }]],
+  ])('whose verify speaks of %s runs no handler', async (_name, body) => {
+    elsewhere.scripts = { verify: { body }, settle: paid }
+    const answer = await buy()
+    expect(answer.status).toBe(503)
+    expect(ran).toBe(0)
+    expect(elsewhere.requests.map(({ path }) => path)).not.toContain('/x402/settle')
+  })
+
+  it.each<[string, object]>([
+    ['another payer', { success: true, transaction: TRANSACTION, network, payer: stranger }],
+    ['another network', { success: true, transaction: TRANSACTION, network: 'eip155:1', payer }],
+    ['no transaction', { success: true, transaction: '', network, payer }],
+    ['half a transaction', { success: true, transaction: '0xabcd', network, payer }],
+    ['a long transaction', { success: true, transaction: `0x${'a'.repeat(60_000)}`, network }],
+    ['lines', { success: true, transaction: `${TRANSACTION}\r\nSet-Cookie: a=b`, network }],
+  ])('whose settlement names %s is not believed: nothing is let out', async (_name, body) => {
+    elsewhere.scripts = { verify: valid, settle: { body } }
+    const answer = await buy()
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).not.toContain('what was paid for')
+    expect(answer.headers.get('set-cookie')).toBeNull()
+    // What it did is not known: the payment stays open.
+    expect(names()).toEqual(['verified', 'pending'])
+    expect(told[1]).toMatchObject(['pending', { transaction: '' }])
+  })
+
+  it.each<[string, string]>([
+    ['is long', 'x'.repeat(100_000)],
+    ['has lines', 'no\r\nSet-Cookie: a=b'],
+    ['is not ASCII', 'nicht gültig'],
+    ['has control characters', 'a\u0000b'],
+  ])('whose reason %s is not repeated', async (_name, reason) => {
+    elsewhere.scripts = { verify: { body: { isValid: false, invalidReason: reason } } }
+    const refused = await buy()
+    expect(refused.status).toBe(402)
+    expect(paymentRequiredOf(refused).error).toBe('unexpected_verify_error')
+    elsewhere.scripts = {
+      verify: valid,
+      settle: { body: { success: false, errorReason: reason, transaction: reason, network } },
+    }
+    const unsettled = await buy()
+    expect(unsettled.status).toBe(402)
+    expect(settlementOf(unsettled)).toMatchObject({
+      errorReason: 'unexpected_settle_error',
+      transaction: '',
+    })
+  })
+
+  it('that never stops answering is given up, at little cost', async () => {
+    let sent = 0
+    const endless: Server = createServer((_req, res) => {
+      const chunk = Buffer.alloc(64 * 1024, ' ')
+      const write = (): void => {
+        while (!res.destroyed && sent < 80 * 1024 * 1024) {
+          sent += chunk.length
+          if (!res.write(chunk)) return void res.once('drain', write)
+        }
+        res.end()
+      }
+      write()
+    }).listen(0, '127.0.0.1')
+    await once(endless, 'listening')
+    const { port } = endless.address() as AddressInfo
+    const payment = await sign()
+    const asked = httpFacilitator({ url: `http://127.0.0.1:${port}` })
+    await expect(asked.settle(payment, payment.accepted as never)).rejects.toMatchObject({
+      code: 'facilitator_refused',
+    })
+    endless.close()
+    endless.closeAllConnections()
+    // What it sent into the buffers of the connection, not all that it had.
+    expect(sent).toBeLessThan(20 * 1024 * 1024)
+  })
+
+  it('that also speaks x402 v1 is asked for v2 alone', async () => {
+    const kinds = [
+      { x402Version: 1, scheme: 'exact', network: 'base-sepolia' },
+      { x402Version: 2, scheme: 'exact', network },
+    ]
+    elsewhere.scripts = { supported: { body: { kinds } } }
+    expect((await open().supported()).kinds).toEqual([kinds[1]])
+  })
+})
+
+describe('rule 18: events with a remote facilitator', () => {
+  it('tell of a payment that was verified and settled, once', async () => {
+    elsewhere.scripts = { verify: valid, settle: paid }
+    const payment = await sign()
+    expect((await pay(payment)).status).toBe(200)
+    expect(names()).toEqual(['verified', 'settled'])
+    expect(told[1]?.[1]).toMatchObject({
+      ...{ network, payer, amount: '10000', payTo: MERCHANT.address, project: 'shop' },
+      transaction: TRANSACTION,
+    })
+    expect((await pay(payment)).status).toBe(402)
+    expect(names().filter((name) => name === 'settled')).toHaveLength(1)
+  })
+
+  it('tell of one that was refused', async () => {
+    elsewhere.scripts = {
+      verify: { body: { isValid: false, invalidReason: 'insufficient_funds' } },
+    }
+    expect((await buy()).status).toBe(402)
+    expect(told).toEqual([['refused', expect.objectContaining({ reason: 'insufficient_funds' })]])
+  })
+
+  it('tell of one whose transaction failed', async () => {
+    const reason = 'invalid_transaction_state'
+    const body = { success: false, errorReason: reason, transaction: TRANSACTION, network }
+    elsewhere.scripts = { verify: valid, settle: { body } }
+    expect((await buy()).status).toBe(402)
+    expect(names()).toEqual(['verified', 'failed'])
+    expect(told[1]?.[1]).toMatchObject({ reason, transaction: TRANSACTION })
+  })
+
+  it('tell of one that is pending, and of its settlement later', async () => {
+    const pending = { success: false, errorReason: 'settlement_pending', transaction: TRANSACTION }
+    elsewhere.scripts = { verify: valid, settle: [{ body: { ...pending, network } }, paid] }
+    const payment = await sign()
+    expect((await pay(payment)).status).toBe(503)
+    expect(names()).toEqual(['verified', 'pending'])
+    expect((await pay(payment)).status).toBe(200)
+    expect(names().filter((name) => name === 'settled')).toHaveLength(1)
+  })
+})
+
+describe('rule 18: documents are nested within limits', () => {
+  const nested = (levels: number): string => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
+  const withNested = (payment: object, levels: number): string => {
+    const { payload, ...rest } = payment as { payload: object }
+    const inside = JSON.stringify(payload).replace(/\}$/, `,"deep":${nested(levels)}}`)
+    return JSON.stringify(rest).replace(/\}$/, `,"payload":${inside}}`)
+  }
+  const header = (text: string) => ({
+    'X-PAYMENT': Buffer.from(text).toString('base64'),
+  })
+
+  it.each([100, 1500])('refuses a payment header of %d levels as unreadable', async (levels) => {
+    elsewhere.scripts = { verify: valid, settle: paid }
+    const headers = header(withNested(await sign(), levels))
+    const answer = await fetch(`${server.url}/paid`, { headers })
+    expect(answer.status).toBe(400)
+    expect(decodeDocument<{ error: string }>(answer.headers.get('payment-required')).error).toMatch(
+      'nested deeper than 64 levels',
+    )
+    expect(elsewhere.requests).toEqual([])
+  })
+
+  it('takes a payment header of 50 levels', async () => {
+    elsewhere.scripts = { verify: valid, settle: paid }
+    const headers = header(withNested(await sign(), 50))
+    expect((await fetch(`${server.url}/paid`, { headers })).status).toBe(200)
+  })
+
+  it.each(['verify', 'settle', 'requirements'])(
+    'refuses a body of 28,000 levels for %s with 400',
+    async (path) => {
+      for (const body of [nested(10_000), '['.repeat(28_000) + ']'.repeat(28_000)]) {
+        const answer = await post(path, body)
+        expect(answer.status).toBe(400)
+        expect(await answer.json()).toMatchObject({ code: 'invalid_request' })
+      }
+    },
+  )
+
+  it('refuses a payment of 5,000 levels in a body with 400', async () => {
+    const payment = await sign()
+    const body = `{"paymentPayload":${withNested(payment, 5000)},"paymentRequirements":${JSON.stringify(payment.accepted)}}`
+    expect((await post('verify', body)).status).toBe(400)
+    expect((await post('settle', body)).status).toBe(400)
+  })
+})

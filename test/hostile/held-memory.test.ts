@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createTestClient, http } from 'viem'
+import { balanceOf, useDevnet } from '../support/devnet.js'
+import { openShop, type Shop } from '../support/shop.js'
+import { until } from '../support/until.js'
+
+const MEBIBYTE = 1024 * 1024
+/** What a chunk is counted for beside its bytes. */
+const CHUNK_OVERHEAD_BYTES = 128
+const devnet = useDevnet()
+const earned = () => balanceOf(devnet, devnet.merchant.address)
+let runs = 0
+
+describe('the memory of held answers', () => {
+  let shop: Shop & { close(): Promise<void> }
+  beforeAll(async () => {
+    shop = await openShop(
+      devnet,
+      (app, { x402Protect }) => {
+        app.get('/megabyte', x402Protect('$0.01', { maxHeldBytes: 2 * MEBIBYTE }), (_req, res) => {
+          runs++
+          res.send(Buffer.alloc(MEBIBYTE))
+        })
+        app.get(
+          '/upfront',
+          x402Protect('$0.01', { paymentFlow: 'upfront' }),
+          (_req, res) => void res.send('upfront'),
+        )
+      },
+      { maxHeldBytesTotal: 8 * (MEBIBYTE + CHUNK_OVERHEAD_BYTES) },
+    )
+  })
+  afterAll(() => shop.close())
+
+  /** Presents payments while nothing is mined; resolves once so many were refused. */
+  async function present(payments: readonly object[], refusals: number) {
+    const bought = payments.map((payment) => shop.pay('/megabyte', payment))
+    const refused: Response[] = []
+    for (const purchase of bought)
+      purchase
+        .then((answer) => answer.status === 503 && refused.push(answer))
+        .catch(() => undefined)
+    await until(() => refused.length === refusals)
+    for (const answer of refused) {
+      expect(answer.headers.get('retry-after')).toBe('5')
+      expect(await answer.clone().json()).toMatchObject({ code: 'server_busy' })
+    }
+    return bought
+  }
+
+  it('is bounded for one payer and in all, while payments are mined; a 503 costs nothing', async () => {
+    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    const [greedy, ...others] = devnet.payers
+    const before = await earned()
+    await chain.setAutomine(false)
+    try {
+      const sign = () => shop.sign('/megabyte', greedy!)
+      const payments = await Promise.all(Array.from({ length: 30 }, sign))
+      const greedily = await present(payments, 28)
+      // The others have room, until all of it is taken.
+      const paid = await Promise.all(
+        others.slice(0, 4).flatMap((payer) => [0, 1].map(() => shop.sign('/megabyte', payer))),
+      )
+      const honestly = await present(paid, 2)
+      const full = runs
+      // Now nobody's handler runs, except where nothing is held.
+      const [late, upfront] = await Promise.all([sign(), shop.sign('/upfront', greedy!)])
+      expect((await shop.pay('/megabyte', late)).status).toBe(503)
+      expect(runs).toBe(full)
+      const streamed = shop.pay('/upfront', upfront)
+
+      await chain.setAutomine(true)
+      await chain.mine({ blocks: 1 })
+      expect((await streamed).status).toBe(200)
+      const statuses = (await Promise.all([...greedily, ...honestly])).map(({ status }) => status)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(8)
+      expect(await earned()).toBe(before + 90_000n)
+      // What was refused was not used: it is good once there is room.
+      expect((await shop.pay('/megabyte', payments[statuses.indexOf(503)]!)).status).toBe(200)
+      expect(await earned()).toBe(before + 100_000n)
+    } finally {
+      await chain.setAutomine(true)
+    }
+  })
+})

@@ -1,0 +1,282 @@
+import dns from 'node:dns'
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { privateKeyToAccount } from 'viem/accounts'
+import {
+  authorizationKey,
+  lowerHex,
+  parseAuthorization,
+} from '../../src/facilitator/exact-evm/authorization.js'
+import type { LedgerEntry } from '../../src/ledger/ledger.js'
+import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { parseExactEvmPayload, type PaymentPayload } from '../../src/protocol/payment.js'
+import { offerOf, openCore, termsOf } from '../support/core.js'
+import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { frontRun } from '../support/on-chain.js'
+import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { openShop } from '../support/shop.js'
+import { newNonce, signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+
+const PRICE = 10_000n
+const SYNC = 'eth_sendRawTransactionSync'
+const devnet = useDevnet()
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one.close()
+})
+
+/** Every method that a settlement, or the look after one, may ask a node for. */
+const METHODS = [
+  'eth_chainId',
+  'eth_call',
+  'eth_getCode',
+  'eth_getBalance',
+  'eth_getBlockByNumber',
+  'eth_blockNumber',
+  'eth_maxPriorityFeePerGas',
+  'eth_estimateGas',
+  'eth_getTransactionCount',
+  'eth_sendRawTransaction',
+  SYNC,
+  'eth_getTransactionReceipt',
+  'eth_getTransactionByHash',
+  'eth_getLogs',
+] as const
+
+const deep = '['.repeat(200_000) + ']'.repeat(200_000)
+const result = (value: unknown): Fault => ({ kind: 'answer', result: value })
+const GARBAGE: readonly (readonly [string, Fault])[] = [
+  ['null', result(null)],
+  ['an empty string', result('')],
+  ['0x', result('0x')],
+  ['half a byte', result('0x1')],
+  ['no hexadecimal', result('0xzz')],
+  ['a number', result(7)],
+  ['a fraction', result(-1.5)],
+  ['true', result(true)],
+  ['an empty object', result({})],
+  ['an empty list', result([])],
+  ['a list of nulls', result([null, null])],
+  ['300 digits', result(`0x${'f'.repeat(300)}`)],
+  ['2^256 - 1', result(`0x${'f'.repeat(64)}`)],
+  ['a word that points beyond all data', result(`0x${'00'.repeat(31)}20${'ff'.repeat(64)}`)],
+  ['an object of wrong members', result({ logs: [{ topics: [1] }], number: 'x', status: '0x1' })],
+  ['an error without a code', { kind: 'raw', text: '{"error":{"message":"x"}}' }],
+  ['an error with odd members', { kind: 'raw', text: '{"error":{"code":"x","message":"y"}}' }],
+  ['nested lists', { kind: 'raw', text: `{"result":${deep}}` }],
+  ['no JSON', { kind: 'garble' }],
+]
+
+async function open(hasSync: boolean) {
+  const proxy = await startRpcProxy(devnet.rpcUrl, { hasSync })
+  opened.push(proxy)
+  let ran = 0
+  const shop = await openShop(
+    devnet,
+    (app, gateway) => {
+      app.use(gateway.gatewayRouter())
+      app.get('/paid', gateway.x402Protect('$0.01'), (_req, res) => {
+        ran++
+        res.send('what was paid for')
+      })
+    },
+    {
+      networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: [devnet.relayerKeys[0]!] } },
+      settleTimeoutMs: 250,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    },
+  )
+  opened.push(shop)
+  const post = (path: string, payment: PaymentPayload): Promise<Response> =>
+    fetch(`${shop.url}/api/v2/payment/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-project-identify-token': SHOP_TOKEN },
+      body: JSON.stringify({ paymentPayload: payment, paymentRequirements: payment.accepted }),
+    })
+  return { proxy, shop, post, ran: () => ran }
+}
+
+describe('rule 16: a node that answers garbage', () => {
+  it.each(METHODS)(
+    'to %s makes nothing fail as a bug, sells nothing unpaid, and is forgotten',
+    async (method) => {
+      const { proxy, shop, post } = await open(method === SYNC)
+      const before = await balanceOf(devnet, devnet.merchant.address)
+      const odd: string[] = []
+      let served = 0
+      const payments: PaymentPayload[] = []
+      for (const [index, [name, fault]] of GARBAGE.entries()) {
+        proxy.fault = (asked) => (asked === method ? fault : undefined)
+        const payer = devnet.payers[index % devnet.payers.length]!
+        const payment = await shop.sign('/paid', payer)
+        payments.push(payment)
+        const paid = await shop.pay('/paid', payment)
+        const verified = await post('verify', await shop.sign('/paid', payer))
+        if (![200, 402, 503].includes(paid.status)) odd.push(`${name}: paid ${paid.status}`)
+        if (![200, 502, 503].includes(verified.status))
+          odd.push(`${name}: verified ${verified.status} ${await verified.text()}`)
+        const text = await paid.text()
+        if (text.includes('what was paid for')) served++
+        expect(text).not.toContain('secret-provider-key')
+      }
+      expect(odd).toEqual([])
+
+      // From now on the node is honest: what is left open is found, and the next buyer is served.
+      proxy.fault = undefined
+      for (const payment of payments)
+        await until(async () => {
+          const again = await shop.pay('/paid', payment)
+          if (again.status === 200) served++
+          return again.status === 200 || again.status === 402
+        })
+      expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(200)
+      served++
+      const earned = (await balanceOf(devnet, devnet.merchant.address)) - before
+      // Nobody was served for nothing, and nobody paid for nothing.
+      expect(earned).toBe(BigInt(served) * PRICE)
+    },
+    120_000,
+  )
+})
+
+describe('rule 16: one odd answer of a node is not remembered', () => {
+  const once = (proxy: RpcProxy, method: string, fault: Fault): void => {
+    proxy.fault = (asked) => {
+      if (asked !== method) return undefined
+      proxy.fault = undefined
+      return fault
+    }
+  }
+
+  it('of no code at the token, so that no payment is refused for it', async () => {
+    const { proxy, shop } = await open(false)
+    once(proxy, 'eth_getCode', result('0x'))
+    expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(200)
+    expect((await shop.buy('/paid', devnet.payers[1]!)).status).toBe(200)
+  })
+
+  it.each(['0x', '0x0', '0x1'])('of a transfer that takes %s gas', async (gas) => {
+    const { proxy, shop } = await open(false)
+    once(proxy, 'eth_estimateGas', result(gas))
+    expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(503)
+    expect((await shop.buy('/paid', devnet.payers[1]!)).status).toBe(200)
+  })
+
+  it('of another chain', async () => {
+    const { proxy, shop } = await open(false)
+    once(proxy, 'eth_chainId', result('0x1'))
+    expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(503)
+    expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(200)
+  })
+})
+
+describe('rule 16: a node whose name is a word of its errors', () => {
+  /** As the DNS of a compose network has it. */
+  const named = (name: string): void => {
+    const { lookup } = dns
+    const local = ((hostname: string, ...rest: unknown[]) =>
+      Reflect.apply(lookup, dns, [hostname === name ? '127.0.0.1' : hostname, ...rest])) as never
+    dns.lookup = local
+    opened.push({
+      close() {
+        dns.lookup = lookup
+      },
+    })
+  }
+
+  it('is understood where it says that a fee is below the base fee: http://base:8545', async () => {
+    named('base')
+    const proxy = await startRpcProxy(devnet.rpcUrl, { hostname: 'base' })
+    const core = openCore(devnet, { rpcUrl: proxy.url })
+    opened.push(proxy, core)
+    let sent = 0
+    const message = 'max fee per gas less than block base fee'
+    proxy.fault = (method) =>
+      method === 'eth_sendRawTransaction' && sent++ === 0
+        ? { kind: 'refuse', code: -32000, message }
+        : undefined
+    const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
+    const settled = await core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+    expect(settled).toMatchObject({ success: true })
+    expect(sent).toBe(2)
+  })
+
+  it('is not shown in an error, whatever it says', async () => {
+    named('base')
+    const proxy = await startRpcProxy(devnet.rpcUrl, { hostname: 'base' })
+    const core = openCore(devnet, { rpcUrl: proxy.url })
+    opened.push(proxy, core)
+    proxy.fault = () => ({ kind: 'refuse', code: -32000, message: `no header at ${proxy.url}` })
+    const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
+    const error: unknown = await core.facilitator
+      .verify(payment, offerOf(devnet))
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'chain_refused' })
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toMatch(
+      /secret-provider-key|\/\/base/,
+    )
+  })
+})
+
+describe('rule 16: a node that refuses the logs of some payments', () => {
+  it('does not keep the gateway from the outcome of the others', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const ledger = memoryLedger()
+    opened.push(proxy)
+    const submitted = async (payment: PaymentPayload): Promise<LedgerEntry> => {
+      const wire = parseExactEvmPayload(payment.payload)
+      if (!wire.ok) throw new Error('no payload')
+      const authorization = parseAuthorization(wire.value.authorization)
+      const { to: payTo, value, validBefore } = authorization
+      const asset = lowerHex(devnet.asset)
+      const key = authorizationKey(authorization, { chainId: devnet.chainId, asset })
+      const entry = { ...key, payTo, value, validBefore, project: 'shop', quote: undefined }
+      await ledger.reserve(entry)
+      const relayer = privateKeyToAccount(devnet.relayerKeys[0]!).address
+      await ledger.submit(entry, {
+        transaction: newNonce(),
+        relayer,
+        transactionCount: 1_000_000,
+        raw: '0x02',
+      })
+      return entry
+    }
+    const payments = await Promise.all(
+      devnet.payers.slice(0, 9).map((payer) => signPayment(payer, offerOf(devnet))),
+    )
+    const entries: LedgerEntry[] = []
+    for (const payment of payments) {
+      entries.push(await submitted(payment))
+      await frontRun(devnet, payment)
+    }
+    const good = entries[4]!
+    // Of all others the node says that it cannot look so far back.
+    proxy.fault = (method, [filter]) =>
+      method === 'eth_getLogs' && !JSON.stringify(filter).includes(good.nonce)
+        ? { kind: 'refuse', code: -32005, message: 'query returned more than 10000 results' }
+        : undefined
+    const core = openCore(devnet, { rpcUrl: proxy.url, ledger, reconcileIntervalMs: 50 })
+    opened.push(core)
+    await until(async () => (await ledger.find(good))?.state === 'settled')
+    const states = await Promise.all(
+      entries.map(async (entry) => (await ledger.find(entry))?.state),
+    )
+    expect(states.filter((state) => state === 'submitted')).toHaveLength(entries.length - 1)
+  })
+})
+
+describe('rule 16: words about a transaction', () => {
+  it('do not end the asking for receipts', async () => {
+    const { proxy, shop } = await open(true)
+    proxy.fault = (method) => {
+      if (method !== SYNC) return undefined
+      proxy.fault = undefined
+      return { kind: 'refuse', code: -32000, message: 'this sender is not allowed now' }
+    }
+    expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(402)
+    proxy.methods.length = 0
+    expect((await shop.buy('/paid', devnet.payers[1]!)).status).toBe(200)
+    expect(proxy.methods).toContain(SYNC)
+  })
+})

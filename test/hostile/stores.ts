@@ -1,0 +1,49 @@
+/** The ledgers that an attack is tried on. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { postgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+
+/** A store that gateways may share. */
+export interface Store {
+  readonly name: string
+  /** Opens it; of a shared one every call is another process's. */
+  open(): Ledger
+  drop(): Promise<void>
+}
+
+/** Makes an empty store of each kind; PostgreSQL where there is one. */
+export const storeMakers: readonly [name: string, make: () => Promise<Store | undefined>][] = [
+  [
+    'memory',
+    async () => ({ name: 'memory', open: () => memoryLedger(), drop: async () => undefined }),
+  ],
+  [
+    'SQLite',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'x402-hostile-'))
+      return {
+        name: 'SQLite',
+        open: () => sqliteLedger(join(folder, 'ledger.db')),
+        drop: async () => rmSync(folder, { recursive: true, force: true }),
+      }
+    },
+  ],
+  [
+    'PostgreSQL',
+    async () => {
+      const root = await findPostgres()
+      if (root === undefined) return undefined
+      const schema = await createSchema(root)
+      return {
+        name: 'PostgreSQL',
+        open: () => postgresLedger(schema.url),
+        drop: () => schema.drop(),
+      }
+    },
+  ],
+]

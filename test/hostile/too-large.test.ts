@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
+import { paymentHeader } from '../support/http.js'
+import { startProgram, type Program } from '../support/program.js'
+import { paymentRequiredOf } from '../support/shop.js'
+import { signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+import type { FilesShopOptions } from './files-shop.js'
+
+const devnet = useDevnet()
+const earned = () => balanceOf(devnet, devnet.merchant.address)
+const MAX_HELD_BYTES = 1024 * 1024
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-hostile-'))
+  await writeFile(join(folder, 'film.bin'), 'SECRET '.repeat(2_000_000))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Asks as a client does that announces a body and never sends it. Resolves when that is over. */
+async function attack(url: string, path: string, payment: object): Promise<string> {
+  const { port } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  const [[name, value] = []] = Object.entries(paymentHeader(payment))
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${name}: ${value}\r\nContent-Length: 5\r\n\r\n`,
+  )
+  let received = ''
+  socket.setEncoding('latin1').on('data', (data: string) => (received += data))
+  socket.on('error', () => undefined)
+  socket.setTimeout(3000, () => socket.destroy())
+  await once(socket, 'close')
+  return received
+}
+
+describe.each(['express', 'express4'] as const)('an answer beyond maxHeldBytes (%s)', (express) => {
+  let program: Program
+  let url: string
+  beforeAll(async () => {
+    const options: FilesShopOptions = {
+      express,
+      gateway: shopOptions(devnet),
+      maxHeldBytes: MAX_HELD_BYTES,
+      file: join(folder, 'film.bin'),
+    }
+    const script = fileURLToPath(new URL('files-shop.ts', import.meta.url))
+    program = startProgram(['--import', './test/support/typescript.mjs', script], {
+      env: { FILES_SHOP: JSON.stringify(options), NODE_OPTIONS: undefined, NODE_ENV: 'production' },
+    })
+    url = `http://127.0.0.1:${await program.prints(/port=(\d+)/)}`
+  })
+  afterAll(() => program.end('SIGKILL'))
+  const state = async (): Promise<unknown> => (await fetch(`${url}/state`)).json()
+
+  const handlers = [
+    ...['pipe', 'pipeline', 'send-file', 'download', 'write-loop', 'endless'],
+    ...['awaited-writes', 'events', 'late', 'early-hints'],
+  ]
+  const paths = ['plain', 'slow', 'careless'].flatMap((errors) =>
+    handlers.map((handler) => `/${errors}/${handler}`),
+  )
+
+  it.each(paths)(
+    'gives nothing away, costs nothing and leaves nothing behind: %s',
+    async (path) => {
+      const before = await earned()
+      const [accepted] = paymentRequiredOf(await fetch(url + path)).accepts
+      const payment = await signPayment(devnet.payers[0]!, accepted!)
+      const received = await attack(url, path, payment)
+
+      expect(received).not.toContain('SECRET')
+      expect(received.length).toBeLessThan(2000)
+      expect(received).toMatch(/^HTTP\/1\.1 500 /)
+      expect(received).toContain('"code":"answer_too_large"')
+      expect(received).toContain('maxHeldBytes')
+      expect(await earned()).toBe(before)
+      // Its sources are closed, its timers stopped, its process lives.
+      await until(async () => JSON.stringify(await state()) === '{"sources":0,"waiting":0}')
+      // The payment is unused: it is good for another try.
+      expect(await attack(url, path, payment)).toMatch(/^HTTP\/1\.1 500 /)
+      expect(await earned()).toBe(before)
+    },
+    20_000,
+  )
+
+  it('never ended the process, nor wrote into a response that was sent', async () => {
+    expect(await state()).toEqual({ sources: 0, waiting: 0 })
+    expect(program.output()).not.toContain('ERR_HTTP_HEADERS_SENT')
+    expect(program.output()).not.toContain('write after end')
+    // The error handlers of the app were told.
+    expect(program.output()).toContain('ConfigError: maxHeldBytes')
+  })
+})
