@@ -16,7 +16,7 @@ const arrows = {
   ledger: ['protocol', 'money'],
   chain: ['protocol', 'money'],
   ucp: ['protocol', 'money'],
-  merchants: ['protocol', 'money'],
+  merchants: ['protocol', 'money', 'ledger'],
   facilitator: ['protocol', 'money', 'ledger', 'chain'],
   protect: ['protocol', 'money', 'merchants', 'facilitator', 'ledger'],
   router: ['protocol', 'money', 'merchants', 'facilitator', 'ledger', 'ucp'],

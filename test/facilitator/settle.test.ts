@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -249,6 +250,8 @@ describe('settle', () => {
     const other = open({ relayerKey: devnet.relayerKeys[1]! })
     expect(await settle(other, second!)).toMatchObject({ success: true })
     const mined = await minedCount(devnet, core.relayer.address)
+    // What was found good a moment ago is not looked at again.
+    await sleep(600)
     expect(await reservation.settle()).toEqual(failed('insufficient_funds'))
     expect(await minedCount(devnet, core.relayer.address)).toBe(mined)
     expect(core.happened().at(-1)).toBe('refused')

@@ -22,6 +22,8 @@ const gateway = createGateway({
   projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
   ledger: openLedger(ledger, { holdMs }),
   rateLimit: false,
+  // Clients see one shop, whichever process answers on whichever port.
+  publicUrl: 'https://shop.example',
   logger: {
     debug: () => undefined,
     info: () => undefined,

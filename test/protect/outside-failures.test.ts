@@ -191,9 +191,10 @@ describe('a settlement that fails', () => {
 
   it('is answered 402 with the hash, when the transaction was mined and failed', async () => {
     const buyer = devnet.payers[4]!
-    const payment = await shop.sign('/', buyer)
+    const patient = await open({ settleTimeoutMs: 10_000 })
+    const payment = await patient.sign('/', buyer)
     await client().setAutomine(false)
-    const paying = shop.pay('/', payment)
+    const paying = patient.pay('/', payment)
     await until(async () => (await client().getTxpoolStatus()).pending > 0)
     await setTokenBalance(buyer.address, 0n)
     await client().mine({ blocks: 1 })
@@ -209,7 +210,10 @@ describe('a settlement that fails', () => {
     expect(response.headers.get('x-handler')).toBeNull()
     // It is final, also when the money is back.
     await devnet.mint(buyer.address, 1_000_000n)
-    expect(paymentRequiredOf(await shop.pay('/', payment)).error).toBe('invalid_transaction_state')
+    expect(paymentRequiredOf(await patient.pay('/', payment)).error).toBe(
+      'invalid_transaction_state',
+    )
+    await patient.close()
   })
 })
 
