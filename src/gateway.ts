@@ -103,12 +103,17 @@ function openNetwork(
 ): readonly NetworkCore[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs } = core
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
   const chain = viemChain({ network, rpcUrl })
   const relayers = createRelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
     onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
   })
-  return [createNetworkCore({ chain, relayers, assets: settlementAssets(assets) })]
+  return [
+    createNetworkCore({
+      ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
+      onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
+    }),
+  ]
 }

@@ -106,6 +106,7 @@ export const localNetworkSchema = z.strictObject({
     }),
   maxFeePerGasGwei: z.number().min(1e-9).max(1e6).optional(),
   replaceAfterSeconds: z.number().min(1).max(3600).optional(),
+  acceptContractPayers: z.boolean().optional(),
   assets: z
     .array(z.union([z.string(), assetSchema, knownAssetSchema]))
     .min(1)

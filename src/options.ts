@@ -49,6 +49,12 @@ export interface NetworkOptions {
   readonly maxFeePerGasGwei?: number
   /** Seconds after which a transaction that blocks go by without is sent again at a higher price. @defaultValue 30 */
   readonly replaceAfterSeconds?: number
+  /**
+   * Whether accounts with code may pay: smart accounts (ERC-1271), and accounts that delegate to a
+   * contract (EIP-7702). Their code runs at the relayer's cost; what they cost it is bounded in any
+   * case, see the event `relayerLoss`. @defaultValue true
+   */
+  readonly acceptContractPayers?: boolean
   /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
   readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[]
 }

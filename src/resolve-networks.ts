@@ -20,6 +20,7 @@ interface ResolvedCore {
   /** In wei. */
   readonly maxFeePerGas?: bigint
   readonly stuckMs?: number
+  readonly acceptContractPayers?: boolean | undefined
 }
 
 const WEI_PER_GWEI = 1e9
@@ -42,10 +43,13 @@ export function resolveNetworks(
     if (!isSound || network === undefined) return []
 
     const assets = resolveAssets(settings.assets, network, reportHere)
-    const { rpcUrl, relayerKeys } = settings
+    const { rpcUrl, relayerKeys, acceptContractPayers } = settings
     const isLocal = rpcUrl !== undefined && relayerKeys !== undefined
     const core = isLocal
-      ? { rpcUrl, relayerKeys: relayerKeys as readonly Hex[], ...gasOptions(settings) }
+      ? {
+          ...{ rpcUrl, relayerKeys: relayerKeys as readonly Hex[], ...gasOptions(settings) },
+          ...(acceptContractPayers !== undefined && { acceptContractPayers }),
+        }
       : undefined
     return [{ network, assets, core }]
   })

@@ -93,8 +93,17 @@ export interface Chain {
    */
   callTogether(call: Call): Promise<CallResult>
   /**
+   * Runs creation code against the latest block without deploying it: for questions that no contract
+   * answers.
+   *
+   * Not every node does: what comes back may be anything.
+   */
+  runCode(code: Hex): Promise<CallResult>
+  /** The code at an address, now: `0x` where there is none. */
+  getCode(address: Address): Promise<Hex>
+  /**
    * Tells whether there is code at an address: a contract or a delegated account. Known from the
-   * last look, unless `fresh` asks for another.
+   * last look, unless `fresh` asks for another: not for accounts that pay.
    */
   hasCode(address: Address, look?: 'fresh'): Promise<boolean>
   /** Native currency of an account, in wei. */
@@ -107,8 +116,12 @@ export interface Chain {
   getBlockNumber(): Promise<bigint>
   /** Tells whether the node has a transaction, mined or waiting. */
   hasTransaction(transaction: Hex): Promise<boolean>
-  /** Gas a call takes as a transaction, or the revert data of one that would fail. */
-  estimateGas(call: Call): Promise<bigint | { readonly revert: Hex }>
+  /**
+   * Gas a call takes as a transaction, or the revert data of one that would fail.
+   *
+   * @param offer - The fees it would be sent with: contracts can read the price of gas.
+   */
+  estimateGas(call: Call, offer?: GasOffer): Promise<bigint | { readonly revert: Hex }>
   /** What a transaction should offer now. Known from the last look, unless `fresh` asks for another. */
   getFees(look?: 'fresh'): Promise<Fees>
   /** The transactions of the last blocks that emitted an event. */

@@ -111,6 +111,12 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     call,
     callMany,
     callTogether,
+    async runCode(data) {
+      return callResult(await rpc.read('eth_call', [{ data }, 'latest']))
+    },
+    async getCode(address) {
+      return hexFrom(unwrap(await rpc.read('eth_getCode', [address, 'latest'])))
+    },
     async hasCode(address, look) {
       const known = look === 'fresh' ? undefined : code.get(address)
       if (known !== undefined) return known
@@ -127,8 +133,13 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     async hasTransaction(transaction) {
       return unwrap(await rpc.read('eth_getTransactionByHash', [transaction])) !== null
     },
-    async estimateGas({ from, to, data }) {
-      const answer = await rpc.read('eth_estimateGas', [{ ...(from && { from }), to, data }])
+    async estimateGas({ from, to, data }, offer) {
+      const offered = offer && {
+        maxFeePerGas: numberToHex(offer.maxFeePerGas),
+        maxPriorityFeePerGas: numberToHex(offer.maxPriorityFeePerGas),
+      }
+      const transaction = { ...(from && { from }), to, data, ...offered }
+      const answer = await rpc.read('eth_estimateGas', [transaction])
       if (answer.ok) {
         const gas = quantityFrom(answer.result)
         if (gas >= LEAST_GAS) return gas

@@ -1,4 +1,4 @@
-// Written by contracts/compile.mjs (npm run contracts). Do not edit.
+// Written by src/devnet/contracts/compile.mjs (npm run contracts). Do not edit.
 
 export const usdcAbi = [
   { inputs: [], stateMutability: 'nonpayable', type: 'constructor' },

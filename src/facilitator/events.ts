@@ -31,6 +31,11 @@ export interface GatewayEvents {
   pending: PaymentEvent & { readonly transaction: string }
   /** A relayer's balance, in wei, is good for few settlements more. */
   relayerLow: { readonly network: string; readonly relayer: string; readonly balance: bigint }
+  /**
+   * Transactions that failed have taken more gas within the last hour than the gateway lets payers cost
+   * it. Until they have taken less, accounts with code are refused: `payer_temporarily_refused`.
+   */
+  relayerLoss: { readonly network: string; readonly gas: bigint }
 }
 
 /** Listens to one kind of event. */

@@ -22,6 +22,11 @@ export interface MerchantTerms {
   }[]
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
+  /**
+   * Seconds that an authorization must still live when it is verified or reserved: for the handler
+   * and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`
+   */
+  readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
   readonly quote?: AppliedRate | undefined
   /** What is bought with the payment, and by whom: it redeems nothing else, and for nobody else. */

@@ -11,9 +11,11 @@ import {
   examinePayment,
   presentedOf,
   rememberRecent,
+  type ExaminedPayment,
   type PresentedPayment,
 } from './exact-evm/examine.js'
 import type { NetworkCore } from './exact-evm/network-core.js'
+import { dropPayment, takePayment } from './exact-evm/pending-payments.js'
 import { createReconciler } from './exact-evm/reconcile.js'
 import { redeemReservation } from './exact-evm/redeem.js'
 import { freshReservation, note, type SettleContext } from './exact-evm/settle.js'
@@ -64,21 +66,45 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
     return examinePayment(context, payment)
   }
 
-  const examine = async (payment: PresentedPayment) => {
+  /** Beside what its payer has pending, and counted with it where it is to be reserved. */
+  const within = async (
+    examined: ExaminedPayment | Refusal,
+    isReserved: boolean,
+  ): Promise<ExaminedPayment | Refusal> => {
+    if (isRefusal(examined) || examined.isOut) return examined
+    const { core, payer } = examined
+    if (isReserved) {
+      const refused = await takePayment(examined)
+      return refused === undefined ? examined : { refused, payer }
+    }
+    const isCovered = await core.pendingSpend.covers(examined)
+    return isCovered ? examined : { refused: 'insufficient_funds', payer }
+  }
+
+  const examine = async (payment: PresentedPayment, isReserved: boolean) => {
     const first = await examinePayment(context, payment)
     // Only a payment that the ledger knows is refused with its transaction.
     const isKnown = isRefusal(first) && first.transaction !== undefined
-    const examined = isKnown ? await reexamine(payment, first) : first
+    const examined = await within(isKnown ? await reexamine(payment, first) : first, isReserved)
     if (isRefusal(examined)) announceRefusal(events, payment, examined)
     else events.emit('verified', describePayment(examined))
     return examined
   }
 
   const reserve = async (payment: PresentedPayment): Promise<Reservation | Refusal> => {
-    const examined = await examine({ ...payment, trustRecent: true })
+    const examined = await examine({ ...payment, trustRecent: true }, true)
     if (isRefusal(examined)) return examined
-    if (!examined.isOut) await examined.core.relayers.requireReady()
-    const record = await ledger.reserve(examined.entry)
+    const { core, key } = examined
+    const reserveReady = async () => {
+      if (!examined.isOut) await core.relayers.requireReady()
+      return ledger.reserve(examined.entry)
+    }
+    const record = await reserveReady().catch((error: unknown) => {
+      dropPayment(core, key)
+      throw error
+    })
+    const isKept = record === undefined && !examined.terms?.purchase?.redeemOnly
+    if (!isKept && !examined.isOut) dropPayment(core, key)
     const { payer } = examined
     if (record === undefined) {
       if (!examined.terms?.purchase?.redeemOnly) return freshReservation(context, examined)
@@ -94,14 +120,14 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
 
   return {
     async verify(payload, requirements, terms) {
-      const examined = await examine({ payload, requirements, terms })
+      const examined = await examine({ payload, requirements, terms }, false)
       if (!isRefusal(examined)) return { isValid: true, payer: examined.payer }
       const { refused, payer } = examined
       return { isValid: false, invalidReason: refused, ...(payer && { payer }) }
     },
     reserve: (payload, requirements, terms) => reserve({ payload, requirements, terms }),
     async settle(payload, requirements, terms) {
-      const reserved = await reserve({ payload, requirements, terms })
+      const reserved = await reserve({ payload, requirements, terms, isSettledNow: true })
       return settleReserved(reserved, requirements.network)
     },
     async supported() {

@@ -1,10 +1,11 @@
-import { LRUCache } from 'lru-cache'
 import { LedgerError } from '../errors.js'
 import { recordId } from './ledger.js'
 import { memoryIdempotency } from './memory-idempotency.js'
+import { isFinal, MemoryRecords } from './memory-records.js'
 import { REDEEM_WITHOUT_PROOF_MS } from './purchase.js'
 import type {
   AuthorizationKey,
+  ConcludedEntry,
   KeyedSubmission,
   Ledger,
   LedgerRecord,
@@ -13,21 +14,19 @@ import type {
 } from './ledger.js'
 import type { Hex } from '../protocol/payment.js'
 
-/** Records a memory ledger holds by default; one takes about 1 KB. */
-const DEFAULT_MAX_RECORDS = 100_000
-
-/** Seconds for which a final record outlives its authorization. */
-const AFTERLIFE_SECONDS = 3600n
-
-/** Seconds a final record is kept at most: beyond, the chain itself refuses the nonce. */
-const MAX_AGE_SECONDS = 48n * 3600n
+/**
+ * Records a memory ledger holds by default; one takes about 1 KB. At 1,000 payments a second they are
+ * those of the last minutes, for which a reorganisation may have to be undone.
+ */
+const DEFAULT_MAX_RECORDS = 200_000
 
 /** Options of {@link memoryLedger}. */
 export interface MemoryLedgerOptions {
   /**
-   * Records held at once. When all of them are live, reservations fail with `ledger_full`: a live
-   * record is never dropped to make room for another.
-   * @defaultValue 100000
+   * Records held at once. Beyond, of payments that were delivered no more is kept than what refuses
+   * them, and lists leave them out. When all records are of other payments, reservations fail with
+   * `ledger_full`: a live record is never dropped to make room for another.
+   * @defaultValue 200000
    */
   readonly maxRecords?: number
   /**
@@ -49,13 +48,10 @@ export interface MemoryLedgerOptions {
  */
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
-  const records = new LRUCache<string, StoredRecord>({
-    max: maxRecords,
-    ttl: 0,
-    ttlResolution: 0,
-    perf: { now },
-    dispose: ({ transfer }, key, reason) => {
-      if (reason === 'set') return
+  const records = new MemoryRecords<StoredRecord>({
+    maxRecords,
+    now,
+    onGone: ({ transfer }, key) => {
       if (transfer !== undefined && transfers.get(transfer) === key) transfers.delete(transfer)
     },
   })
@@ -78,20 +74,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
 
   const store = (changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void => {
     const record: StoredRecord = { ...changed, updatedAt: now() }
-    const key = keyOf(record)
-    if (!records.has(key) && records.size >= maxRecords) {
-      records.purgeStale()
-      if (records.size >= maxRecords)
-        throw new LedgerError(
-          'ledger_full',
-          `The memory ledger holds ${maxRecords} live payments; use an SQL ledger for more.`,
-        )
-    }
-    records.set(key, record, { ttl: lifetimeMs(record, now()) })
+    records.set(keyOf(record), record)
   }
-
-  const all = (): readonly LedgerRecord[] =>
-    [...records.rvalues()].filter((record) => record !== undefined).map(seen)
 
   const move = (key: AuthorizationKey, status: LedgerStatus & { transfer?: string }): void => {
     const record = find(key)
@@ -108,6 +92,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     return true
   }
 
+  const idempotency = memoryIdempotency({ maxBytes: maxAnswerBytes, now })
+
   const maySubmit = ({ key, submission }: KeyedSubmission): boolean => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return false
@@ -121,7 +107,16 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   }
 
   return {
-    idempotency: memoryIdempotency({ maxBytes: maxAnswerBytes, now }),
+    idempotency: {
+      async begin(request) {
+        records.requireOpen()
+        return idempotency.begin(request)
+      },
+      async look(...asked) {
+        records.requireOpen()
+        return idempotency.look(...asked)
+      },
+    },
     find: async (key) => {
       const record = find(key)
       return record && seen(record)
@@ -135,6 +130,8 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       return undefined
     },
     release: async (key) => {
+      // There is nothing left to let go of.
+      if (records.isClosed) return
       const record = find(key)
       if (record?.state === 'reserved' && record.held) records.delete(keyOf(key))
       else hold(key, false)
@@ -167,8 +164,11 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         if (find(entry)?.state === 'reserved') move(entry, { state: 'submitted', submission })
       }
     },
-    knowsTransaction: async (transaction) =>
-      all().some((record) => hashesOf(record).includes(transaction)),
+    knowsTransaction: async (transaction) => {
+      for await (const record of records.all())
+        if (hashesOf(record).includes(transaction)) return true
+      return false
+    },
     settle: async (key, transaction, transfer) => {
       const record = find(key)
       if (record === undefined || isFinal(record)) return true
@@ -193,7 +193,9 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       store({ ...kept, state: 'settled', transaction, submission, ...(transfer && { transfer }) })
       return true
     },
-    yield: async (key) => void hold(key, false),
+    yield: async (key) => {
+      if (!records.isClosed) hold(key, false)
+    },
     claim: async (key) => hold(key, true),
     grant: async (key) => {
       const record = find(key)
@@ -202,26 +204,42 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       store({ ...record, granted: true })
     },
     listSubmitted: async () =>
-      all()
-        .filter((record) => record.state === 'submitted')
+      records
+        .submitted()
+        .map(seen)
         .toSorted((one, other) => newestFirst(other, one)),
-    listConcluded: async ({ state, withinMs, limit }) =>
-      all()
-        .filter((record) => record.state === state && record.updatedAt >= now() - withinMs)
-        .toSorted((one, other) => other.updatedAt - one.updatedAt)
-        .slice(0, limit)
-        .map((record) => ({ ...entryOf(record), id: record.id, state })),
-    list: async ({ project, id, state, from = 0, until = Infinity, after, limit }) =>
-      all()
-        .filter((record) => record.project === project)
-        .filter((record) => id === undefined || record.id === id)
-        .filter((record) => state === undefined || record.state === state)
-        .filter(({ createdAt }) => createdAt >= from && createdAt < until)
-        .toSorted(newestFirst)
-        .filter((record) => after === undefined || newestFirst(after, record) < 0)
-        .slice(0, limit),
-    leaseRelayers: async (_chainId, relayers) => relayers,
-    close: async () => records.clear(),
+    listConcluded: async ({ state, withinMs, limit }) => {
+      const entries: ConcludedEntry[] = []
+      for await (const record of records.concludedSince(state, now() - withinMs)) {
+        entries.push({ ...entryOf(record), id: record.id, state })
+        if (entries.length === limit) break
+      }
+      return entries
+    },
+    list: async ({ project, id, state, from = 0, until = Infinity, after, limit }) => {
+      const isMeant = (record: LedgerRecord): boolean =>
+        record.project === project &&
+        (state === undefined || record.state === state) &&
+        (after === undefined || newestFirst(after, record) < 0)
+      if (id !== undefined) {
+        const record = records.byId(id)
+        const isInTime = record && record.createdAt >= from && record.createdAt < until
+        return isInTime && isMeant(record) ? [seen(record)] : []
+      }
+      const listed: LedgerRecord[] = []
+      const end = Math.min(until, (after?.createdAt ?? Infinity) + 1)
+      for await (const record of records.ofProject(project, from, end)) {
+        // Those of one millisecond are in the order of their ids.
+        if (listed.length >= limit && listed.at(-1)?.createdAt !== record.createdAt) break
+        if (isMeant(record)) listed.push(seen(record))
+      }
+      return listed.toSorted(newestFirst).slice(0, limit)
+    },
+    leaseRelayers: async (_chainId, relayers) => {
+      records.requireOpen()
+      return relayers
+    },
+    close: async () => records.close(),
   }
 }
 
@@ -266,21 +284,4 @@ function hashesOf(record: LedgerRecord): readonly Hex[] {
   const sent = transaction === undefined ? replaces : [transaction, ...replaces]
   // A failed payment may name the transaction of another ledger, that used its authorization.
   return record.state === 'settled' ? [record.transaction, ...sent] : sent
-}
-
-function isFinal(record: LedgerRecord): boolean {
-  return record.state === 'settled' || record.state === 'failed'
-}
-
-/** Milliseconds a record is kept; 0 is for ever. */
-function lifetimeMs(record: LedgerRecord, nowMs: number): number {
-  const left = record.validBefore - BigInt(Math.floor(nowMs / 1000))
-  const validFor = left > 0n ? left : 0n
-  if (!isFinal(record)) return validFor > MAX_AGE_SECONDS ? 0 : toMs(validFor + MAX_AGE_SECONDS)
-  const afterwards = validFor + AFTERLIFE_SECONDS
-  return toMs(afterwards < MAX_AGE_SECONDS ? afterwards : MAX_AGE_SECONDS)
-}
-
-function toMs(seconds: bigint): number {
-  return Number(seconds) * 1000
 }

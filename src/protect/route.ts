@@ -35,6 +35,12 @@ export interface ProtectOptions {
   readonly paymentFlow?: PaymentFlow
   /** Seconds a payer should let an authorization live. @defaultValue the merchant's */
   readonly maxTimeoutSeconds?: number
+  /**
+   * Seconds that an authorization must still live when it is presented: as long as the handler and
+   * the settlement take. One that lapses sooner is refused before the handler runs.
+   * @defaultValue `min(30, maxTimeoutSeconds / 2)`; with `upfront`, what the settlement takes
+   */
+  readonly minValiditySeconds?: number
   /** Lets a request through unpaid: for members, for health checks. */
   readonly skip?: (req: Request) => boolean | Promise<boolean>
   /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
@@ -72,6 +78,7 @@ export interface PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly minValiditySeconds: number | undefined
   readonly redeemWithoutProof: RedeemWithoutProof
   /** What a quote is bound to beside its request; `undefined` where there is nothing else. */
   readonly quoteFor: (req: Request) => string | undefined
@@ -109,6 +116,7 @@ const optionsSchema = z.strictObject({
   merchant: z.string().optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+  minValiditySeconds: z.number().min(0).max(86_400).optional(),
   skip: fn.optional(),
   resourceUrl: fn.optional(),
   maxHeldBytes: z.int().positive().optional(),
@@ -130,6 +138,7 @@ export function declareRoute(
 ): PaidRoute {
   checkOptions(options)
   const merchant = chooseMerchant(context.merchants, options.merchant)
+  checkValidity(options, merchant)
   const quoter = createQuoter(merchant, context.rates)
   const style: QuoteStyle = {
     networkNames: context.networkNames,
@@ -195,6 +204,9 @@ export function declareRoute(
     merchant,
     paymentFlow: options.paymentFlow ?? 'authorization',
     maxHeldBytes: heldBytes(options, context),
+    // Where the money moves first, no handler has to be waited for.
+    minValiditySeconds:
+      options.minValiditySeconds ?? (options.paymentFlow === 'upfront' ? 0 : undefined),
     redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
     quoteFor,
     skip: options.skip ?? (() => false),
@@ -236,6 +248,19 @@ function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: Rout
     'maxHeldBytes',
     `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
   )
+}
+
+/** Refuses a route that no payer could pay for who signs as its 402 tells him. */
+function checkValidity(
+  { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
+  merchant: Merchant,
+): void {
+  const signed = maxTimeoutSeconds ?? merchant.maxTimeoutSeconds
+  if (minValiditySeconds > signed)
+    throw new ConfigError(
+      'minValiditySeconds',
+      `is more than the ${signed} seconds that payers are asked to sign for (maxTimeoutSeconds)`,
+    )
 }
 
 function chooseMerchant(

@@ -145,8 +145,11 @@ async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): P
     client: req.ip ?? '',
     redeemOnly: sale.payment.redeemOnly,
   }
-  const redeemWithoutProof = route.redeemWithoutProof
-  const terms = { ...route.merchant, quote, purchase, redeemWithoutProof }
+  const { redeemWithoutProof, minValiditySeconds } = route
+  const terms = {
+    ...{ ...route.merchant, quote, purchase },
+    ...{ redeemWithoutProof, minValiditySeconds },
+  }
   if (route.paymentFlow === 'authorization' && context.heldBudget.isFull)
     return answerBusy(sale.exchange.res)
   const reserved = await context.facilitator.reserve(payload, requirements, terms)

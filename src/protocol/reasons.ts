@@ -71,6 +71,18 @@ const own = [
   'quote_expired',
   /** Another payment has the same id (extension `payment-identifier`). */
   'payment_identifier_conflict',
+  /** The payer's account is a contract, or delegates to one (EIP-7702); this gateway takes none. */
+  'contract_payer_not_accepted',
+  /** Transfers of this payer, or of accounts like his, have failed on chain at the gateway's cost. */
+  'payer_temporarily_refused',
+  /** Settling it would take more gas than the gateway pays for. */
+  'settlement_too_expensive',
+  /** The token's operator has blocked the payer. */
+  'payer_blacklisted',
+  /** The token's operator has blocked the payee. */
+  'pay_to_blacklisted',
+  /** The token's operator has paused it. */
+  'token_paused',
 ] as const
 
 /** Why a payment is refused; see the list above for the meaning of each. */

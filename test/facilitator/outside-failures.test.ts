@@ -249,35 +249,37 @@ describe('a relayer without gas money', () => {
 })
 
 describe('a ledger that cannot be written', () => {
-  /** An operator's own store that fails at one method. */
-  const broken = (method: keyof Ledger): Ledger & { mended: boolean } => {
+  /** An operator's own store that fails at some methods. */
+  const broken = (...methods: (keyof Ledger)[]): Ledger & { mended: boolean } => {
     const store = memoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'The disk is full.')
     }
     const ledger = { ...store, mended: false }
-    return Object.assign(ledger, {
-      [method]: (...args: unknown[]) =>
-        ledger.mended
-          ? (store[method] as (...args: unknown[]) => Promise<unknown>)(...args)
-          : fail(),
-    })
+    for (const method of methods)
+      Object.assign(ledger, {
+        [method]: (...args: unknown[]) =>
+          ledger.mended
+            ? (store[method] as (...args: unknown[]) => Promise<unknown>)(...args)
+            : fail(),
+      })
+    return ledger
   }
 
   it('since it is full lets nothing be sent', async () => {
     const { proxy, core } = await open({ ledger: memoryLedger({ maxRecords: 1 }) })
     const [first, second] = [await sign(), await sign()]
-    await core.facilitator.reserve(first, offerOf(devnet))
+    await core.facilitator.reserve(first, offerOf(devnet), termsOf(devnet))
     const error = await rejection(settle(core, second))
     expect(error).toMatchObject({ name: 'LedgerError', code: 'ledger_full' })
     expect(proxy.methods).not.toContain('eth_sendRawTransaction')
     expect(await settle(core, first)).toEqual(failed('duplicate_settlement'))
   })
 
-  it.each(['find', 'reserve', 'submit'] as const)(
+  it.each([['find'], ['reserve'], ['submit', 'submitTogether']] as const)(
     'at %s lets nothing be sent, and the payment be presented again',
-    async (method) => {
-      const ledger = broken(method)
+    async (...methods) => {
+      const ledger = broken(...methods)
       const { proxy, core } = await open({ ledger })
       const payment = await sign()
       expect(await rejection(settle(core, payment))).toMatchObject({ code: 'ledger_unavailable' })
@@ -324,7 +326,7 @@ describe('a ledger that cannot be written', () => {
   })
 
   it('at withdraw leaves the very same transaction to be sent, once', async () => {
-    const ledger = broken('withdraw')
+    const ledger = broken('withdraw', 'withdrawTogether')
     const { proxy, core } = await open({ ledger })
     const refusal = { kind: 'refuse', code: -32000, message: 'intrinsic gas too low' } as const
     faulty(proxy, 'eth_sendRawTransaction', refusal)

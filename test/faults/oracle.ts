@@ -28,6 +28,8 @@ export interface Evidence {
   readonly answers: readonly Answer[]
   readonly transfers: readonly Transfer[]
   readonly records: readonly LedgerRecord[]
+  /** What the ledger's file itself complains of. */
+  readonly damage?: readonly string[] | undefined
 }
 
 /** Answers after which the same payment is worth presenting again. */
@@ -46,7 +48,7 @@ export function isOpen({ status, granted, reason }: Answer): boolean {
 }
 
 /** Everything that must not be, one line for each kind; empty when all is well. */
-export function findViolations({ answers, transfers, records }: Evidence): string[] {
+export function findViolations({ answers, transfers, records, damage }: Evidence): string[] {
   const recordOf = new Map(records.map((record) => [authorizationOf(record), record]))
   const paid = countBy(transfers.map(({ authorization }) => authorization))
   const grants = countBy(
@@ -94,7 +96,10 @@ export function findViolations({ answers, transfers, records }: Evidence): strin
       recordOf.get(authorization)?.held === true
     if (!mayBeLost) report(`paid, never granted, and at last told ${last.reason}`, authorization)
   }
-  return [...violations].map(([what, found]) => `${found.length} × ${what}, such as ${found[0]}`)
+  return [
+    ...(damage ?? []).map((complaint) => `the ledger’s file is damaged: ${complaint}`),
+    ...[...violations].map(([what, found]) => `${found.length} × ${what}, such as ${found[0]}`),
+  ]
 }
 
 /** Names an authorization as the oracle does. */

@@ -8,6 +8,7 @@ import type { Devnet } from '../../src/devnet/index.js'
 import type { Ledger, LedgerRecord } from '../../src/ledger/ledger.js'
 import type { GatewayOptions, NetworkOptions } from '../../src/options.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
 import { postgresLedger, sqliteLedger } from '../../src/sql.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { signedAuthorization } from '../support/on-chain.js'
@@ -153,6 +154,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     answers,
     transfers: await readTransfers(devnet.rpcUrl, { asset: devnet.asset, merchant }),
     records: await records(),
+    damage: oracleLedger.startsWith('postgres') ? [] : damageOf(oracleLedger),
   })
 
   return {
@@ -207,6 +209,18 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       await proxy.close()
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** What SQLite finds wrong with a file. */
+function damageOf(file: string): readonly string[] {
+  const database = new (loadSqlite())(file)
+  try {
+    const rows = database.prepare('PRAGMA integrity_check').all()
+    const complaints = rows.map((row) => (row as { integrity_check: string }).integrity_check)
+    return complaints.filter((complaint) => complaint !== 'ok')
+  } finally {
+    database.close()
   }
 }
 

@@ -264,6 +264,90 @@ export function describeLedger(
       })
     })
 
+    describe('a transaction that several payments share', () => {
+      const reserveAll = async (ledger: Ledger, count: number): Promise<LedgerEntry[]> => {
+        const entries = Array.from({ length: count }, () => newEntry())
+        for (const entry of entries) expect(await ledger.reserve(entry)).toBeUndefined()
+        return entries
+      }
+      const stateOf = async (ledger: Ledger, entry: LedgerEntry) =>
+        (await ledger.find(entry))?.state
+
+      it('is written down for all of them at once, each with what it was sent in before', async () => {
+        const { ledger } = await open()
+        const entries = await reserveAll(ledger, 5)
+        const [first, ...others] = entries
+        const before = { ...SUBMISSION, replaces: [OTHER.transaction] }
+        const members = [
+          { key: first!, submission: before },
+          ...others.map((key) => ({ key, submission: SUBMISSION })),
+        ]
+        expect(await ledger.submitTogether(members)).toEqual([])
+        for (const { key, submission } of members)
+          expect(await ledger.find(key)).toMatchObject({ state: 'submitted', submission })
+        expect(await ledger.submitTogether([])).toEqual([])
+      })
+
+      it('is written down for none of them where one is not held, which is told', async () => {
+        const { ledger } = await open()
+        const entries = await reserveAll(ledger, 4)
+        const settled = entries[2]!
+        await ledger.settle(settled, OTHER.transaction)
+        const unknown = newEntry()
+        const members = [...entries, unknown].map((key) => ({ key, submission: SUBMISSION }))
+        expect(await ledger.submitTogether(members)).toEqual([settled, unknown])
+        for (const entry of entries)
+          expect(await stateOf(ledger, entry)).toBe(entry === settled ? 'settled' : 'reserved')
+        expect(await ledger.find(unknown)).toBeUndefined()
+        const left = members.filter(({ key }) => key !== settled && key !== unknown)
+        expect(await ledger.submitTogether(left)).toEqual([])
+      })
+
+      it('is forgotten for all of them, and leaves what is submitted by another', async () => {
+        const { ledger } = await open()
+        const [first, second, other] = await reserveAll(ledger, 3)
+        const shared = [first!, second!].map((key) => ({ key, submission: SUBMISSION }))
+        expect(await ledger.submitTogether(shared)).toEqual([])
+        await ledger.submit(other!, OTHER)
+        await ledger.withdrawTogether([first!, second!, other!], SUBMISSION.transaction)
+        expect(await ledger.find(first!)).toBeUndefined()
+        expect(await ledger.find(second!)).toBeUndefined()
+        expect(await stateOf(ledger, other!)).toBe('submitted')
+        // Nothing is left of their holds.
+        expect(await ledger.reserve(first!)).toBeUndefined()
+      })
+
+      it('is taken up for those that are reserved or unknown, and for no others', async () => {
+        const { ledger } = await open()
+        const [reserved, elsewhere, settled] = await reserveAll(ledger, 3)
+        await ledger.submit(elsewhere!, OTHER)
+        await ledger.settle(settled!, OTHER.transaction)
+        const unknown = newEntry()
+        await ledger.adopt([reserved!, elsewhere!, settled!, unknown], SUBMISSION)
+        for (const entry of [reserved!, unknown])
+          expect(await ledger.find(entry)).toMatchObject({
+            state: 'submitted',
+            submission: SUBMISSION,
+          })
+        expect(await ledger.find(elsewhere!)).toMatchObject({ submission: OTHER })
+        expect(await stateOf(ledger, settled!)).toBe('settled')
+        expect(await ledger.find(unknown)).toMatchObject({ held: false, granted: false })
+        expect(await ledger.claim(unknown)).toBe(true)
+      })
+
+      it('is known by its hash, also where it was replaced, and not where it is another ledger’s', async () => {
+        const { ledger } = await open()
+        const [sent, failed] = await reserveAll(ledger, 2)
+        expect(await ledger.knowsTransaction(SUBMISSION.transaction)).toBe(false)
+        await ledger.submit(sent!, REPLACEMENT)
+        for (const transaction of [REPLACEMENT.transaction, ...REPLACEMENT.replaces!])
+          expect(await ledger.knowsTransaction(transaction)).toBe(true)
+        const reason = 'invalid_exact_evm_nonce_already_used'
+        await ledger.fail(failed!, { transaction: OTHER.transaction, reason })
+        expect(await ledger.knowsTransaction(OTHER.transaction)).toBe(false)
+      })
+    })
+
     describe('transfers', () => {
       it('lets one transfer pay for one record, whatever the record is settled by', async () => {
         const { ledger } = await open()

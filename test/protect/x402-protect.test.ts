@@ -192,7 +192,7 @@ describe('a paid request', () => {
     const response = await shop.pay('/by-words?words=3', withoutResource)
     expect(response.status).toBe(402)
     expect(paymentRequiredOf(response)).toMatchObject({
-      error: 'quote_mismatch',
+      error: 'accepted_mismatch',
       accepts: [{ amount: '30000' }],
     })
   })

@@ -54,3 +54,6 @@ export async function deploy(devnet: Devnet, code: Hex): Promise<Hex> {
   await askNode(devnet, 'anvil_setCode', address, code)
   return address
 }
+
+/** An account that approves everything where gas costs nothing, and burns all gas where it does. */
+export const twoFacedWalletCode: Hex = concatHex(['0x3a15600657fe5b', '0x6001', RETURN_MAGIC])

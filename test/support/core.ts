@@ -36,6 +36,7 @@ export interface CoreOptions {
   readonly reconcileIntervalMs?: number
   /** Milliseconds a node is given to answer. */
   readonly rpcTimeoutMs?: number
+  readonly acceptContractPayers?: boolean
   /** Beside the devnet's token. */
   readonly assets?: readonly Asset[]
 }
@@ -90,7 +91,15 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   })
   const assets = settlementAssets([usdc, ...(options.assets ?? [])])
   const facilitator = createLocalFacilitator({
-    networks: new Map([[baseSepolia.caip2, createNetworkCore({ chain, relayers, assets })]]),
+    networks: new Map([
+      [
+        baseSepolia.caip2,
+        createNetworkCore({
+          ...{ chain, relayers, assets, acceptContractPayers: options.acceptContractPayers },
+          onLoss: (loss) => bus.emit('relayerLoss', { network: baseSepolia.caip2, ...loss }),
+        }),
+      ],
+    ]),
     ledger,
     events: bus,
     logger,
@@ -126,6 +135,7 @@ const eventNames = [
   'failed',
   'pending',
   'relayerLow',
+  'relayerLoss',
 ] as const
 
 /** An entry of `accepts` for one cent, or as told. */

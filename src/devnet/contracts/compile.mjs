@@ -1,10 +1,11 @@
 /**
- * Compiles the contracts of the local chain into ../artifacts.ts.
+ * Compiles the contracts of the local chain into ../artifacts.ts, and the code that looks at transfers
+ * into ../../chain/transfer-probe-code.ts.
  *
  *     node src/devnet/contracts/compile.mjs           writes the artifacts
  *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -17,30 +18,53 @@ const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 const PROXY = '@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol'
 
 const require = createRequire(import.meta.url)
-const artifactsFile = fileURLToPath(new URL('../artifacts.ts', import.meta.url))
+const HEAD = '// Written by src/devnet/contracts/compile.mjs (npm run contracts). Do not edit.'
 
-const text = await artifactsText()
-if (!process.argv.includes('--check')) writeFileSync(artifactsFile, text)
-else if (readFileSync(artifactsFile, 'utf8') !== text) {
-  process.stderr.write('src/devnet/artifacts.ts is stale: npm run contracts\n')
-  process.exitCode = 1
+await write('../artifacts.ts', artifactsText())
+await write('../../chain/transfer-probe-code.ts', probeText())
+
+async function write(path, source) {
+  const file = fileURLToPath(new URL(path, import.meta.url))
+  const style = await prettier.resolveConfig(file)
+  const text = await prettier.format(source, { ...style, filepath: file })
+  if (!process.argv.includes('--check')) writeFileSync(file, text)
+  else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`${file} is stale: npm run contracts\n`)
+    process.exitCode = 1
+  }
 }
 
-async function artifactsText() {
+function artifactsText() {
   const { contracts, sources } = compile(['usdc.sol', 'multicall3.sol', PROXY])
   const usdc = contracts['usdc.sol'].USDC
   const proxy = contracts[PROXY].ERC1967Proxy
   const multicall3 = contracts['multicall3.sol'].Multicall3
-  const source = [
-    '// Written by contracts/compile.mjs (npm run contracts). Do not edit.',
+  return [
+    HEAD,
     declareAbi('usdcAbi', usdc),
     declareCode('usdcCode', fillImmutables(usdc, sources, eip712Immutables('USDC', '2'))),
     declareCode('usdcProxyCode', fillImmutables(proxy, sources, {})),
     declareAbi('multicall3Abi', multicall3),
     declareCode('multicall3Code', runtimeCode(multicall3)),
   ].join('\n\n')
-  const style = await prettier.resolveConfig(artifactsFile)
-  return prettier.format(source, { ...style, filepath: artifactsFile })
+}
+
+function probeText() {
+  const file = '../../chain/contracts/transfer-probe.yul'
+  const { contracts } = solcOutput({
+    language: 'Yul',
+    sources: { [file]: { content: readSource(file) } },
+    settings: {
+      evmVersion: 'paris',
+      optimizer: { enabled: true, details: { yul: true } },
+      outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
+    },
+  })
+  const code = `0x${contracts[file].TransferProbe.evm.bytecode.object}`
+  return [
+    HEAD,
+    `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`,
+  ].join('\n\n')
 }
 
 function compile(files) {
@@ -58,8 +82,13 @@ function compile(files) {
       },
     },
   }
+  return solcOutput(input)
+}
+
+function solcOutput(input) {
   const output = JSON.parse(solc.compile(JSON.stringify(input), { import: importSource }))
-  if (output.errors) throw new Error(output.errors.map((e) => e.formattedMessage).join('\n'))
+  const errors = (output.errors ?? []).filter(({ type }) => type !== 'Warning')
+  if (errors.length > 0) throw new Error(errors.map((e) => e.formattedMessage).join('\n'))
   return output
 }
 

@@ -6,15 +6,22 @@ import {
   isSamePurchase,
   type PresentedPurchase,
 } from '../../ledger/purchase.js'
-import { findNetwork, sameNetwork } from '../../protocol/networks.js'
+import { blockTimeMs } from '../../protocol/block-time.js'
+import { findNetwork, sameNetwork, type Network } from '../../protocol/networks.js'
 import { EXACT, parsePaymentRequirements, X402_VERSION } from '../../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { MerchantTerms, Refusal } from '../facilitator.js'
 import { lowerHex, type Authorization } from './authorization.js'
 
-/** Seconds a transaction is given to be mined before its authorization lapses. */
-const SETTLE_MARGIN_SECONDS = 6n
+/** Seconds that a transaction is given at least to be mined before its authorization lapses. */
+const LEAST_MARGIN_SECONDS = 6
+
+/** Blocks that it is given, and seconds to reach the node: it may just miss one. */
+const MARGIN = { blocks: 2, seconds: 2 }
+
+/** Seconds that a handler and the settlement are given, where a route does not say. */
+const USUAL_VALIDITY_SECONDS = 30
 
 /** Checks version and scheme, and that payer and merchant speak of the same offer. */
 export function checkOffer(
@@ -63,20 +70,32 @@ export function checkTransfer(
   return undefined
 }
 
+/** Seconds that a transaction is given to be mined on a network before its authorization lapses. */
+export function settleMarginSeconds(network: Network): number {
+  const { blocks, seconds } = MARGIN
+  return Math.max(LEAST_MARGIN_SECONDS, Math.ceil((blocks * blockTimeMs(network)) / 1000) + seconds)
+}
+
+/** Seconds that an authorization must live on for the handler to run, before it is settled. */
+export function usualValiditySeconds(maxTimeoutSeconds: number): number {
+  return Math.min(USUAL_VALIDITY_SECONDS, maxTimeoutSeconds / 2)
+}
+
 /**
  * Tells whether an authorization is inside its time window.
  *
- * The window closes {@link SETTLE_MARGIN_SECONDS} early: a payment that lapses while its
- * transaction waits costs us gas and earns nothing.
+ * The window closes early: a payment that lapses while its transaction waits costs us gas and earns
+ * nothing, and one that lapses while a handler runs has it run for nothing.
  *
- * @param now - Unix time in seconds, passed in so that tests own the clock.
+ * @param time - Unix time in seconds, passed in so that tests own the clock, and how many seconds the
+ * authorization must live on.
  */
 export function checkTimeWindow(
   { validAfter, validBefore }: Authorization,
-  now: bigint,
+  { now, validitySeconds }: { readonly now: bigint; readonly validitySeconds: number },
 ): Reason | undefined {
   if (now <= validAfter) return 'invalid_exact_evm_payload_authorization_valid_after'
-  if (now + SETTLE_MARGIN_SECONDS > validBefore)
+  if (now + BigInt(Math.ceil(validitySeconds)) > validBefore)
     return 'invalid_exact_evm_payload_authorization_valid_before'
   return undefined
 }

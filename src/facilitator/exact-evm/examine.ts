@@ -14,14 +14,16 @@ import {
   checkTerms,
   checkTimeWindow,
   checkTransfer,
+  settleMarginSeconds,
   toldOf,
+  usualValiditySeconds,
 } from './checks.js'
 import { entryOf } from '../purchase.js'
 import { isSignedByContract } from './contract-signature.js'
 import { authorizationDigest } from './digest.js'
 import type { NetworkCore, SettlementAsset } from './network-core.js'
 import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
-import { diagnoseTransfer, transferCall } from './transfer-call.js'
+import { checkOnChain, type CheckedTransfer } from './check-on-chain.js'
 import type { SignedTransfer, TransferSignature } from './transfer-call.js'
 
 /** What examining a payment takes; time and chain are passed in. */
@@ -41,8 +43,7 @@ export type RecentlyExamined = LRUCache<string, Found>
 /** What was found of a payment that is good. */
 interface Found {
   readonly signature: TransferSignature
-  /** When its transfer was last run without sending it, by `performance.now()`. */
-  readonly simulatedAt: number
+  readonly checked: CheckedTransfer
 }
 
 /** Milliseconds for which a payment that was verified is settled without verifying it again. */
@@ -58,6 +59,8 @@ export interface PresentedPayment {
   readonly payload: PaymentPayload
   readonly requirements: PaymentRequirements
   readonly terms?: MerchantTerms | undefined
+  /** Whether it is settled at once: no handler runs before. */
+  readonly isSettledNow?: boolean | undefined
   /** Whether it may be taken for good because it was found so a moment ago. */
   readonly trustRecent?: boolean | undefined
 }
@@ -76,8 +79,8 @@ export interface ExaminedPayment {
   readonly terms: MerchantTerms | undefined
   /** Whether its transaction is out already: nothing will be sent for it. */
   readonly isOut: boolean
-  /** When its transfer was last run without sending it, by `performance.now()`. */
-  readonly simulatedAt: number
+  /** What the chain said of its transfer; it was not asked of one whose transaction is out. */
+  readonly checked: CheckedTransfer | undefined
 }
 
 /**
@@ -90,8 +93,9 @@ export interface ExaminedPayment {
  */
 export async function examinePayment(
   context: ExamineContext,
-  { payload, requirements, terms, trustRecent }: PresentedPayment,
+  payment: PresentedPayment,
 ): Promise<ExaminedPayment | Refusal> {
+  const { payload, requirements, terms, trustRecent } = payment
   const offer = checkOffer(payload, requirements)
   if (offer !== undefined) return { refused: offer }
 
@@ -114,7 +118,8 @@ export async function examinePayment(
   const key = authorizationKey(authorization, { chainId, asset: asset.address })
   const record = await context.ledger.find(key)
   // A transaction that is out decides for itself whether it was in time.
-  const late = record === undefined ? checkTimeWindow(authorization, context.now()) : undefined
+  const time = { now: context.now(), validitySeconds: validityOf(payment, core) }
+  const late = record === undefined ? checkTimeWindow(authorization, time) : undefined
   if (late !== undefined) return refuse(late)
   if (record === undefined && terms?.purchase?.redeemOnly) return refuse('quote_expired')
   const entry = entryOf({ payload, terms, authorization, key })
@@ -126,25 +131,34 @@ export async function examinePayment(
   const digest = authorizationDigest(authorization, asset.separator)
   const signed = lowerHex(wire.value.signature)
   const remembered = trustRecent ? context.recent.get(digest + signed) : undefined
+  const isOut = record !== undefined
   const signature =
-    remembered?.signature ?? (await checkSignature(core, { authorization, digest, signed }))
-  if (signature === undefined) return refuse('invalid_exact_evm_payload_signature')
+    remembered?.signature ?? (await readSignature({ authorization, digest, signed }))
   if (signature === 'eip6492_factory_not_allowed') return refuse(signature)
 
   const transfer = { authorization, signature }
-  const isOut = record !== undefined
   // The transfer is not simulated again: only the account can tell whether it signed this.
   if (isOut && typeof signature === 'string') {
     const isOwn = await isSignedByContract(core.chain, { account: payer, digest, signature })
     if (!isOwn) return refuse('invalid_exact_evm_payload_signature')
   }
-  const simulatedAt = remembered?.simulatedAt ?? (isOut ? -Infinity : performance.now())
-  if (!isOut && remembered === undefined) {
-    const failure = await simulateTransfer(core, asset, transfer)
-    if (failure !== undefined) return refuse(failure)
-    context.recent.set(digest + signed, { signature, simulatedAt })
-  }
-  return { core, asset, payer, transfer, key, entry, requirements, terms, isOut, simulatedAt }
+  const examined = { core, asset, payer, transfer, key, entry, requirements, terms, isOut }
+  if (isOut || remembered !== undefined) return { ...examined, checked: remembered?.checked }
+  const checked = await checkOnChain(core, asset, transfer)
+  if (typeof checked === 'string') return refuse(checked)
+  context.recent.set(digest + signed, { signature, checked })
+  return { ...examined, checked }
+}
+
+/** Seconds that an authorization must live on: to be settled, and for a handler to run before. */
+function validityOf(
+  { requirements, terms, isSettledNow }: PresentedPayment,
+  { chain }: NetworkCore,
+): number {
+  const margin = settleMarginSeconds(chain.network)
+  if (isSettledNow) return margin
+  const wanted = terms?.minValiditySeconds ?? usualValiditySeconds(requirements.maxTimeoutSeconds)
+  return Math.max(margin, wanted)
 }
 
 /** How an examined payment is held against what the ledger knows. */
@@ -166,38 +180,21 @@ export function transactionOf(record: LedgerRecord): Hex | undefined {
 }
 
 /**
- * Checks who signed.
+ * Reads a signature in the form that its token takes.
  *
- * @returns The signature in the form its token takes. One that is not the payer's own key is final
- * for an account without code; with code, the account itself decides (ERC-1271) in the simulation.
+ * One that is not the payer's own key is left whole: where the payer has code, that decides (ERC-1271).
  */
-async function checkSignature(
-  { chain }: NetworkCore,
-  {
-    authorization,
-    digest,
-    signed,
-  }: { readonly authorization: Authorization; readonly digest: Hex; readonly signed: Hex },
-): Promise<TransferSignature | 'eip6492_factory_not_allowed' | undefined> {
+async function readSignature({
+  authorization,
+  digest,
+  signed,
+}: {
+  readonly authorization: Authorization
+  readonly digest: Hex
+  readonly signed: Hex
+}): Promise<TransferSignature | 'eip6492_factory_not_allowed'> {
   if (isErc6492(signed)) return 'eip6492_factory_not_allowed'
   const ecdsa = parseEcdsaSignature(signed)
   const signer = ecdsa && (await recoverSigner(digest, ecdsa))
-  if (ecdsa !== undefined && signer === authorization.from) return ecdsa
-  return (await chain.hasCode(authorization.from)) ? signed : undefined
-}
-
-/** Runs the very transfer, as the relayer would send it, without sending it. */
-async function simulateTransfer(
-  { chain, relayers }: NetworkCore,
-  asset: SettlementAsset,
-  transfer: SignedTransfer,
-): Promise<Reason | undefined> {
-  const call = transferCall(transfer, { asset, from: relayers.addresses[0] })
-  const result = await chain.callTogether(call)
-  if (!result.ok) return diagnoseTransfer(chain, asset, transfer)
-  // A call of an address without code succeeds, and does nothing.
-  // One odd answer of a node does not make a token disappear.
-  const deployed =
-    (await chain.hasCode(asset.address)) || (await chain.hasCode(asset.address, 'fresh'))
-  return deployed ? undefined : 'invalid_exact_evm_eip3009_not_supported'
+  return ecdsa !== undefined && signer === authorization.from ? ecdsa : signed
 }

@@ -1,11 +1,14 @@
 import type { Chain } from '../../chain/chain.js'
 import type { Asset } from '../../money/assets.js'
+import { blockTimeMs } from '../../protocol/block-time.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { RelayerPool } from '../relayer/relayer-pool.js'
 import { lowerHex } from './authorization.js'
 import { domainSeparator } from './digest.js'
 import { createGasBook, type GasBook } from './gas.js'
-import { createSpenders, type Spenders } from './spenders.js'
+import { createLook, type LookAtTransfer } from './look.js'
+import { createPayerGuard, type PayerGuard, type PayerGuardOptions } from './payer-guard.js'
+import { createPendingSpend, type PendingSpend } from './pending-spend.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
 export interface SettlementAsset {
@@ -20,12 +23,27 @@ export interface NetworkCore {
   /** By lower-case address. */
   readonly assets: ReadonlyMap<Address, SettlementAsset>
   readonly gas: GasBook
-  readonly spenders: Spenders
+  readonly pendingSpend: PendingSpend
+  readonly look: LookAtTransfer
+  readonly payers: PayerGuard
+  /** Milliseconds between two blocks. */
+  readonly blockMs: number
 }
 
+/** What {@link createNetworkCore} is given. */
+export type NetworkParts = Pick<NetworkCore, 'chain' | 'relayers' | 'assets'> & PayerGuardOptions
+
 /** Puts together what settling on one network takes. */
-export function createNetworkCore(parts: Omit<NetworkCore, 'gas' | 'spenders'>): NetworkCore {
-  return { ...parts, gas: createGasBook(parts), spenders: createSpenders() }
+export function createNetworkCore(parts: NetworkParts): NetworkCore {
+  const { chain, relayers, assets } = parts
+  return {
+    ...{ chain, relayers, assets },
+    gas: createGasBook(parts),
+    pendingSpend: createPendingSpend(chain),
+    look: createLook(chain),
+    payers: createPayerGuard(parts),
+    blockMs: blockTimeMs(chain.network),
+  }
 }
 
 /** Prepares the tokens of a network. */

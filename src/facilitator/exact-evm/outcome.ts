@@ -74,6 +74,7 @@ export async function judgeReceipt(
   receipt: Receipt,
 ): Promise<Outcome> {
   core.relayers.noteMined(receipt)
+  core.payers.noteReceipt(receipt)
   const decided = judgeLogs(receipt, payment)
   if ('paid' in decided) return decided
   const { transaction } = receipt

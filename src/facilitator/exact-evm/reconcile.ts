@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { ChainError, isLedgerError } from '../../errors.js'
-import { recordId, type Ledger, type LedgerEntry, type LedgerRecord } from '../../ledger/ledger.js'
+import { recordId } from '../../ledger/ledger.js'
+import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
@@ -10,6 +11,7 @@ import { describeEntry } from './answers.js'
 import { createFinalityWatch } from './finality.js'
 import type { NetworkCore } from './network-core.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
+import { endPayment } from './pending-payments.js'
 import type { Decision, Outcome, SubmittedPayment } from './outcome.js'
 
 /** Milliseconds before a transaction that is not mined is handed over again; doubled each time. */
@@ -60,7 +62,7 @@ export interface Reconciler {
    *
    * @param sent - Whether the node's answer was lost: it may not have the transaction.
    */
-  follow(payment: SubmittedPayment, sent: { readonly inDoubt: boolean }): Promise<Outcome>
+  follow(payment: SubmittedPayment, sent: FollowedSend): Promise<Outcome>
   /**
    * Looks whether the authorization of a payment that failed was used after all, and writes that down.
    *
@@ -73,6 +75,19 @@ export interface Reconciler {
    * @returns What holds now: a transfer that has paid for another record pays for no second one.
    */
   conclude(payment: ConcludedPayment, decision: Decision): Promise<Decision>
+}
+
+/** How a payment that is followed was sent. */
+export interface FollowedSend {
+  /** Whether the node's answer was lost. */
+  readonly inDoubt: boolean
+  /**
+   * Sends it once more, where its transaction was mined without it: beside others, of which one may
+   * have taken the gas of all.
+   *
+   * @returns The transaction that went out, if one did.
+   */
+  readonly resend?: (() => Promise<Submission | undefined>) | undefined
 }
 
 /** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
@@ -119,6 +134,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     const core = cores.get(payment.chainId)
     if (!isNews || core === undefined) return decision
+    endPayment(core, payment)
+    if ('paid' in decision) core.payers.notePaid(payment.from)
+    else if (isUnpaid(decision)) core.payers.noteFailed(payment.from, decision.transaction)
     const told = describeEntry(core.chain.network, payment)
     if ('paid' in decision) events.emit('settled', { ...told, transaction: decision.paid })
     else {
@@ -134,6 +152,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     return outcome === 'open' ? outcome : conclude(payment, outcome)
   }
 
+  const concludeFound = async (payment: SubmittedPayment, found: Decision): Promise<Outcome> => {
+    return conclude(payment, found).catch(openAfterBug(payment))
+  }
+
   /** Whatever else was thrown must not end the process, nor decide a payment. */
   const openAfterBug =
     ({ submission: { transaction } }: SubmittedPayment) =>
@@ -147,6 +169,15 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     return core === undefined
       ? 'open'
       : decide(core, payment).catch(openWhereUnreachable).catch(openAfterBug(payment))
+  }
+
+  /** Sends once more what failed though its authorization is good, as far as that can be told. */
+  const resendFailed = async (outcome: Outcome, resend: FollowedSend['resend']) => {
+    if (resend === undefined || !isUnpaid(outcome)) return undefined
+    return resend().catch((error: unknown) => {
+      logger.warn('A payment that failed beside others could not be sent again.', { error })
+      return undefined
+    })
   }
 
   /** Hands a transaction over again; its members must all be known, for it pays all of them. */
@@ -166,16 +197,27 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const pursue = async (
     core: NetworkCore,
     first: SubmittedPayment,
-    { inDoubt }: { readonly inDoubt: boolean },
+    { inDoubt, resend }: FollowedSend,
   ): Promise<Outcome> => {
     const end = performance.now() + FOLLOW_MS
     let payment = first
+    let isResent = false
     const transactions = (): readonly Hex[] => transactionsOf(core, payment.submission)
     let timeoutMs = inDoubt ? FOLLOW_STEP_MS.inDoubt : FOLLOW_STEP_MS.accepted
     for (;;) {
       const receipt = await core.chain.waitForReceipt(transactions, { timeoutMs, signal: closed })
       if (receipt !== undefined) {
-        const outcome = await judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
+        const judge = (): Promise<Outcome> =>
+          judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
+        const judged = await judge()
+        const submission = isResent ? undefined : await resendFailed(judged, resend)
+        isResent ||= isUnpaid(judged)
+        if (submission !== undefined) {
+          payment = { ...payment, submission }
+          continue
+        }
+        // Where it would not go once more, somebody may have been faster.
+        const outcome = isUnpaid(judged) ? await judge() : judged
         if (outcome !== 'open') return conclude(payment, outcome)
         // It is mined, but who else used its authorization could not be told yet.
         await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
@@ -210,10 +252,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const { id } = record
     const past = revisits.get(id)
     if (followed.has(id) || (past !== undefined && past.left-- > 0)) return
-    const outcome = await decide(core, record).catch((error: unknown) => {
+    const found = await findOutcome(core, record, now()).catch((error: unknown) => {
       if (error instanceof ChainError) throw error
       return openAfterBug(record)(error)
     })
+    // Who holds it may be sending it once more.
+    if (record.held && !record.suspect && isUnpaid(found)) return
+    const outcome = found === 'open' ? found : await concludeFound(record, found)
     if (outcome !== 'open') return void revisits.delete(id)
     // What is held is being sent at this moment, by us or beside us: its own sender may take it back.
     if (record.held) return
@@ -269,6 +314,11 @@ type SubmittedRecord = LedgerRecord & SubmittedPayment
 
 function isSubmitted(record: LedgerRecord): record is SubmittedRecord {
   return record.state === 'submitted'
+}
+
+/** Whether a transaction was mined, and the authorization is as unused as it was. */
+function isUnpaid(outcome: Outcome): boolean {
+  return outcome !== 'open' && 'failed' in outcome && outcome.failed === 'invalid_transaction_state'
 }
 
 function openWhereUnreachable(error: unknown): Outcome {

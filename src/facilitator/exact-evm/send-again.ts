@@ -59,7 +59,7 @@ export async function sendAgain(
   if (!isStuck && !(await isBarred(chain, submission, broadcast))) return
 
   const call = ownCall(entry, { raw: submission.raw, from: relayers.addresses[0] })
-  const limit = call && (await core.gas.estimate(call, entry.from))
+  const limit = call && (await core.gas.estimate(call))
   // Paid after all, by what that node knows, or its payer has no money left.
   if (call === undefined || typeof limit !== 'object') return
   await relayers.sendAlone({

@@ -3,10 +3,7 @@ import type { Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { ExaminedPayment } from './examine.js'
-import { diagnoseTransfer, transferCall } from './transfer-call.js'
-
-/** Milliseconds after which a transfer that was found good is run once more before it is sent. */
-const SIMULATION_MAX_AGE_MS = 500
+import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
 
 /** What came of sending a payment's transaction. */
 export type Sent =
@@ -37,8 +34,7 @@ export interface Sending {
  * @param barred - One that was written down before, and will never be mined.
  */
 export function startSending(payment: ExaminedPayment, barred?: Submission): Sending {
-  const { core, asset, transfer, key } = payment
-  const { chain, relayers } = core
+  const { core, key } = payment
   let submission: Submission | undefined
   /** What was given up: should it be mined after all, it is still known as ours. */
   let givenUp: readonly Hex[] = barred ? [barred.transaction, ...(barred.replaces ?? [])] : []
@@ -68,28 +64,22 @@ export function startSending(payment: ExaminedPayment, barred?: Submission): Sen
   }
 
   const send = async (): Promise<Sent> => {
-    await relayers.requireReady()
-    const call = transferCall(transfer, { asset, from: relayers.addresses[0] })
-    const isStale =
-      performance.now() - payment.simulatedAt > SIMULATION_MAX_AGE_MS ||
-      core.spenders.hasSpentSince(key.from, payment.simulatedAt)
-    const isGood = !isStale || (await chain.callTogether(call)).ok
-    const limit = isGood ? await core.gas.limitOf(transfer, call) : 'reverts'
-    if (limit === 'too_dear') return { refused: 'invalid_exact_evm_transaction_simulation_failed' }
-    if (limit === 'reverts') return { refused: await diagnoseTransfer(chain, asset, transfer) }
-    if (isLetGo) throw tooLate()
-    core.spenders.note(key.from)
-
-    const sent = await relayers.send({
-      key,
-      call,
-      ...limit,
-      // Its record is there to stay: what shares its transaction could not be forgotten either.
-      ...(barred !== undefined && { isAlone: true }),
-      prepare,
-      writing,
-      mayForget: () => !isLetGo && barred === undefined,
-    })
+    await core.relayers.requireReady()
+    const sent = await withChangedPayer(async (checked) => {
+      const prepared = await prepareTransfer(payment, checked)
+      if (typeof prepared === 'string') return prepared
+      if (isLetGo) throw tooLate()
+      return core.relayers.send({
+        key,
+        ...prepared,
+        // Its record is there to stay: what shares its transaction could not be forgotten either.
+        ...(barred !== undefined && { isAlone: true }),
+        prepare,
+        writing,
+        mayForget: () => !isLetGo && barred === undefined,
+      })
+    }, payment.checked)
+    if (typeof sent === 'string') return { refused: sent }
     if (sent.outcome === 'rejected') return { rejected: true }
     return { submission: sent.submission, inDoubt: sent.outcome === 'unknown' }
   }

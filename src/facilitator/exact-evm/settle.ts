@@ -5,11 +5,13 @@ import type { Reason } from '../../protocol/reasons.js'
 import type { EventBus } from '../events.js'
 import type { Reservation } from '../facilitator.js'
 import { describePayment, failure, success } from './answers.js'
-import { checkTimeWindow } from './checks.js'
+import { checkTimeWindow, settleMarginSeconds } from './checks.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import type { ExaminedPayment, ExamineContext } from './examine.js'
 import { findUse, type Decision, type SubmittedPayment } from './outcome.js'
 import type { Reconciler } from './reconcile.js'
+import { dropPayment } from './pending-payments.js'
+import { sendAlone } from './prepare-transfer.js'
 import { startSending, tooLate, type Sending, type Sent } from './sending.js'
 
 /**
@@ -42,7 +44,10 @@ export function freshReservation(
 ): Reservation {
   const { ledger, events, reconciler } = context
   const { key, payer, core } = payment
-  const release = (): Promise<void> => ledger.release(key)
+  const release = (): Promise<void> => {
+    dropPayment(core, key)
+    return ledger.release(key)
+  }
 
   const refuse = async (reason: Reason): Promise<SettleResponse> => {
     await note(context, release())
@@ -80,16 +85,27 @@ export function freshReservation(
         : refuse(sent.refused)
     if ('rejected' in sent && barred !== undefined) return pend(barred)
     if ('rejected' in sent) {
+      dropPayment(core, key)
       const reason = 'invalid_transaction_state'
       events.emit('failed', { ...describePayment(payment), transaction: '', reason })
       return failure(payment, reason)
     }
     const { submission } = sent
     announceSubmitted(submission)
-    const following = reconciler.follow(submittedOf(payment, submission), sent)
+    const following = reconciler.follow(submittedOf(payment, submission), {
+      ...sent,
+      resend: resendAlone,
+    })
     const outcome = await Promise.race([following, deadline.late])
     if (outcome === 'late' || outcome === 'open') return pend(submission)
     return settlement(payment, outcome)
+  }
+
+  /** Its transaction was mined without it. Nobody else can have it meanwhile: it stays held. */
+  const resendAlone = async (): Promise<Submission | undefined> => {
+    const again = await sendAlone(payment)
+    if (again !== undefined) announceSubmitted(again)
+    return again
   }
 
   /** Time is over while the transaction is on its way to the node: it goes on without its caller. */
@@ -136,7 +152,9 @@ export function freshReservation(
   return {
     payer,
     async settle() {
-      const late = checkTimeWindow(payment.transfer.authorization, context.now())
+      const validitySeconds = settleMarginSeconds(core.chain.network)
+      const time = { now: context.now(), validitySeconds }
+      const late = checkTimeWindow(payment.transfer.authorization, time)
       if (late !== undefined) return refuse(late)
       const deadline = startDeadline(context.settleTimeoutMs)
       try {

@@ -16,6 +16,10 @@ const TRANSFER_BY_KEY = toFunctionSelector(
   'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 )
 
+const PAUSED = toFunctionSelector('paused()')
+const IS_BLACKLISTED = toFunctionSelector('isBlacklisted(address)')
+const BALANCE_OF = toFunctionSelector('balanceOf(address)')
+
 /** A transfer that is ready to be called. */
 export interface SignedTransfer {
   readonly authorization: Authorization
@@ -25,9 +29,15 @@ export interface SignedTransfer {
 /** The call of `transferWithAuthorization` (ERC-3009). */
 export function transferCall(
   { authorization, signature }: SignedTransfer,
-  { asset, from }: { asset: SettlementAsset; from: Address },
+  { asset, from }: { asset: Pick<SettlementAsset, 'address'>; from?: Address },
 ): Call {
-  return { from, to: asset.address, data: transferData(authorization, signature) }
+  const data = transferData(authorization, signature)
+  return { ...(from && { from }), to: asset.address, data }
+}
+
+/** Asks what an account has of a token. */
+export function balanceCall(token: Address, account: Address): Call {
+  return { to: token, data: `${BALANCE_OF}${addressWord(account)}` }
 }
 
 function transferData(authorization: Authorization, signature: TransferSignature): Hex {
@@ -55,23 +65,28 @@ export async function diagnoseTransfer(
   asset: SettlementAsset,
   { authorization, signature }: SignedTransfer,
 ): Promise<Reason> {
-  const { from, nonce, value, validAfter, validBefore } = authorization
+  const { from, to, nonce, value, validAfter, validBefore } = authorization
   const ask = (data: Hex): Call => ({ to: asset.address, data })
-  const [state, balance, separator, clock] = await chain.callMany([
-    ask(
-      encodeFunctionData({
-        abi: tokenAbi,
-        functionName: 'authorizationState',
-        args: [from, nonce],
-      }),
-    ),
-    ask(encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [from] })),
-    ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' })),
-    {
-      to: MULTICALL3,
-      data: encodeFunctionData({ abi: multicall3Abi, functionName: 'getCurrentBlockTimestamp' }),
-    },
-  ])
+  const [state, balance, separator, clock, paused, payerBlocked, payeeBlocked] =
+    await chain.callMany([
+      ask(
+        encodeFunctionData({
+          abi: tokenAbi,
+          functionName: 'authorizationState',
+          args: [from, nonce],
+        }),
+      ),
+      ask(encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [from] })),
+      ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' })),
+      {
+        to: MULTICALL3,
+        data: encodeFunctionData({ abi: multicall3Abi, functionName: 'getCurrentBlockTimestamp' }),
+      },
+      // Of Circle's tokens; others may not have them.
+      ask(PAUSED),
+      ask(`${IS_BLACKLISTED}${addressWord(from)}`),
+      ask(`${IS_BLACKLISTED}${addressWord(to)}`),
+    ])
 
   const used = wordOf(state)
   if (used === undefined) return 'invalid_exact_evm_eip3009_not_supported'
@@ -84,6 +99,9 @@ export async function diagnoseTransfer(
     return 'invalid_exact_evm_payload_authorization_valid_after'
   if (time !== undefined && time >= validBefore)
     return 'invalid_exact_evm_payload_authorization_valid_before'
+  if (wordOf(paused) === 1n) return 'token_paused'
+  if (wordOf(payerBlocked) === 1n) return 'payer_blacklisted'
+  if (wordOf(payeeBlocked) === 1n) return 'pay_to_blacklisted'
   // Ours is the domain that the payer was told to sign with: it must be the token's own.
   const domain = wordOf(separator)
   if (domain !== undefined && domain !== BigInt(asset.separator))

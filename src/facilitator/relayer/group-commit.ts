@@ -2,13 +2,17 @@ import { aggregate, MULTICALL3 } from '../../chain/abi.js'
 import { RelayerError } from '../../errors.js'
 import type { AuthorizationKey, Ledger, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
+import { batchGasLimit, type GasShare } from './batch-gas.js'
 import type { Dispatch, Dispatched, Rejected } from './relayer.js'
 import { LostMembers, writeTogether } from './write-together.js'
 
 /** Settlements that share a transaction at most. */
 const MOST_TOGETHER = 20
 
-/** Gas that Multicall3 itself takes, for a transaction and for each call in it. */
+/** Gas that a transaction may take together: no network's limit for one (EIP-7825), nor near it. */
+const MOST_GAS = 6_000_000n
+
+/** Gas that Multicall3 takes, for a transaction and for each call in it, where none was measured. */
 const MULTICALL_GAS = { base: 30_000n, each: 5000n }
 
 /** A settlement that may share its transaction. */
@@ -16,6 +20,10 @@ export interface BatchMember extends Pick<Dispatch, 'call' | 'gas'> {
   readonly key: AuthorizationKey
   /** Whether it must not share a transaction with others. @defaultValue false */
   readonly isAlone?: boolean | undefined
+  /** What it takes of the gas of a transaction that it shares, where that was measured. */
+  readonly share?: GasShare | undefined
+  /** Looks once more, right before it is sent, whether it still may be; throws where it may not. */
+  readonly recheck?: (() => Promise<void>) | undefined
   /**
    * Tells what its record is to say of a transaction, before that is sent; asked again, later, with
    * each transaction that is to replace the first. Throws when it must not be sent any more.
@@ -61,9 +69,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   const take = (most: number): Waiting[] => {
     const [first] = waiting
-    const batch = first?.member.isAlone
-      ? [first]
-      : waiting.filter(({ member }) => !member.isAlone).slice(0, most)
+    let gas = 0n
+    const fits = ({ member }: Waiting): boolean => (gas += member.gas) <= MOST_GAS
+    const batch =
+      first === undefined || first.member.isAlone || first.member.gas > MOST_GAS
+        ? waiting.slice(0, 1)
+        : waiting
+            .filter(({ member }) => !member.isAlone)
+            .slice(0, most)
+            .filter(fits)
     waiting = waiting.filter((one) => !batch.includes(one))
     return batch
   }
@@ -73,7 +87,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     isPumping = false
     while (waiting.length > 0 && sending < lanes()) {
       sending++
-      void sendTogether(take(most)).finally(() => {
+      void sendChecked(take(most)).finally(() => {
         sending--
         pumpSoon()
       })
@@ -85,6 +99,17 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     isPumping = true
     // At the end of this turn of the event loop: what came in it goes together.
     setImmediate(() => void pump())
+  }
+
+  /** Leaves out what may no longer be sent as it was asked for. Never rejects. */
+  const sendChecked = async (all: readonly Waiting[]): Promise<void> => {
+    const checks = await Promise.allSettled(all.map(async ({ member }) => member.recheck?.()))
+    const good = all.filter((one, index) => {
+      const check = checks[index]
+      if (check?.status === 'rejected') one.reject(check.reason)
+      return check?.status !== 'rejected'
+    })
+    if (good.length > 0) await sendTogether(good)
   }
 
   /** Never rejects: each of them is told by itself. */
@@ -207,11 +232,13 @@ function together(all: readonly Waiting[]): Pick<Dispatch, 'call' | 'gas'> {
   const [only] = all
   if (only !== undefined && all.length === 1)
     return { call: only.member.call, gas: only.member.gas }
-  const gas = all.reduce((sum, { member }) => sum + member.gas + MULTICALL_GAS.each, 0n)
-  return {
-    call: { to: MULTICALL3, data: aggregate(all.map(({ member }) => member.call)) },
-    gas: gas + MULTICALL_GAS.base,
-  }
+  const data = aggregate(all.map(({ member }) => member.call))
+  const shares = all.flatMap(({ member }) => member.share ?? [])
+  const gas =
+    shares.length === all.length
+      ? batchGasLimit(shares, data)
+      : all.reduce((sum, { member }) => sum + member.gas + MULTICALL_GAS.each, MULTICALL_GAS.base)
+  return { call: { to: MULTICALL3, data }, gas }
 }
 
 /** No relayer can pay for all of them at once; perhaps for one. */

@@ -89,17 +89,22 @@ export function entryOf(
 /** Reads a record. */
 export function recordOf(
   row: TimedRow,
-  { isOurs, suspectMs }: { readonly isOurs: boolean; readonly suspectMs: number },
+  {
+    isOurs,
+    isDoubtful,
+    suspectMs,
+  }: { readonly isOurs: boolean; readonly isDoubtful: boolean; readonly suspectMs: number },
 ): LedgerRecord {
   const leftMs = row.hold === null ? -1 : Number(row.held_until) - Number(row.now)
-  const isGranted = row.granted === 1
+  const isGranted = row.granted === 1 && !isDoubtful
   return {
     ...entryOf(row),
     id: row.id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
-    held: isGranted || isOurs || leftMs >= 0,
-    suspect: !isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs,
+    held: isGranted || isDoubtful || isOurs || leftMs >= 0,
+    // A grant that failed is taken back in a moment: the payment is open, and not yet free.
+    suspect: isDoubtful || (!isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs),
     granted: isGranted,
     fresh: Number(row.now) - Number(row.created_at) < REDEEM_WITHOUT_PROOF_MS,
     paidLate: row.paid_late === 1,

@@ -42,6 +42,8 @@ export interface Holds {
   letGo(key: AuthorizationKey, hold: string): Promise<void>
   /** Remembers a grant that was refused to the caller, though the database may have written it down. */
   doubt(key: AuthorizationKey, hold: string): void
+  /** Whether a record may have been granted by what the caller was refused: it is still open. */
+  isDoubtful(row: Pick<AuthorizationRow, 'id' | 'hold'>): boolean
   /** Takes back every such grant, where this record's is among them. */
   revoke(key: AuthorizationKey): Promise<void>
   /** Ends the renewals. @returns Lets everything lapse now that is still held. */
@@ -109,6 +111,7 @@ export function createHolds({ run }: SqlStore, options: HoldsOptions): Holds {
       )
     },
     doubt: (key, hold) => void doubtful.set(recordId(key), hold),
+    isDoubtful: ({ id, hold }) => hold !== null && doubtful.get(id) === hold,
     async revoke(key) {
       if (doubtful.has(recordId(key))) await revokeDoubtful()
     },

@@ -131,7 +131,7 @@ export function sqlIdempotency(
         if (row === undefined) return { state: 'free' }
         if (row.fingerprint !== fingerprint) return { state: 'conflict' }
         if (row.done === 1) return { state: 'done', answer: row.answer ?? '' }
-        if (Number(row.claimed_until) >= Number(row.now)) return { state: 'busy' }
+        if (Number(row.claimed_until) >= row.now) return { state: 'busy' }
         return { state: 'paused', kept: row.answer ?? undefined }
       }),
     begin: async (request): Promise<IdempotencyAttempt> => {

@@ -41,7 +41,11 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
   const endForgetting = forgetBytes(store, options.bytes)
   const idempotency = sqlIdempotency(store, { leaseMs: holdMs * LEASES_PER_HOLD })
   const toRecord = (row: TimedRow): LedgerRecord =>
-    recordOf(row, { suspectMs: holds.suspectMs, isOurs: holds.isOurs(row) })
+    recordOf(row, {
+      suspectMs: holds.suspectMs,
+      isOurs: holds.isOurs(row),
+      isDoubtful: holds.isDoubtful(row),
+    })
 
   const findRecord = async (
     { db, now }: SqlDatabase,

@@ -20,7 +20,7 @@ export const ONE_ETHER = 10n ** 18n
 
 /** A call of the token that costs little and goes alone; what is written of it is kept. */
 export const callOf = (devnet: Devnet, overrides: CallOverrides = {}) =>
-  writtenCall({ call: { to: devnet.asset as Hex, data: '0x06fdde03' }, gas: 60_000n }, overrides)
+  writtenCall({ call: { to: devnet.asset, data: '0x06fdde03' }, gas: 60_000n }, overrides)
 
 /** A pool of a test. */
 export interface TestPool {

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { offerOf, openCore, type Core } from '../support/core.js'
+import { useDevnet } from '../support/devnet.js'
+import { newPayer } from '../support/on-chain.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const devnet = useDevnet()
+let proxy: RpcProxy
+let core: Core
+beforeAll(async () => {
+  proxy = await startRpcProxy(devnet.rpcUrl, { hasSync: true })
+  core = openCore(devnet, { rpcUrl: proxy.url })
+})
+afterAll(async () => {
+  core.close()
+  await proxy.close()
+})
+
+/** Settles payments of as many payers at once. @returns What the node was asked. */
+async function requestsOf(payments: number): Promise<readonly string[]> {
+  const offer = offerOf(devnet)
+  const signed = await Promise.all(
+    Array.from({ length: payments }, async () => signPayment(await newPayer(devnet), offer)),
+  )
+  proxy.methods.length = 0
+  const settled = await Promise.all(
+    signed.map((payment) => core.facilitator.settle(payment, offer)),
+  )
+  expect(settled.map(({ success }) => success)).toEqual(signed.map(() => true))
+  return [...proxy.methods]
+}
+
+it('asks the node twice for a payment: one look at it, and its transaction', async () => {
+  await requestsOf(1)
+  expect(await requestsOf(1)).toEqual(['eth_call', 'eth_sendRawTransactionSync'])
+})
+
+it('asks the node far less often than once a payment where many come at once', async () => {
+  await requestsOf(32)
+  const requests = await requestsOf(32)
+  expect(requests.filter((method) => method === 'eth_call').length).toBeLessThanOrEqual(3)
+  expect(requests.length).toBeLessThanOrEqual(12)
+})

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
+import { useDevnet } from '../support/devnet.js'
+import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { until } from '../support/until.js'
+import { useWorlds } from './use-worlds.js'
+import type { World } from './world.js'
+
+const devnet = useDevnet()
+const open = useWorlds(devnet)
+const postgres = await findPostgres()
+const schemas: TestSchema[] = []
+afterAll(async () => {
+  for (const schema of schemas) await schema.drop()
+})
+
+const PAYMENTS = 8
+
+/** Milliseconds from the first payment to the kill: among the rows of the batch, here or there. */
+const MOMENTS_MS = [300, 700, 1100, 1500]
+
+/** Longer than a dead process holds what it worked on. */
+const TAKE_OVER_MS = 120_000
+
+/** Makes every row that becomes `submitted` take some 200 ms. */
+const SLOWLY = {
+  sqlite: `CREATE TRIGGER slowly AFTER UPDATE ON x402_authorizations WHEN NEW.state = 'submitted' BEGIN
+    SELECT count(*) FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000) SELECT n FROM c);
+  END`,
+  postgres: `CREATE FUNCTION slowly() RETURNS trigger AS $$ BEGIN
+    IF NEW.state = 'submitted' THEN PERFORM pg_sleep(0.2); END IF; RETURN NEW;
+  END $$ LANGUAGE plpgsql;
+  CREATE TRIGGER slowly AFTER UPDATE ON x402_authorizations FOR EACH ROW EXECUTE FUNCTION slowly()`,
+}
+
+async function killAmongRows(world: World, execute: (statements: string) => Promise<unknown>) {
+  const first = await world.start()
+  // The tables are there, and the relayer is warm.
+  expect(await world.present(first, await world.sign())).toMatchObject({ granted: true })
+  return {
+    first,
+    slow: () => execute(SLOWLY[world.ledger.startsWith('postgres') ? 'postgres' : 'sqlite']),
+  }
+}
+
+async function runKill(world: World, afterMs: number, execute: (s: string) => Promise<unknown>) {
+  const { first, slow } = await killAmongRows(world, execute)
+  await slow()
+  const payments = await Promise.all(Array.from({ length: PAYMENTS }, () => world.sign()))
+  const presented = Promise.all(payments.map((payment) => world.present(first, payment)))
+  await sleep(afterMs)
+  await first.kill()
+  await presented
+  await execute(
+    'DROP TRIGGER slowly' + (world.ledger.startsWith('postgres') ? ' ON x402_authorizations' : ''),
+  )
+
+  const next = await world.start()
+  // What the dead process left is looked after before anybody asks for it.
+  await until(async () => {
+    const { records } = await world.evidence()
+    return records.every(({ state }) => state !== 'submitted')
+  })
+  const { transfers, records } = await world.evidence()
+  const known = new Set(records.map(({ from, nonce }) => `${from}:${nonce}`.toLowerCase()))
+  for (const { authorization } of transfers) expect(known).toContain(authorization)
+  const answers = await Promise.all(
+    payments.map((payment) => world.presentUntilDecided(next, payment)),
+  )
+  expect(answers.map(({ granted }) => granted)).toEqual(payments.map(() => true))
+  expect((await world.evidence()).transfers).toHaveLength(PAYMENTS + 1)
+}
+
+describe('a process that is killed between two rows of a batch', () => {
+  it.each(MOMENTS_MS)(
+    'leaves no payment without its record in SQLite, after %d ms',
+    async (afterMs) => {
+      const world = await open()
+      await runKill(world, afterMs, async (statements) => {
+        const database = new (loadSqlite())(world.ledger)
+        database.exec('PRAGMA busy_timeout = 5000')
+        database.exec(statements)
+        database.close()
+      })
+      expect(await world.violations()).toEqual([])
+    },
+    TAKE_OVER_MS,
+  )
+
+  it.each(MOMENTS_MS)(
+    'leaves no payment without its record in PostgreSQL, after %d ms',
+    async (afterMs) => {
+      if (postgres === undefined) return
+      const schema = await createSchema(postgres)
+      schemas.push(schema)
+      const world = await open({ ledger: schema.url })
+      await runKill(world, afterMs, (statements) => schema.execute(statements))
+      expect(await world.violations()).toEqual([])
+    },
+    TAKE_OVER_MS,
+  )
+})

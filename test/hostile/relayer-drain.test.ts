@@ -1,0 +1,200 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { startDevnet, type Devnet } from '../../src/devnet/index.js'
+import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { burningWalletCode, deploy, twoFacedWalletCode, walletCode } from '../support/contracts.js'
+import { askNode, minedCount } from '../support/core.js'
+import { shopOptions } from '../support/devnet.js'
+import { newPayer } from '../support/on-chain.js'
+import { openShop, paymentRequiredOf } from '../support/shop.js'
+import { newNonce, type TestPayer } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+
+/** Whatever the wallet is asked: a signature of no key. */
+const APPROVED: Hex = `0x${'a1'.repeat(32)}`
+
+/** Gas that all of an attack may take of us. */
+const MOST_GAS_LOST = 1_100_000n
+
+/** Code that takes all gas that it is given. */
+const BURN_ALL: Hex = '0xfe'
+
+describe('a wallet that costs more than it pays', () => {
+  let devnet: Devnet
+  let shop: Awaited<ReturnType<typeof openShop>>
+  let runs = 0
+  let losses: bigint[] = []
+  beforeAll(async () => {
+    devnet = await startDevnet({ blockTime: 1 })
+  })
+  afterAll(() => devnet.close())
+
+  const open = async (acceptContractPayers?: boolean) => {
+    const { networks } = shopOptions(devnet)
+    const accept = acceptContractPayers === undefined ? {} : { acceptContractPayers }
+    shop = await openShop(
+      devnet,
+      (app, { x402Protect }) => {
+        app.get('/report', x402Protect('$0.01'), (_req, res) => {
+          runs++
+          res.json({ report: 'for the payer' })
+        })
+      },
+      { networks: { 'base-sepolia': { ...networks!['base-sepolia'], ...accept } } },
+    )
+    shop.gateway.on('relayerLoss', ({ gas }) => losses.push(gas))
+  }
+  beforeEach(async () => {
+    runs = 0
+    losses = []
+    await open()
+  })
+  afterEach(() => shop.close())
+
+  const sign = async (wallet: Hex): Promise<PaymentPayload> => {
+    const nobody = { address: wallet, privateKey: newNonce() }
+    const payment = await shop.sign('/report', nobody)
+    return { ...payment, payload: { ...payment.payload, signature: APPROVED } }
+  }
+  const newWallet = async (code: Hex): Promise<Hex> => {
+    const wallet = await deploy(devnet, code)
+    await devnet.mint(wallet, 1_000_000n)
+    return wallet
+  }
+  const presentTo = (url: string) => async (payment: PaymentPayload) => shop.pay(url, payment)
+  const attack = async (wallets: readonly Hex[]): Promise<readonly string[]> => {
+    const payments = await Promise.all(wallets.map(sign))
+    const responses = await Promise.all(payments.map(presentTo('/report')))
+    return responses.map((response) =>
+      response.ok ? 'served' : (paymentRequiredOf(response).error ?? ''),
+    )
+  }
+  const sent = async (): Promise<number> => {
+    const { signers } = await shop.gateway.facilitator.supported()
+    const relayers = Object.values(signers).flat() as Hex[]
+    const counts = await Promise.all(relayers.map((relayer) => minedCount(devnet, relayer)))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+  /** Gas that our reverted transactions have taken since a block. */
+  const gasLostSince = async (first: bigint): Promise<bigint> => {
+    const last = BigInt(await askNode<Hex>(devnet, 'eth_blockNumber'))
+    let lost = 0n
+    for (let block = first; block <= last; block++) {
+      const receipts = await askNode<{ status: Hex; gasUsed: Hex }[]>(
+        devnet,
+        'eth_getBlockReceipts',
+        `0x${block.toString(16)}`,
+      )
+      for (const { status, gasUsed } of receipts) if (status === '0x0') lost += BigInt(gasUsed)
+    }
+    return lost
+  }
+  const blockNumber = async (): Promise<bigint> =>
+    BigInt(await askNode<Hex>(devnet, 'eth_blockNumber'))
+  const expectHonestServed = async (): Promise<void> => {
+    const payer: TestPayer = await newPayer(devnet)
+    expect((await shop.buy('/report', payer)).status).toBe(200)
+  }
+
+  it('is not sent at all where it approves only while gas costs nothing', async () => {
+    const wallet = await newWallet(twoFacedWalletCode)
+    const before = await sent()
+    const answers = await attack(Array.from({ length: 40 }, () => wallet))
+    expect(new Set(answers)).toEqual(new Set(['invalid_exact_evm_payload_signature']))
+    expect(runs).toBe(0)
+    expect(await sent()).toBe(before)
+    await expectHonestServed()
+  })
+
+  it('is refused by verify where it takes too much gas, and nothing runs', async () => {
+    const wallet = await newWallet(burningWalletCode(50_000))
+    const before = await sent()
+    const answers = await attack(Array.from({ length: 20 }, () => wallet))
+    expect(new Set(answers)).toEqual(new Set(['settlement_too_expensive']))
+    expect(runs).toBe(0)
+    expect(await sent()).toBe(before)
+    const payment = await sign(wallet)
+    const { accepted } = payment
+    const verified = await shop.gateway.facilitator.verify(payment, accepted as never)
+    expect(verified).toMatchObject({ isValid: false, invalidReason: 'settlement_too_expensive' })
+    const settled = await shop.gateway.facilitator.settle(payment, accepted as never)
+    expect(settled).toMatchObject({ success: false, errorReason: 'settlement_too_expensive' })
+  })
+
+  /**
+   * Pays from wallets that approve until every payment was sent or refused, and then burn all gas: no
+   * simulation before could tell.
+   *
+   * @param codeOf - The code of each wallet.
+   */
+  const attackUnmined = async (
+    wallets: readonly Hex[],
+    codeOf: (index: number) => Hex = () => walletCode(APPROVED),
+  ): Promise<readonly string[]> => {
+    const { refused = [], submitted = [] } = shop.events
+    const decided = (): number =>
+      (shop.events.refused?.length ?? 0) + (shop.events.submitted?.length ?? 0)
+    const before = refused.length + submitted.length
+    await askNode(devnet, 'evm_setIntervalMining', 0)
+    const place = (codes: (index: number) => Hex): Promise<unknown> =>
+      Promise.all(
+        wallets.map((wallet, index) => askNode(devnet, 'anvil_setCode', wallet, codes(index))),
+      )
+    await place(codeOf)
+    const answers = attack(wallets)
+    await until(() => decided() - before >= wallets.length)
+    await place(() => BURN_ALL)
+    await askNode(devnet, 'evm_mine')
+    await askNode(devnet, 'evm_setIntervalMining', 1)
+    return answers
+  }
+  const newAccounts = (count: number): Promise<Hex[]> =>
+    Promise.all(Array.from({ length: count }, async () => (await newPayer(devnet)).address))
+
+  it('loses us little where one wallet approves until its transaction is mined, again and again', async () => {
+    const first = await blockNumber()
+    const [wallet] = await newAccounts(1)
+    const forty = Array.from({ length: 40 }, () => wallet!)
+    const answers = await attackUnmined(forty)
+    const again = await attackUnmined(forty)
+    expect(answers).toContain('invalid_transaction_state')
+    expect(answers).not.toContain('served')
+    expect(new Set(again)).toEqual(new Set(['payer_temporarily_refused']))
+    expect(await gasLostSince(first)).toBeLessThan(MOST_GAS_LOST)
+    await expectHonestServed()
+  })
+
+  it('loses us little where many wallets of one code do so', async () => {
+    const first = await blockNumber()
+    const answers = await attackUnmined(await newAccounts(40))
+    expect(answers).not.toContain('served')
+    expect(answers).toContain('payer_temporarily_refused')
+    expect(await gasLostSince(first)).toBeLessThan(MOST_GAS_LOST)
+    await expectHonestServed()
+  })
+
+  it('is refused with all that have code once too much was lost, which is told once', async () => {
+    const first = await blockNumber()
+    for (let round = 0; round < 10 && losses.length === 0; round++) {
+      // Each of a code of its own.
+      await attackUnmined(
+        await newAccounts(20),
+        (index): Hex =>
+          `${walletCode(APPROVED)}${(round * 20 + index).toString(16).padStart(4, '0')}`,
+      )
+    }
+    const honest = await newWallet(walletCode(APPROVED))
+    expect(await attack([honest])).toEqual(['payer_temporarily_refused'])
+    expect(losses).toHaveLength(1)
+    expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
+    await expectHonestServed()
+  }, 120_000)
+
+  it('is not taken by a network that takes no accounts with code, and others are', async () => {
+    await shop.close()
+    await open(false)
+    const answers = await attack([await newWallet(walletCode(APPROVED))])
+    expect(answers).toEqual(['contract_payer_not_accepted'])
+    expect(runs).toBe(0)
+    await expectHonestServed()
+  })
+})

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
+import { serveGateway, type GatewayApi } from './api.js'
+
+const devnet = useDevnet()
+const OTHER = 'x402_token-of-another-shop'
+let api: GatewayApi
+beforeAll(async () => {
+  const { projects = [], ...options } = shopOptions(devnet)
+  const other = { id: 'other', tokens: [OTHER], merchant: { payTo: devnet.merchant.address } }
+  api = await serveGateway({ ...options, projects: [...projects, other] })
+})
+afterAll(() => api.close())
+
+async function idOf(url: string, amount = '1.00', token = SHOP_TOKEN): Promise<unknown> {
+  const { body } = await api.post(
+    '/api/v2/merchant/checkout-prepare',
+    { amount, currency: 'USD', resource: { url } },
+    { 'X-Project-Identify-Token': token },
+  )
+  const [entry] = Object.values(body as Record<string, { config: { accepts: Entry[] } }[]>)
+  return entry?.[0]?.config.accepts[0]?.extra.offerId
+}
+
+interface Entry {
+  readonly extra: { readonly offerId?: unknown }
+}
+
+describe('an offer id', () => {
+  it('is the same whenever the same checkout is prepared, and another for anything else', async () => {
+    const first = await idOf('https://shop.example/1')
+    expect(first).toMatch(/^[\w-]{22}$/)
+    expect(await idOf('https://shop.example/1')).toBe(first)
+    for (const other of [
+      await idOf('https://shop.example/2'),
+      await idOf('https://shop.example/1', '1.01'),
+      await idOf('https://shop.example/1', '1.00', OTHER),
+    ]) {
+      expect(other).toMatch(/^[\w-]{22}$/)
+      expect(other).not.toBe(first)
+    }
+  })
+
+  it('is fresh in each answer of requirements', async () => {
+    const ids = new Set<unknown>()
+    for (let times = 0; times < 20; times++) {
+      const { body } = await api.post('/api/v2/payment/requirements', {
+        resourceUrl: 'https://shop.example/1',
+        requestedAmount: 1,
+      })
+      ids.add((body as { accepts: Entry[] }).accepts[0]?.extra.offerId)
+    }
+    expect(ids.size).toBe(20)
+    expect([...ids].every((id) => /^[\w-]{22}$/.test(String(id)))).toBe(true)
+  })
+})
