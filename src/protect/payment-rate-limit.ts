@@ -85,6 +85,6 @@ function answerLimited(res: Response, { windowMs, limit, by, resetTime }: Exceed
   answerProblem(res, {
     status: 429,
     code: 'rate_limited',
-    detail: `More than ${limit} requests with a payment in ${windowMs / 1000} s, by ${by}; nothing was charged. Retry-After says when to present the same payment again.`,
+    detail: `More than ${limit} requests with a payment in ${windowMs / 1000} s, by ${by}; this request charged nothing. Retry-After says when to present the same payment again.`,
   })
 }
