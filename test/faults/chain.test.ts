@@ -181,7 +181,7 @@ describe('an authorization that lapses', () => {
     const gateway = await world.start()
     // The chain's clock is not behind ours.
     await devnet.mine()
-    const payment = await world.sign({ validBefore: soon(20) })
+    const payment = await world.sign({ validBefore: soon(40) })
     await withoutMining(world, async () => {
       expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
       const before = await world.node<Hex>('evm_snapshot')

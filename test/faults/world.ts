@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -179,8 +180,11 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       gateways.push(gateway)
       return gateway
     },
-    sign: (overrides, payer = devnet.payers[next++ % devnet.payers.length]!) =>
-      signPayment(payer, offer, overrides),
+    sign: (overrides, payer = devnet.payers[next++ % devnet.payers.length]!) => {
+      // As each 402 offers it: its buyer is known by that when he comes again.
+      const extra = { ...offer.extra, offerId: randomBytes(16).toString('base64url') }
+      return signPayment(payer, { ...offer, extra }, overrides)
+    },
     present,
     async presentUntilDecided(gateway, payment, path) {
       for (;;) {

@@ -166,6 +166,7 @@ describe('a quote that has expired', () => {
     await emptyAccount(devnet, payer)
     await devnet.mine()
     expect(settlementOf(await answer).success).toBe(false)
+    await until(() => shop.events.failed !== undefined)
     await askNode(devnet, 'evm_setAutomine', true)
     later()
     const before = runs

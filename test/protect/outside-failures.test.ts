@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { Gateway } from '../../src/gateway.js'
+import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
@@ -234,8 +234,7 @@ describe('a gateway that cannot settle', () => {
   })
 
   it('runs no handler while the ledger cannot be written', async () => {
-    const full = await open({ ledger: memoryLedger({ maxRecords: 1 }) })
-    expect((await full.buy('/', payer())).status).toBe(200)
+    const full = await open({ ledger: await fullLedger() })
     const before = runs
     const response = await full.buy('/', payer())
     expect(response.status).toBe(503)

@@ -150,11 +150,11 @@ describe('a payment with an id', () => {
     expect((await shop.pay('/item', withId(second, newId()))).status).toBe(201)
   })
 
-  it('runs one handler of twenty at once, in one transaction, and all have its answer', async () => {
+  it('runs one handler of nine at once, in one transaction, and all have its answer', async () => {
     const buyer = devnet.payers[1]!
     const payment = withId(await shop.sign('/slow', buyer), newId())
     const [before, runsBefore] = [await balanceOf(devnet, buyer.address), runs]
-    const copies = await Promise.all(Array.from({ length: 20 }, () => shop.pay('/slow', payment)))
+    const copies = await Promise.all(Array.from({ length: 9 }, () => shop.pay('/slow', payment)))
     const answers = await Promise.all(copies.map(seen))
     expect(answers[0]).toMatchObject({ status: 200 })
     for (const answer of answers) expect(answer).toEqual(answers[0])

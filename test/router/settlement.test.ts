@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Response } from 'express'
 import { encodeFunctionData, keccak256, parseAbi, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { GatewayOptions } from '../../src/options.js'
 import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
+import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
@@ -107,7 +107,6 @@ async function mineAfterSpending(from: Hex): Promise<void> {
   })
   await devnet.mine()
   await askNode(devnet, 'evm_setAutomine', true)
-  await devnet.mint(from, 10n ** 12n)
 }
 
 describe('a settlement whose outcome is not known in time', () => {
@@ -165,6 +164,7 @@ describe('a settlement whose outcome is not known in time', () => {
       network: 'eip155:84532',
       payer: payer.address,
     })
+    await devnet.mint(payer.address, 10n ** 12n)
   })
 })
 
@@ -194,6 +194,7 @@ describe('a transaction that fails on chain', () => {
       payer: payer.address,
     })
     expect(await merchantBalance()).toBe(before)
+    await devnet.mint(payer.address, 10n ** 12n)
 
     const again = await settle(api, body)
     expect(again.status).toBe(200)
@@ -292,8 +293,7 @@ describe('a relayer without gas money', () => {
 
 describe('a ledger that cannot take the payment', () => {
   it('is 503 with Retry-After, and nothing is sent', async () => {
-    const api = await open({ ledger: memoryLedger({ maxRecords: 1 }) })
-    expect((await settle(api, await submission(api))).body).toMatchObject({ success: true })
+    const api = await open({ ledger: await fullLedger() })
     proxy.methods.length = 0
     const answer = await settle(api, await submission(api))
     expect(answer.status).toBe(503)
