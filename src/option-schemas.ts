@@ -170,6 +170,15 @@ export const projectSchema = z.strictObject({
   merchant: z.unknown().optional(),
 })
 
+const rateLimit = z.union([
+  z.literal(false),
+  z.strictObject({
+    windowMs: z.int().positive().optional(),
+    limit: z.int().positive().optional(),
+    store: instanceWith('increment', 'decrement', 'resetKey').optional(),
+  }),
+])
+
 /** The outermost options; networks and projects are checked one by one. */
 export const optionsSchema = z.strictObject({
   publicUrl: rootUrl.optional(),
@@ -194,16 +203,8 @@ export const optionsSchema = z.strictObject({
     .string()
     .min(MIN_SECRET_LENGTH, `must have at least ${MIN_SECRET_LENGTH} characters`)
     .optional(),
-  rateLimit: z
-    .union([
-      z.literal(false),
-      z.strictObject({
-        windowMs: z.int().positive().optional(),
-        limit: z.int().positive().optional(),
-        store: instanceWith('increment', 'decrement', 'resetKey').optional(),
-      }),
-    ])
-    .optional(),
+  rateLimit: rateLimit.optional(),
+  paymentRateLimit: rateLimit.optional(),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   facilitator: instanceWith('verify', 'settle', 'supported').optional(),
   ledger: instanceWith(...Object.keys(LEDGER_METHODS))

@@ -103,13 +103,19 @@ export interface ProjectOptions {
   readonly merchant?: MerchantOptions
 }
 
-/** Limits of the gateway's API. */
+/** Limits of the gateway's API, or of its paid routes. */
 export interface RateLimitOptions {
   /** Length of the window in milliseconds. @defaultValue 60000 */
   readonly windowMs?: number
-  /** Requests in a window, per project; per address for those without a token. @defaultValue 600 */
+  /**
+   * Requests in a window. At the API per project, or per address for those without a token; at paid
+   * routes per address, and again per payer. @defaultValue 600
+   */
   readonly limit?: number
-  /** Where counts are kept, for several gateways that share them. @defaultValue in memory */
+  /**
+   * Where counts are kept, for several gateways that share them. Each limit needs an instance of its
+   * own. @defaultValue in memory
+   */
   readonly store?: Store
 }
 
@@ -140,8 +146,14 @@ export interface GatewayOptions {
    * Signs quotes, at least 32 characters. @defaultValue random; shared through an SQL ledger
    */
   readonly quoteSecret?: string
-  /** `false` for no limit. */
+  /** Limits requests to the API; `false` for no limit. */
   readonly rateLimit?: RateLimitOptions | false
+  /**
+   * Limits requests to paid routes that bring a payment, by address (`req.ip`) and, once a payment
+   * was verified, by payer. Beyond it they are answered 429 and not charged; the same payment is good
+   * later. Behind a proxy, Express needs `trust proxy` to tell addresses apart. @defaultValue false
+   */
+  readonly paymentRateLimit?: RateLimitOptions | false
   readonly ucp?: {
     /** Root under which the handler's documents are published. @defaultValue where the router is mounted */
     readonly docsUrl?: string

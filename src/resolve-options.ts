@@ -23,6 +23,7 @@ export interface ResolvedOptions {
   readonly rates: RateSource
   readonly quoteSecret: string | undefined
   readonly rateLimit: RateLimitOptions | false
+  readonly paymentRateLimit: RateLimitOptions | false
   readonly facilitator: Facilitator | undefined
   readonly ledger: Ledger | undefined
   readonly logger: Logger
@@ -64,6 +65,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     rates,
     quoteSecret: options.quoteSecret,
     rateLimit: options.rateLimit ?? {},
+    paymentRateLimit: options.paymentRateLimit ?? false,
     facilitator: options.facilitator,
     ledger: options.ledger,
     logger: options.logger ?? processWarnings,

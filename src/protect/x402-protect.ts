@@ -23,6 +23,8 @@ import { matchOffer, type MatchContext } from './match-offer.js'
 import { offerOf, pricedMethod, type Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
 import { claimPayment, type ClaimContext, type PaymentClaim } from './payment-claim.js'
+import { createPaymentRateLimit } from './payment-rate-limit.js'
+import type { AnswerLimited, CountRequest, PaymentRateLimitContext } from './payment-rate-limit.js'
 import { bringsPayment, readPayment } from './read-payment.js'
 import { declareRoute } from './route.js'
 import type { PaidRoute, PriceFunction, ProtectOptions, RouteContext } from './route.js'
@@ -32,7 +34,8 @@ import { recordAnswer } from './stored-answer.js'
 export type X402Protect = (price: Price | PriceFunction, options?: ProtectOptions) => RequestHandler
 
 /** What charging takes of its gateway. */
-export interface ProtectContext extends RouteContext, ClaimContext, MatchContext {
+export interface ProtectContext
+  extends RouteContext, ClaimContext, MatchContext, PaymentRateLimitContext {
   readonly facilitator: ReservingFacilitator
 }
 
@@ -40,6 +43,8 @@ export interface ProtectContext extends RouteContext, ClaimContext, MatchContext
 interface SharedContext extends ProtectContext {
   /** The memory of all answers that wait for their payments. */
   readonly heldBudget: HeldBudget
+  /** Counts requests that bring a payment; `undefined` where they are not limited. */
+  readonly countRequest: CountRequest | undefined
 }
 
 /** One request on its way through a paid route. */
@@ -77,7 +82,11 @@ interface ReservedSale extends Sale {
 
 /** Makes the `x402Protect` of a gateway. */
 export function createX402Protect(gateway: ProtectContext): X402Protect {
-  const context = { ...gateway, heldBudget: new HeldBudget(gateway.maxHeldBytesTotal) }
+  const context = {
+    ...gateway,
+    heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
+    countRequest: createPaymentRateLimit(gateway),
+  }
   return function x402Protect(price, options) {
     const route = declareRoute(context, price, options)
     return function x402Middleware(req, res, next) {
@@ -97,6 +106,8 @@ async function sell(context: SharedContext, route: PaidRoute, exchange: Exchange
     if (offer === undefined) return next()
     const payment = await readMatchingPayment(context, { route, offer }, exchange)
     if (payment === undefined) return
+    const answerLimited = await context.countRequest?.({ req, res })
+    if (answerLimited !== undefined) return answerLimited()
 
     const { project } = route.merchant
     const resourceUrl = offer.resource.url
@@ -144,6 +155,9 @@ async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): P
   const reserved = await context.facilitator.reserve(payload, requirements, terms)
   if (isRefusal(reserved)) return answerRefusal(sale, reserved)
   const reservedSale = { ...sale, reservation: reserved }
+  // Not before: a stranger who names a payer would use up that payer's allowance.
+  const answerLimited = await countForPayer(context, reservedSale)
+  if (answerLimited !== undefined) return answerLimited()
   if (route.paymentFlow === 'upfront') await settleThenRun(reservedSale)
   else await runThenSettle(context, route, reservedSale)
 }
@@ -214,6 +228,18 @@ async function runThenSettle(
   } finally {
     lease.release()
   }
+}
+
+/** Counts a request for its payer. Where it is one too many, the payment is given back. */
+async function countForPayer(
+  context: SharedContext,
+  sale: ReservedSale,
+): Promise<AnswerLimited | undefined> {
+  const { req, res } = sale.exchange
+  const { payer } = sale.reservation
+  const answerLimited = await context.countRequest?.({ req, res, payer })
+  if (answerLimited !== undefined) await releaseUnpaid(context, sale)
+  return answerLimited
 }
 
 /** Gives a payment back: its payer may use it for another try. */

@@ -83,7 +83,9 @@ export async function wasSettledForId(
   { idempotency, settleTimeoutMs }: AnswerOnceContext,
   byId: KeyedRequest,
 ): Promise<boolean> {
-  const known = await lookOrWait(idempotency, byId, settleTimeoutMs)
+  const { key, fingerprint, res } = byId
+  const asked = { key, fingerprint, isGone: () => res.destroyed }
+  const known = await lookOrWait(idempotency, asked, settleTimeoutMs)
   return known.state === 'paused' ? known.kept !== undefined : known.state === 'done'
 }
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import type { Ledger } from '../../src/ledger/ledger.js'
 import { memoryLedger } from '../../src/ledger/memory-ledger.js'
-import { balanceOf, useDevnet } from '../support/devnet.js'
+import { createTestClient, http } from 'viem'
+import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
@@ -24,6 +25,10 @@ function countedLedger(): Ledger {
     begin: (...asked: Parameters<typeof idempotency.begin>) => {
       looks++
       return idempotency.begin(...asked)
+    },
+    look: (...asked: Parameters<typeof idempotency.look>) => {
+      looks++
+      return idempotency.look(...asked)
     },
   }
   return new Proxy(ledger, {
@@ -108,5 +113,60 @@ describe('duplicates of a payment that is being worked on', () => {
     expect(await (await next).text()).toBe('slow')
     expect((await first).status).toBe(200)
     expect(runs).toBe(1)
+  })
+})
+
+describe('a verify that waits for the settlement of its payment', () => {
+  let shop: Shop & { close(): Promise<void> }
+  beforeAll(async () => {
+    const merchant = { payTo: devnet.merchant.address, repeatSettlements: true }
+    shop = await openShop(
+      devnet,
+      (app, { x402Protect, gatewayRouter }) => {
+        app.get('/item', x402Protect('$0.01'), (_req, res) => void res.send('item'))
+        app.use(gatewayRouter())
+      },
+      { ledger: countedLedger(), projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }] },
+    )
+  })
+  afterAll(() => shop.close())
+
+  it('costs nothing any more once its client is gone', async () => {
+    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    const payment = await shop.sign('/item', devnet.payers[0]!)
+    const info = { required: false, id: generatePaymentId() }
+    const submission = {
+      paymentPayload: { ...payment, extensions: { 'payment-identifier': { info } } },
+      paymentRequirements: payment.accepted,
+    }
+    const init = {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Project-Identify-Token': SHOP_TOKEN },
+    }
+    const body = JSON.stringify(submission)
+    const before = await earned()
+    await chain.setAutomine(false)
+    try {
+      const settling = shop.ask('/api/v2/payment/settle', { ...init, body })
+      await until(async () => (await chain.getTxpoolStatus()).pending > 0)
+      const asked = looks
+      const client = request(`${shop.url}/api/v2/payment/verify`, init).end(body)
+      client.on('error', () => undefined)
+      // One look is whether the id is free; the others wait.
+      await until(() => looks >= asked + 4)
+      client.destroy()
+      let quiet = looks
+      await until(async () => {
+        quiet = looks
+        await new Promise((resolve) => setTimeout(resolve, 600))
+        return looks === quiet
+      })
+      await chain.setAutomine(true)
+      await chain.mine({ blocks: 1 })
+      expect(await (await settling).json()).toMatchObject({ success: true })
+      expect(await earned()).toBe(before + 10_000n)
+    } finally {
+      await chain.setAutomine(true)
+    }
   })
 })
