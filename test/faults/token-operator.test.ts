@@ -13,7 +13,8 @@ const devnet = useDevnet()
 const open = useWorlds(devnet)
 afterEach(() => operate(devnet, 'unpause'))
 
-const REFUSED = 'invalid_exact_evm_transaction_simulation_failed'
+const BLACKLISTED = 'payer_blacklisted'
+const PAUSED = 'token_paused'
 const FAILED = 'invalid_transaction_state'
 
 /** Milliseconds after which what was reserved has come to where it waits to be sent. */
@@ -74,7 +75,7 @@ describe('a payer who is blacklisted', () => {
       await operate(devnet, 'blacklist', payer.address)
       const payment = await world.sign({}, payer)
       const answer = await world.present(gateway, payment, path)
-      expect(answer).toMatchObject({ granted: false, reason: REFUSED })
+      expect(answer).toMatchObject({ granted: false, reason: BLACKLISTED })
       expect(sendsOf(world)).toBe(0)
       expect(await world.records()).toEqual([])
       await operate(devnet, 'unBlacklist', payer.address)
@@ -92,7 +93,7 @@ describe('a payer who is blacklisted', () => {
     await until(async () => (await world.records()).length === payments.length)
     await operate(devnet, 'blacklist', payer.address)
     const answers = await Promise.all(answering)
-    expect(answers.pop()).toMatchObject({ status: 402, granted: false, reason: REFUSED })
+    expect(answers.pop()).toMatchObject({ status: 402, granted: false, reason: BLACKLISTED })
     expect(answers).toMatchObject(times(4, { granted: true }))
     expect((await world.evidence()).transfers).toHaveLength(4)
     await operate(devnet, 'unBlacklist', payer.address)
@@ -131,7 +132,7 @@ describe('a token that is paused', () => {
       const presentAll = () =>
         Promise.all(payments.map((payment) => world.present(gateway, payment, path)))
       await operate(devnet, 'pause')
-      expect(await presentAll()).toMatchObject(times(6, { granted: false, reason: REFUSED }))
+      expect(await presentAll()).toMatchObject(times(6, { granted: false, reason: PAUSED }))
       expect(sendsOf(world)).toBe(0)
       expect(await world.records()).toEqual([])
       await operate(devnet, 'unpause')
@@ -147,7 +148,7 @@ describe('a token that is paused', () => {
     const answering = payments.map((payment) => world.present(gateway, payment, '/slow/1500'))
     await until(async () => (await world.records()).length === 4)
     await operate(devnet, 'pause')
-    const refused = { status: 402, granted: false, reason: REFUSED }
+    const refused = { status: 402, granted: false, reason: PAUSED }
     expect(await Promise.all(answering)).toMatchObject(times(4, refused))
     expect(sendsOf(world)).toBe(0)
     await operate(devnet, 'unpause')
