@@ -103,6 +103,8 @@ export type LedgerRecord = LedgerEntry &
      * would let pass: perhaps it is dead, and its hold will lapse.
      */
     readonly suspect: boolean
+    /** It is held by another process, dead or alive. @defaultValue false */
+    readonly heldElsewhere?: boolean | undefined
     /** Its payer was given what he paid for, or was about to be. */
     readonly granted: boolean
     /** It was first presented less than a minute ago, by the ledger's own clock. */

@@ -146,7 +146,7 @@ describe('a payment whose process was killed after the send', () => {
   )
 
   it(
-    'is a duplicate for as long as its process lives, however slow its node is',
+    'is pending for as long as its process lives, however slow its node is',
     async () => {
       const world = await open({
         relayers: 2,
@@ -160,8 +160,8 @@ describe('a payment whose process was killed after the send', () => {
       const payment = await world.sign()
       const answering = world.presentUntilDecided(first, payment)
       await until(async () => (await world.records())[0]?.state === 'submitted')
-      const refused = { status: 402, reason: 'duplicate_settlement' }
-      // Longer than a dead one takes to be suspected.
+      // Nobody can tell yet whether it is dead; it is not, and longer than a dead one takes to be told.
+      const refused = { status: 503, reason: 'settlement_pending' }
       for (let seconds = 0; seconds < 5; seconds++) {
         expect(await world.present(other, payment)).toMatchObject(refused)
         await sleep(1000)

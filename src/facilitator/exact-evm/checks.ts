@@ -115,10 +115,9 @@ export function checkLedger(
   if (record.state === 'failed') return record.reason
   if (record.granted) return 'invalid_exact_evm_nonce_already_used'
   if (!record.held) return checkBuyer(record, presented)
-  // Who sent it seems to be dead: once its hold has lapsed, the same payment is good again.
-  return record.suspect && record.state !== 'reserved'
-    ? 'settlement_pending'
-    : 'duplicate_settlement'
+  // The process that sent it may be dead: once its hold has lapsed, the same payment is good again.
+  const isElsewhere = record.suspect || record.heldElsewhere === true
+  return isElsewhere && record.state !== 'reserved' ? 'settlement_pending' : 'duplicate_settlement'
 }
 
 /** Checks that an open record is presented by its buyer, for what it was reserved for. */
@@ -147,6 +146,7 @@ export function toldOf(
     case 'failed':
       return { transaction: record.transaction }
     case 'settled':
+      if (refused === 'settlement_pending') return { transaction: record.transaction }
       return bringsSameProof(record, entry) ? { settledBy: record.transaction } : {}
   }
 }

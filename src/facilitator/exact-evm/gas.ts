@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { ChainError } from '../../errors.js'
 import type { Call } from '../../chain/chain.js'
 import { floorGas, intrinsicGas } from '../../chain/intrinsic-gas.js'
 import type { Address } from '../../protocol/payment.js'
@@ -27,6 +28,9 @@ const MOST_MEDIANS = 2n
 
 /** Milliseconds for which it is not asked again what a network takes for a transaction's bytes. */
 const NETWORK_GAS_MAX_AGE_MS = 600_000
+
+/** Most gas that a network is believed to take for them; Arbitrum takes some 100,000. */
+const MAX_NETWORK_GAS = 2_000_000n
 
 /** Gas limits of settlements on one network. */
 export interface GasBook {
@@ -89,15 +93,16 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
     const [intrinsic, floor] = [intrinsicGas(data), floorGas(data)]
     const usual = intrinsic > floor ? intrinsic : floor
     const gas = asked > usual ? asked - usual : 0n
+    if (gas > MAX_NETWORK_GAS) throw implausible(asked)
     networkGas = { gas, until: performance.now() + NETWORK_GAS_MAX_AGE_MS }
     return gas
   }
 
   const ask = async (call: Call): Promise<GasLimit | 'reverts'> => {
     const gas = await chain.estimateGas(call)
-    return typeof gas === 'bigint'
-      ? { gas: percent(gas, HEADROOM_PERCENT) + FIRST_BALANCE_GAS, isAlone: false }
-      : 'reverts'
+    if (typeof gas !== 'bigint') return 'reverts'
+    if (gas > MAX_GAS + MAX_NETWORK_GAS) throw implausible(gas)
+    return { gas: percent(gas, HEADROOM_PERCENT) + FIRST_BALANCE_GAS, isAlone: false }
   }
 
   return {
@@ -124,6 +129,14 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
       return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
     },
   }
+}
+
+/** Thrown for an answer that would make every transaction impossible to send. */
+function implausible(gas: bigint): ChainError {
+  return new ChainError(
+    'chain_refused',
+    `The node answered eth_estimateGas with ${gas} gas, which no transfer takes.`,
+  )
 }
 
 /** The payee may give away all that he has before the transaction is mined. */

@@ -103,6 +103,7 @@ export function recordOf(
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
     held: isGranted || isDoubtful || isOurs || leftMs >= 0,
+    heldElsewhere: !isGranted && !isOurs && leftMs >= 0,
     // A grant that failed is taken back in a moment: the payment is open, and not yet free.
     suspect: isDoubtful || (!isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs),
     granted: isGranted,
