@@ -56,7 +56,7 @@ beforeAll(async () => {
     ],
     now,
     ledger: memoryLedger({ now }),
-    settleTimeoutMs: 300,
+    settleTimeoutMs: 2500,
   })
 })
 afterAll(() => shop.close())
