@@ -29,7 +29,7 @@ const MAX_HOST_LENGTH = 255
 const MAX_PORT = 65_535
 
 /** Tells whether a text is a host, with or without a port. */
-export function isHost(text: string | undefined): text is string {
+function isHost(text: string | undefined): text is string {
   if (text === undefined || text.length > MAX_HOST_LENGTH) return false
   const match = HOST.exec(text)
   if (match === null) return false

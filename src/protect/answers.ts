@@ -61,7 +61,7 @@ export interface WrittenDocument {
 }
 
 /** Writes a document for the wire. @param json - A {@link PaymentRequired}. */
-export function writeDocument(json: string): WrittenDocument {
+function writeDocument(json: string): WrittenDocument {
   const bytes = Buffer.from(json, 'utf8')
   const encoding = bytes.length === json.length ? 'latin1' : 'utf8'
   return { json, header: bytes.toString('base64'), encoding }

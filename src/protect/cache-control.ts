@@ -31,7 +31,7 @@ export function keepPrivate(res: ServerResponse): void {
  *
  * @param value - Empty where there is none.
  */
-export function privateCacheControl(value: string): string {
+function privateCacheControl(value: string): string {
   // What cannot be read is not kept anywhere.
   if (value.replaceAll(/"(?:\\.|[^"\\])*"/g, '').includes('"')) return 'private, no-store'
   const directives = (value.match(DIRECTIVE) ?? [])
