@@ -35,6 +35,16 @@ async function schemaUrl(): Promise<string> {
 const sign = (world: World, count: number) =>
   Promise.all(Array.from({ length: count }, () => world.sign()))
 
+describe('several gateways that start at the same moment', () => {
+  it('on a new SQLite file all start, and one sells', async () => {
+    const world = await open({ relayers: 3 })
+    const gateways = await Promise.all(Array.from({ length: 3 }, () => world.start()))
+    expect(gateways.map(({ alive }) => alive)).toEqual([true, true, true])
+    const payment = await world.sign()
+    expect(await world.presentUntilDecided(gateways[0]!, payment)).toMatchObject({ granted: true })
+  })
+})
+
 describe('200 settlements at once over three relayers', () => {
   it('of which one fails half of its sends pay each once', async () => {
     const world = await open({ relayers: 3, options: { settleTimeoutMs: 25_000 } })

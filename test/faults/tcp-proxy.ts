@@ -6,12 +6,15 @@ export interface TcpProxy {
   readonly port: number
   /** While it is down, connections break and new ones are refused. */
   isDown: boolean
+  /** The next request with these words in it is done; its answer is lost with its connection. */
+  loseAnswerTo: string | undefined
   close(): Promise<void>
 }
 
 /** Starts a proxy on a free port of 127.0.0.1. */
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   let isDown = false
+  let loseAnswerTo: string | undefined
   const sockets = new Set<Socket>()
   const keep = (socket: Socket): void => {
     sockets.add(socket)
@@ -22,7 +25,17 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     if (isDown) return void client.destroy()
     const upstream = connect(target)
     keep(upstream)
-    client.pipe(upstream).pipe(client)
+    client.pipe(upstream)
+    let isLost = false
+    client.on('data', (chunk) => {
+      if (loseAnswerTo === undefined || !chunk.includes(loseAnswerTo)) return
+      loseAnswerTo = undefined
+      isLost = true
+    })
+    upstream.on('data', (chunk) => {
+      if (isLost) client.destroy()
+      else client.write(chunk)
+    })
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
   }).listen(0, '127.0.0.1')
@@ -38,6 +51,12 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     set isDown(value) {
       isDown = value
       if (isDown) destroyAll()
+    },
+    get loseAnswerTo() {
+      return loseAnswerTo
+    },
+    set loseAnswerTo(words) {
+      loseAnswerTo = words
     },
     async close() {
       server.close()

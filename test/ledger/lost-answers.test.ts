@@ -1,0 +1,75 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { checkLedger } from '../../src/facilitator/exact-evm/checks.js'
+import type { Ledger } from '../../src/ledger/ledger.js'
+import { postgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { newEntry, SUBMISSION } from './ledger-conformance.js'
+
+const root = await findPostgres()
+const describePostgres = root === undefined ? describe.skip : describe
+
+const toEnd: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of toEnd.splice(0).toReversed()) await end()
+})
+
+/** A ledger whose database is behind a proxy. */
+async function open(): Promise<{ ledger: Ledger; database: TcpProxy }> {
+  const schema = await createSchema(root!)
+  const { hostname, port } = new URL(schema.url)
+  const database = await startTcpProxy({ host: hostname, port: Number(port || 5432) })
+  const through = new URL(schema.url)
+  through.host = `127.0.0.1:${database.port}`
+  const ledger = postgresLedger(through.href)
+  toEnd.push(
+    () => schema.drop(),
+    () => database.close(),
+    () => ledger.close(),
+  )
+  return { ledger, database }
+}
+
+describePostgres('a database that loses an answer', () => {
+  it('to a withdrawal leaves no lock behind', async () => {
+    const { ledger, database } = await open()
+    const entry = newEntry()
+    await ledger.reserve(entry)
+    await ledger.submit(entry, SUBMISSION)
+    database.loseAnswerTo = 'delete from "x402_authorizations"'
+    await ledger.withdraw(entry, SUBMISSION.transaction)
+    expect(database.loseAnswerTo).toBeUndefined()
+    expect(await ledger.find(entry)).toBeUndefined()
+    expect(await ledger.reserve(entry)).toBeUndefined()
+    await ledger.release(entry)
+  })
+
+  it('to a grant leaves a payment that is granted or pending, and never used for nothing', async () => {
+    const { ledger, database } = await open()
+    const entry = newEntry()
+    await ledger.reserve(entry)
+    await ledger.submit(entry, SUBMISSION)
+    database.loseAnswerTo = '"granted" = '
+    const granted = await ledger.grant(entry).then(
+      () => true,
+      () => false,
+    )
+    expect(database.loseAnswerTo).toBeUndefined()
+    const record = await ledger.find(entry)
+    if (granted) expect(record).toMatchObject({ granted: true })
+    else expect(checkLedger(record, { entry })).toBe('settlement_pending')
+  })
+
+  it('since it is away fails the grant, and the payment is told as pending until it is back', async () => {
+    const { ledger, database } = await open()
+    const entry = newEntry()
+    await ledger.reserve(entry)
+    await ledger.submit(entry, SUBMISSION)
+    database.isDown = true
+    await expect(ledger.grant(entry)).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    database.isDown = false
+    const reason = checkLedger(await ledger.find(entry), { entry })
+    // Pending while the grant may have been written down, and then free for its buyer.
+    expect([undefined, 'settlement_pending']).toContain(reason)
+  })
+})
