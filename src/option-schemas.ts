@@ -208,9 +208,11 @@ export const optionsSchema = z.strictObject({
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   facilitator: instanceWith('verify', 'settle', 'supported').optional(),
   ledger: instanceWith(...Object.keys(LEDGER_METHODS))
-    .refine((ledger) => hasMethod((ledger as Partial<Ledger>).idempotency, 'begin'), {
-      error: 'must have an idempotency with the method begin',
-    })
+    .refine(
+      ({ idempotency }: Partial<Ledger>) =>
+        hasMethod(idempotency, 'begin') && hasMethod(idempotency, 'look'),
+      { error: 'must have an idempotency with the methods begin and look' },
+    )
     .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
   maxHeldBytesTotal: z.int().positive().optional(),

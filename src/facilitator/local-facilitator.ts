@@ -15,7 +15,7 @@ import {
   type PresentedPayment,
 } from './exact-evm/examine.js'
 import type { NetworkCore } from './exact-evm/network-core.js'
-import { dropPayment, takePayment } from './exact-evm/pending-payments.js'
+import { leavePayment, takePayment } from './exact-evm/pending-payments.js'
 import { createReconciler } from './exact-evm/reconcile.js'
 import { redeemReservation } from './exact-evm/redeem.js'
 import { freshReservation, note, type SettleContext } from './exact-evm/settle.js'
@@ -100,11 +100,11 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
       return ledger.reserve(examined.entry)
     }
     const record = await reserveReady().catch((error: unknown) => {
-      dropPayment(core, key)
+      if (!examined.isOut) leavePayment(core, key)
       throw error
     })
     const isKept = record === undefined && !examined.terms?.purchase?.redeemOnly
-    if (!isKept && !examined.isOut) dropPayment(core, key)
+    if (!isKept && !examined.isOut) leavePayment(core, key)
     const { payer } = examined
     if (record === undefined) {
       if (!examined.terms?.purchase?.redeemOnly) return freshReservation(context, examined)

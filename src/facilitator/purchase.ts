@@ -1,6 +1,7 @@
 import type { AuthorizationKey, LedgerEntry } from '../ledger/ledger.js'
 import { recordId } from '../ledger/ledger.js'
 import { hashOf, type Purchase } from '../ledger/purchase.js'
+import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import type { PaymentPayload } from '../protocol/payment.js'
 import type { Authorization } from './exact-evm/authorization.js'
@@ -35,11 +36,13 @@ function purchaseOf(
   const { method, url = textOf(payload.resource?.['url']), client } = terms?.purchase ?? {}
   const extra = membersOf(payload.accepted['extra'])
   const offerId = textOf(extra['offerId'])
+  // One that every visitor of a checkout is given is no proof of the buyer.
+  const checkoutId = offerId?.startsWith(CHECKOUT_ID_PREFIX) ? offerId : undefined
   const paymentId = readPaymentId(payload)
   const id = paymentId.ok ? paymentId.value : undefined
   return {
-    resource: hashOf(method, url, textOf(extra['quote'])),
-    ...(offerId !== undefined && { offer: hashOf(offerId) }),
+    resource: hashOf(method, url, textOf(extra['quote']), checkoutId),
+    ...(offerId !== undefined && checkoutId === undefined && { offer: hashOf(offerId) }),
     ...(id !== undefined && { paymentId: hashOf(id) }),
     ...(client !== undefined && { client: hashOf(recordId(key), client) }),
   }

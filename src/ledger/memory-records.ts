@@ -6,7 +6,10 @@ import { RecordList } from './record-list.js'
 /** Seconds for which a final record outlives its authorization. */
 const AFTERLIFE_SECONDS = 3600n
 
-/** Seconds a final record is kept at most: beyond, the chain itself refuses the nonce. */
+/**
+ * Seconds a settled record is kept at most: beyond, the chain itself refuses the nonce. Of one that
+ * failed it does not, until its authorization lapses.
+ */
 const MAX_AGE_SECONDS = 48n * 3600n
 
 /** Delivered payments of which only a tombstone is kept; beyond, the oldest are left to the chain. */
@@ -186,6 +189,7 @@ export class MemoryRecords<T extends LedgerRecord> {
     if (kept === undefined) return
     this.#unlist(key, kept)
     this.#kept.delete(key)
+    if (isDelivered(kept.record)) this.#delivered.noteDead((one) => this.#kept.has(one))
     this.#keys.delete(kept.record.id)
     const { project = '' } = kept.record
     const ofProject = this.#byProject.get(project)
@@ -196,6 +200,7 @@ export class MemoryRecords<T extends LedgerRecord> {
   #makeRoom(): void {
     const { maxRecords } = this.#options
     this.#sweep()
+    this.#sweepTombstones()
     if (this.#kept.size < maxRecords) return
     const oldest = this.#delivered.shift((key) => isDelivered(this.#find(key)))
     if (oldest === undefined)
@@ -239,6 +244,18 @@ export class MemoryRecords<T extends LedgerRecord> {
     }
   }
 
+  /** Drops the oldest tombstones that have lapsed: twice as many as one write can add. */
+  #sweepTombstones(): void {
+    for (let left = 2; left > 0; left--) {
+      const key = this.#buried.first
+      if (key === undefined) return
+      const kept = this.#tombstones.get(key)
+      if (kept !== undefined && kept.lapsesAt > this.#options.now()) return
+      this.#buried.shift(() => true)
+      if (kept !== undefined) this.delete(key)
+    }
+  }
+
   #dropLapsed(key: string, nowMs: number): void {
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.lapsesAt <= nowMs) this.delete(key)
@@ -249,6 +266,11 @@ export class MemoryRecords<T extends LedgerRecord> {
 class KeyQueue {
   #keys: string[] = []
   #first = 0
+  #dead = 0
+
+  get first(): string | undefined {
+    return this.#keys[this.#first]
+  }
 
   push(key: string): void {
     this.#keys.push(key)
@@ -268,9 +290,19 @@ class KeyQueue {
     }
   }
 
+  /** A key in it no longer counts. Such keys are dropped once they are the most. */
+  noteDead(counts: (key: string) => boolean): void {
+    this.#dead += 1
+    if (this.#dead < 1000 || this.#dead * 2 < this.#keys.length - this.#first) return
+    this.#keys = this.#keys.slice(this.#first).filter(counts)
+    this.#first = 0
+    this.#dead = 0
+  }
+
   clear(): void {
     this.#keys = []
     this.#first = 0
+    this.#dead = 0
   }
 }
 
@@ -296,6 +328,7 @@ function lifetimeMs(record: LedgerRecord, nowMs: number): number {
   if (!isFinal(record))
     return validFor > MAX_AGE_SECONDS ? Infinity : toMs(validFor + MAX_AGE_SECONDS)
   const afterwards = validFor + AFTERLIFE_SECONDS
+  if (record.state === 'failed') return validFor > MAX_AGE_SECONDS ? Infinity : toMs(afterwards)
   return toMs(afterwards < MAX_AGE_SECONDS ? afterwards : MAX_AGE_SECONDS)
 }
 

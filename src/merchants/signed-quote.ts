@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { AppliedRate } from '../money/rates.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { findNetwork } from '../protocol/networks.js'
+import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import type { Quote } from './quote.js'
 
 /** What a quote says, beside what it is for. */
@@ -30,7 +31,7 @@ export interface QuoteSigner {
 
 /** Names offers that have to be the same whenever they are made. */
 export interface OfferNamer {
-  /** @returns 128 bits that only who was given the offer knows, as `extra.offerId`. */
+  /** @returns 128 bits that cannot be guessed, as `extra.offerId` of a checkout. */
   nameOffer(subject: QuoteSubject): Promise<string>
 }
 
@@ -104,7 +105,7 @@ export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner & 
   return {
     async nameOffer(subject) {
       const name = await hmac(`x402-offer-${VERSION}`, '', subject)
-      return name.toString('base64url', 0, OFFER_ID_BYTES)
+      return CHECKOUT_ID_PREFIX + name.toString('base64url', 0, OFFER_ID_BYTES)
     },
     async sign(subject, { expiresAt, applied }) {
       const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })

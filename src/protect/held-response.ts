@@ -57,6 +57,8 @@ export class HeldResponse {
   #isEnded = false
   #isGivenUp = false
   #isClientGone = false
+  /** An answer has gone out: this one, or another in its place. */
+  #isAnswered = false
 
   constructor(res: ServerResponse, limits: HeldLimits) {
     const { write, end, writeHead, flushHeaders, addTrailers } = res
@@ -95,6 +97,7 @@ export class HeldResponse {
   /** Lets the answer out as the handler wrote it. */
   send(): void {
     const res = this.#res
+    this.#isAnswered = true
     this.#open()
     if (this.#status !== undefined) res.statusCode = this.#status
     if (this.#trailers !== undefined) res.addTrailers(this.#trailers)
@@ -104,8 +107,12 @@ export class HeldResponse {
     this.#forget()
   }
 
-  /** Drops the answer, also its headers; the response is as it was before the handler. */
+  /**
+   * Drops the answer, also its headers; the response is as it was before the handler. Does nothing
+   * once an answer has gone out.
+   */
   discard(): void {
+    if (this.#isAnswered) return
     const res = this.#res
     this.#open()
     this.#forget()
@@ -123,8 +130,10 @@ export class HeldResponse {
    * @param respond - Writes and ends the other answer before it returns.
    */
   replace(respond: () => void): void {
+    if (this.#isAnswered) return
     const res = this.#res
     this.discard()
+    this.#isAnswered = true
     this.#isGivenUp = true
     try {
       respond()

@@ -211,9 +211,16 @@ async function runThenSettle(
     await releaseUnpaid(context, sale)
     return answerBusy(res)
   }
-  attachPayment(exchange, payment, { payer })
-  removeConditions(req)
-  const held = holdResponse(res, { maxHeldBytes, lease })
+  let held: HeldResponse
+  try {
+    attachPayment(exchange, payment, { payer })
+    removeConditions(req)
+    held = holdResponse(res, { maxHeldBytes, lease })
+  } catch (error) {
+    lease.release()
+    await releaseUnpaid(context, sale)
+    throw error
+  }
   try {
     next()
     const end = await held.finished
@@ -223,7 +230,7 @@ async function runThenSettle(
     await answerUnpaid(sale, held, { end, maxHeldBytes })
   } catch (error) {
     if (isOutsideFailure(error)) return held.replace(() => answerFailure(context, res, error))
-    if (!res.headersSent) held.discard()
+    held.discard()
     throw error
   } finally {
     lease.release()
@@ -346,7 +353,9 @@ async function answerRefusal(sale: Sale, refusal: Refusal): Promise<void> {
   const { res } = exchange
   if (refused === 'invalid_exact_evm_nonce_already_used' && (await claim.answerKept(res))) return
   const { network } = payment.requirements
-  if (transaction === undefined && settledBy === undefined) {
+  // What may have been sent is no reason to sign another payment, though nobody can name its transaction.
+  const isUnsent = transaction === undefined && settledBy === undefined
+  if (isUnsent && refused !== 'settlement_pending') {
     await claim.abandon()
     return answerPaymentRequired(res, paymentRequired(offer, refused))
   }

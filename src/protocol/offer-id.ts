@@ -28,6 +28,12 @@ export function newOfferId(): string {
   return pool.toString('base64url', start, drawn)
 }
 
+/**
+ * What the id of a checkout begins with. It is the same whenever the checkout is prepared, and for each
+ * of its visitors: it names what is bought, and proves nothing of who buys it.
+ */
+export const CHECKOUT_ID_PREFIX = 'checkout.'
+
 /** Writes an id into the entries of one answer. */
 export function withOfferId(
   accepts: readonly PaymentRequirements[],

@@ -114,7 +114,7 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
                 extra: {
                   name: 'USDC',
                   version: '2',
-                  offerId: expect.stringMatching(/^[\w-]{22}$/),
+                  offerId: expect.stringMatching(/^checkout\.[\w-]{22}$/),
                 },
               },
             ],

@@ -29,14 +29,14 @@ interface Entry {
 describe('an offer id', () => {
   it('is the same whenever the same checkout is prepared, and another for anything else', async () => {
     const first = await idOf('https://shop.example/1')
-    expect(first).toMatch(/^[\w-]{22}$/)
+    expect(first).toMatch(/^checkout\.[\w-]{22}$/)
     expect(await idOf('https://shop.example/1')).toBe(first)
     for (const other of [
       await idOf('https://shop.example/2'),
       await idOf('https://shop.example/1', '1.01'),
       await idOf('https://shop.example/1', '1.00', OTHER),
     ]) {
-      expect(other).toMatch(/^[\w-]{22}$/)
+      expect(other).toMatch(/^checkout\.[\w-]{22}$/)
       expect(other).not.toBe(first)
     }
   })

@@ -303,7 +303,7 @@ describe('the purchase in the specification', () => {
     const [entry] = quoted.body[HANDLER.id][0].config.accepts
     // “Whatever else came with the offer”: made with a secret of the gateway's own.
     const { offerId, ...extra } = entry.extra
-    expect(offerId).toMatch(/^[\w-]{22}$/)
+    expect(offerId).toMatch(/^checkout\.[\w-]{22}$/)
     entry.extra = extra
     expect([quoted.status, quoted.body]).toEqual([200, answer])
   })

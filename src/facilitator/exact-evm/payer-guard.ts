@@ -14,6 +14,9 @@ const BACK_OFF_MS = { first: 10_000, factor: 4, longest: 3_600_000 }
 /** Failures of payers without code that are let pass: money can be spent twice by mistake. */
 const FREE_FAILURES = 1
 
+/** Gas from which a failure is told to be the code's own: a transfer that is refused takes less. */
+const COSTLY_FAILURE_GAS = 250_000n
+
 /** Payers of the same code whose transfers must have failed before all of them are refused. */
 const MOST_PAYERS_OF_CODE = 3
 
@@ -28,6 +31,10 @@ const PENDING_GAS_OF_CODE = { first: 1_000_000n, most: 10_000_000n }
 
 /** Payments of a code after which it counts as known: what it has pending no longer counts as lost. */
 const PAYMENTS_OF_KNOWN_CODE = 20
+
+/** Milliseconds beyond its authorization for which a payment counts as pending, and at most. */
+const LAPSE_MARGIN_MS = 60_000
+const LONGEST_PENDING_MS = 3_600_000
 
 /** Gas that a transfer takes which fails beside others that do not. */
 const SHARE_OF_BATCH_GAS = 60_000n
@@ -45,18 +52,28 @@ export interface PayerGuard {
   /** Why a payer is refused now. Takes note of his code. */
   refusalOf(payer: Address, codeHash: Hex | undefined): Reason | undefined
   /**
-   * Counts the gas that a payment could cost us, until it is dropped.
+   * Counts the gas that a payment which is about to be sent could cost us, until it has ended or its
+   * authorization has lapsed.
    *
+   * @param validBefore - Unix seconds.
    * @returns Whether it may: others of the same code, or of unknown ones, may have too much pending.
    */
-  take(key: AuthorizationKey, checked: CheckedTransfer): boolean
+  take(key: AuthorizationKey, checked: CheckedTransfer, validBefore: bigint): boolean
   /** The payment is over, however it ended. */
-  drop(key: AuthorizationKey): void
+  end(key: AuthorizationKey): void
   /** Takes note of what a mined transaction cost. */
   noteReceipt(receipt: Receipt): void
   /** A payer's transfer was mined and moved no money. */
   noteFailed(payer: Address, transaction: Hex): void
   notePaid(payer: Address): void
+}
+
+/** A payment of a payer with code that could cost us. */
+interface PendingGas {
+  readonly codeHash: Hex
+  readonly gas: bigint
+  /** Milliseconds since the epoch after which nothing can come of it. */
+  readonly lapsesAt: number
 }
 
 /** How often a payer has failed, and until when he is refused for it. */
@@ -68,6 +85,8 @@ interface Failures {
 /** Gas that was lost, and when. */
 interface Loss {
   readonly gas: bigint
+  /** Its payer had code. */
+  readonly isOfCode: boolean
   readonly at: number
 }
 
@@ -85,24 +104,35 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
   const failedOfCode = new LRUCache<Hex, Map<Address, number>>({ max: REMEMBERED })
   const paidOfCode = new LRUCache<Hex, number>({ max: REMEMBERED, ttl: BUDGET_WINDOW_MS })
   const receipts = new LRUCache<Hex, bigint>({ max: REMEMBERED })
-  const pending = new Map<string, { readonly codeHash: Hex; readonly gas: bigint }>()
+  /** By record. */
+  const pending = new Map<string, PendingGas>()
   let losses: Loss[] = []
   let isTold = false
 
-  /** Gas that was lost within the window. */
-  const lost = (): bigint => {
+  /** Gas that was lost within the window: by all payers, and by those with code. */
+  const lost = (): { readonly all: bigint; readonly ofCode: bigint } => {
     const since = performance.now() - BUDGET_WINDOW_MS
     losses = losses.filter(({ at }) => at >= since)
-    return losses.reduce((sum, { gas }) => sum + gas, 0n)
+    const sum = (some: readonly Loss[]): bigint => some.reduce((total, { gas }) => total + gas, 0n)
+    return { all: sum(losses), ofCode: sum(losses.filter(({ isOfCode }) => isOfCode)) }
   }
 
-  /** Whether so much more could be lost; tells it once where not, until half of the budget is free. */
-  const mayLose = (gas: bigint): boolean => {
-    const sum = lost()
-    const isBeyond = sum + gas > BUDGET_GAS
-    if (isBeyond && !isTold) onLoss?.({ gas: sum })
-    isTold = isBeyond || (isTold && sum > BUDGET_GAS / 2n)
-    return !isBeyond
+  /** Tells once that the budget is used up, until half of it is free. */
+  const tellLoss = (more = 0n): void => {
+    const gas = lost().all
+    const isBeyond = gas + more > BUDGET_GAS
+    if (isBeyond && !isTold) onLoss?.({ gas })
+    isTold = isBeyond || (isTold && gas > BUDGET_GAS / 2n)
+  }
+
+  const isKnownCode = (codeHash: Hex): boolean =>
+    (paidOfCode.get(codeHash) ?? 0) >= PAYMENTS_OF_KNOWN_CODE
+
+  /** Whether payers of a code may cost so much more. Others' losses are not theirs. */
+  const mayLose = (codeHash: Hex, gas = 0n): boolean => {
+    const isWithin = isKnownCode(codeHash) || lost().ofCode + gas <= BUDGET_GAS
+    if (!isWithin) tellLoss(gas)
+    return isWithin
   }
 
   const isCodeRefused = (codeHash: Hex): boolean => {
@@ -121,26 +151,33 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       if ((failures.get(payer)?.until ?? -Infinity) > now) return 'payer_temporarily_refused'
       if (codeHash === undefined) return undefined
       if (!acceptContractPayers) return 'contract_payer_not_accepted'
-      return !mayLose(0n) || isCodeRefused(codeHash) ? 'payer_temporarily_refused' : undefined
+      return !mayLose(codeHash) || isCodeRefused(codeHash) ? 'payer_temporarily_refused' : undefined
     },
-    take(key, { look: { codeHash }, limit }) {
+    take(key, { look: { codeHash }, limit }, validBefore) {
       if (codeHash === undefined || limit === undefined || pending.has(recordId(key))) return true
+      const now = Date.now()
       const paid = (code: Hex): number => paidOfCode.get(code) ?? 0
-      const isUnknown = (code: Hex): boolean => paid(code) < PAYMENTS_OF_KNOWN_CODE
       let [ofCode, ofUnknown] = [limit.gas, limit.gas]
-      for (const one of pending.values()) {
+      for (const [id, one] of pending) {
+        if (one.lapsesAt < now) {
+          pending.delete(id)
+          continue
+        }
         if (one.codeHash === codeHash) ofCode += one.gas
-        if (isUnknown(one.codeHash)) ofUnknown += one.gas
+        if (!isKnownCode(one.codeHash)) ofUnknown += one.gas
       }
       const { first, most } = PENDING_GAS_OF_CODE
       const allowed = first * BigInt(1 + paid(codeHash))
       if (ofCode > (allowed < most ? allowed : most)) return false
-      if (isUnknown(codeHash) && (!mayLose(limit.gas) || lost() + ofUnknown > BUDGET_GAS))
-        return false
-      pending.set(recordId(key), { codeHash, gas: limit.gas })
+      if (!mayLose(codeHash, isKnownCode(codeHash) ? limit.gas : ofUnknown)) return false
+      const lapsesAt = Math.min(
+        Number(validBefore) * 1000 + LAPSE_MARGIN_MS,
+        now + LONGEST_PENDING_MS,
+      )
+      pending.set(recordId(key), { codeHash, gas: limit.gas, lapsesAt })
       return true
     },
-    drop: (key) => void pending.delete(recordId(key)),
+    end: (key) => void pending.delete(recordId(key)),
     noteReceipt({ transaction, gasUsed, logs }) {
       if (receipts.has(transaction)) return
       // Where others were paid, the gas was not lost but for the share of what failed.
@@ -151,16 +188,17 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       // What a whole transaction took is lost once, however many had a part in it.
       receipts.set(transaction, 0n)
       const gas = whole > SHARE_OF_BATCH_GAS ? whole : SHARE_OF_BATCH_GAS
-      losses.push({ gas, at: performance.now() })
-      mayLose(0n)
-
       const codeHash = codes.get(payer)
+      losses.push({ gas, at: performance.now(), isOfCode: codeHash !== undefined })
+      tellLoss()
+
       const count = (failures.get(payer)?.count ?? 0) + 1
       const counted = codeHash === undefined ? count - FREE_FAILURES : count
       const { first, factor, longest } = BACK_OFF_MS
       const waitMs = counted > 0 ? Math.min(first * factor ** (counted - 1), longest) : 0
       failures.set(payer, { count, until: performance.now() + waitMs })
-      if (codeHash === undefined) return
+      // Who has spent his money meanwhile has failed, not his code.
+      if (codeHash === undefined || gas < COSTLY_FAILURE_GAS) return
       const ofCode = failedOfCode.get(codeHash) ?? new Map<Address, number>()
       // A few more than are counted: the newest.
       if (ofCode.size >= 100) ofCode.delete([...ofCode.keys()][0] as Address)

@@ -4,28 +4,31 @@ import type { ExaminedPayment } from './examine.js'
 import type { NetworkCore } from './network-core.js'
 
 /**
- * Counts a payment that is about to be reserved: what it takes of its payer's balance, and what it
- * could cost us.
+ * Counts what a payment that is about to be reserved takes of its payer's balance.
  *
- * @returns Why it is refused beside all that is pending; then it is not counted.
+ * What it could cost us is counted when it is sent: until then it can be reserved for as long as a
+ * stranger likes, and would stand in the way of others.
+ *
+ * @returns Why it is refused beside all that its payer has pending; then it is not counted.
  * @throws {@link ChainError}
  */
 export async function takePayment(payment: ExaminedPayment): Promise<Reason | undefined> {
-  const { core, key, checked } = payment
-  if (!(await core.pendingSpend.take(payment))) return 'insufficient_funds'
-  if (checked === undefined || core.payers.take(key, checked)) return undefined
-  core.pendingSpend.drop(key)
-  return 'payer_temporarily_refused'
+  return (await payment.core.pendingSpend.take(payment)) ? undefined : 'insufficient_funds'
 }
 
-/** Nothing will be sent for a payment, or another request has it. */
+/** One request does without a payment; another has it, or it could not be reserved. */
+export function leavePayment(core: NetworkCore, key: AuthorizationKey): void {
+  core.pendingSpend.drop(key)
+}
+
+/** Nothing will be sent for a payment by the request that had it. */
 export function dropPayment(core: NetworkCore, key: AuthorizationKey): void {
   core.pendingSpend.drop(key)
-  core.payers.drop(key)
+  core.payers.end(key)
 }
 
 /** The chain has decided about a payment. */
 export function endPayment(core: NetworkCore, key: AuthorizationKey): void {
   core.pendingSpend.end(key)
-  core.payers.drop(key)
+  core.payers.end(key)
 }

@@ -1,4 +1,5 @@
 import type { Submission } from '../../ledger/ledger.js'
+import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { BatchMember } from '../relayer/group-commit.js'
 import { checkOnChain, isFresh, type CheckedTransfer } from './check-on-chain.js'
@@ -18,7 +19,7 @@ class PayerChanged extends Error {}
  * @throws {@link ChainError}
  */
 export async function prepareTransfer(
-  { core, asset, transfer }: ExaminedPayment,
+  { core, asset, transfer, key }: ExaminedPayment,
   known: CheckedTransfer | undefined,
 ): Promise<PreparedTransfer | Reason> {
   const isGood = known !== undefined && isFresh(core, known.look)
@@ -27,6 +28,8 @@ export async function prepareTransfer(
   const call = transferCall(transfer, { asset, from: core.relayers.addresses[0] })
   const limit = checked.limit ?? (await core.gas.limitOf(transfer, call, checked.look))
   if (limit === 'reverts') return 'invalid_exact_evm_transaction_simulation_failed'
+  const mayCost = core.payers.take(key, checked, transfer.authorization.validBefore)
+  if (!mayCost) return 'payer_temporarily_refused'
   if (limit.isAlone) return { call, ...limit }
 
   // It may have waited for its turn: others share its transaction, and pay for what its payer does.
@@ -70,12 +73,21 @@ export async function sendAlone(payment: ExaminedPayment): Promise<Submission | 
   if (typeof checked === 'string' || checked.look.codeHash !== undefined) return undefined
   const prepared = await prepareTransfer(payment, checked)
   if (typeof prepared === 'string') return undefined
+  /** What was written down before and given up: should it be mined after all, it is known as ours. */
+  let givenUp: readonly Hex[] = []
   const sent = await core.relayers.send({
     key,
     ...prepared,
     isAlone: true,
-    prepare: (submission) => submission,
-    writing: () => undefined,
+    prepare: (submission) => {
+      if (givenUp.length === 0) return submission
+      const replaces = new Set([...(submission.replaces ?? []), ...givenUp])
+      replaces.delete(submission.transaction)
+      return { ...submission, replaces: [...replaces] }
+    },
+    writing: ({ transaction }) => {
+      givenUp = [transaction, ...givenUp]
+    },
     // Its record is there to stay: it tells of the transaction before, where this one is not sent.
     mayForget: () => false,
   })

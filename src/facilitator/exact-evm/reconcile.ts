@@ -165,6 +165,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
 
   const look: Reconciler['look'] = async (payment) => {
+    // One that is followed may be about to be sent again: nothing is decided beside that.
+    const running = followed.get(recordId(payment))
+    if (running !== undefined) return running
     const core = cores.get(payment.chainId)
     return core === undefined
       ? 'open'

@@ -35,7 +35,11 @@ export async function redeemReservation(
     return { refused, payer, ...toldOf(record, presented, refused) }
   }
   // Its authorization was found used, and by whom could not be told.
-  if (record === undefined || record.state === 'reserved') return freshReservation(context, payment)
+  if (record === undefined || record.state === 'reserved') {
+    if (!payment.terms?.purchase?.redeemOnly) return freshReservation(context, payment)
+    await note(context, giveBack())
+    return { refused: 'quote_expired', payer }
+  }
 
   const outcome = await outcomeOf(context, payment, record)
   if (outcome === 'barred' && record.state === 'submitted')

@@ -3,6 +3,7 @@ import { addressWord, callsIn } from '../../chain/abi.js'
 import type { Broadcast, Call, Chain } from '../../chain/chain.js'
 import type { ConcludedEntry, Ledger, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
+import { keccakHex } from '../keccak.js'
 import { adoptBatch } from './adopt-batch.js'
 import { lowerHex } from './authorization.js'
 import type { NetworkCore } from './network-core.js'
@@ -52,7 +53,9 @@ export async function sendAgain(
   const { chain, relayers } = core
   const others = [transaction, ...dropped.sentAnew].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
-  await adoptBatch(ledger, entry.chainId, submission)
+  // The record may name what it was sent anew by: these bytes are of the transaction before.
+  const sent = { ...submission, transaction: keccakHex(submission.raw) }
+  await adoptBatch(ledger, entry.chainId, sent)
   const broadcast = await chain.broadcast(submission.raw)
   if (dropped.drops < DROPS_BEFORE_NEW || dropped.sentAnew.length >= MOST_SENT_ANEW) return
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS

@@ -145,7 +145,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       return all.map((one) => ({ one, written, rejected: sent }))
     } catch (error) {
       // Only those could not be written down: the rest goes without them.
-      if (error instanceof LostMembers) return goWithout(error, all, before)
+      if (error instanceof LostMembers) return goWithout(error, all, written.slice(0, -1))
       return isTooDearTogether(error) && all.length > 1 ? each(all, written) : failed(error)
     }
   }
