@@ -71,6 +71,29 @@ const post = (path: string, body: string) =>
   })
 
 describe('rule 18: a remote facilitator is a stranger', () => {
+  it('whose answer was lost, and who is at work on it still, is told as pending and never as unpaid', async () => {
+    elsewhere.scripts = {
+      verify: valid,
+      settle: [
+        'break',
+        {
+          body: {
+            success: false,
+            errorReason: 'duplicate_settlement',
+            transaction: '',
+            network,
+            payer,
+          },
+        },
+      ],
+    }
+    const payment = await sign()
+    expect((await pay(payment)).status).toBe(503)
+    const again = await pay(payment)
+    expect(again.status).toBe(503)
+    expect(await again.json()).toMatchObject({ code: 'settlement_pending' })
+  })
+
   it.each<[string, object]>([
     ['another payer', { isValid: true, payer: stranger }],
     ['no truth value', { isValid: 'yes', payer }],
