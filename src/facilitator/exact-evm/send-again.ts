@@ -54,8 +54,8 @@ export async function sendAgain(
   const others = [transaction, ...dropped.sentAnew].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
   // The record may name what it was sent anew by: these bytes are of the transaction before.
-  const sent = { ...submission, transaction: keccakHex(submission.raw) }
-  await adoptBatch(ledger, entry.chainId, sent)
+  const original = { ...submission, transaction: keccakHex(submission.raw) }
+  await adoptBatch(ledger, entry.chainId, original)
   const broadcast = await chain.broadcast(submission.raw)
   if (dropped.drops < DROPS_BEFORE_NEW || dropped.sentAnew.length >= MOST_SENT_ANEW) return
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
