@@ -227,8 +227,9 @@ describe('one payment presented more than once', () => {
     const refused = copies.filter(({ status }) => status === 402)
     expect(copies.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(refused).toHaveLength(19)
-    for (const response of refused)
-      expect(paymentRequiredOf(response).error).toBe('duplicate_settlement')
+    // On a slow machine the last of them come when the first is served already.
+    const reasons = ['duplicate_settlement', 'invalid_exact_evm_nonce_already_used']
+    for (const response of refused) expect(reasons).toContain(paymentRequiredOf(response).error)
     expect(runs).toBe(before + 1)
     expect(await balanceOf(devnet, buyer.address)).toBe(1_000_000_000_000n - 10_000n)
   })
