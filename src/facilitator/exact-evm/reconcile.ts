@@ -98,6 +98,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { networks, ledger, events, logger, now, closed } = options
   const cores = new Map([...networks.values()].map((core) => [core.chain.network.chainId, core]))
   const followed = new Map<string, Promise<Outcome>>()
+  /** Of these, those that are being sent again, or were. */
+  const resent = new Set<string>()
   const announced = new LRUCache<string, true>({ max: REMEMBERED })
   const revisits = new LRUCache<string, { readonly every: number; left: number }>({
     max: REMEMBERED,
@@ -165,9 +167,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
 
   const look: Reconciler['look'] = async (payment) => {
-    // One that is followed may be about to be sent again: nothing is decided beside that.
-    const running = followed.get(recordId(payment))
-    if (running !== undefined) return running
+    const id = recordId(payment)
+    const running = followed.get(id)
+    // What became of its transaction before decides nothing while it is sent again.
+    if (running !== undefined && resent.has(id)) return running
     const core = cores.get(payment.chainId)
     return core === undefined
       ? 'open'
@@ -213,6 +216,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         const judge = (): Promise<Outcome> =>
           judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
         const judged = await judge()
+        if (!isResent && resend !== undefined && isUnpaid(judged)) resent.add(recordId(first))
         const submission = isResent ? undefined : await resendFailed(judged, resend)
         isResent ||= isUnpaid(judged)
         if (submission !== undefined) {
@@ -245,7 +249,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (core === undefined) return Promise.resolve('open')
     const outcome = pursue(core, payment, sent)
       .catch(openAfterBug(payment))
-      .finally(() => followed.delete(id))
+      .finally(() => {
+        followed.delete(id)
+        resent.delete(id)
+      })
     followed.set(id, outcome)
     return outcome
   }
