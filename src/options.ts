@@ -89,7 +89,7 @@ export interface MerchantOptions {
   /**
    * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
    * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
-   * presented it first. The API does not know the buyer's address; there, whoever presents it within a
+   * presented it first. The API does not know the buyer's address; there, anybody who presents it within a
    * minute of its first presentation. @defaultValue `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof

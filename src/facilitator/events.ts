@@ -32,8 +32,8 @@ export interface GatewayEvents {
   /** A relayer's balance, in wei, is good for few settlements more. */
   relayerLow: { readonly network: string; readonly relayer: string; readonly balance: bigint }
   /**
-   * Transactions that failed have taken more gas within the last hour than the gateway lets payers cost
-   * it. Until they have taken less, accounts with code are refused: `payer_temporarily_refused`.
+   * Failed transactions of all payers have taken more than 5,000,000 gas within the last hour. Where those
+   * of accounts with code alone have, unknown code is refused meanwhile: `payer_temporarily_refused`.
    */
   relayerLoss: { readonly network: string; readonly gas: bigint }
 }

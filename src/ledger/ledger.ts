@@ -181,7 +181,7 @@ export interface Ledger {
   submit(key: AuthorizationKey, submission: Submission): Promise<void>
   /**
    * Writes down a transaction that several payments share, as {@link Ledger.submit} does: of all of
-   * them, or of none. Were some missing, whoever sends its bytes again would pay what nobody knows of.
+   * them, or of none. If some were missing, sending its bytes again would pay what no record knows.
    *
    * @returns Those that another process holds now, or nobody; nothing was written down then.
    */

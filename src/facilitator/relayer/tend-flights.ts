@@ -118,7 +118,7 @@ export function createTending(options: TendingOptions): Tending {
     try {
       await dispatch.writeAhead(next)
     } catch (error) {
-      // It may have been written down: whoever reads it there may send it.
+      // It may have been written down, and another process may send it.
       const known = [...new Set([...replaces, next.transaction])]
       flights.change(flight, { submission: { ...submission, replaces: known } })
       throw error
