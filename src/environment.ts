@@ -1,8 +1,8 @@
 /** The default gateway's options, from `X402_*` environment variables. */
 import { ConfigError, type ConfigIssue } from './errors.js'
 import { httpFacilitator } from './facilitator/http-facilitator.js'
-import type { Ledger } from './ledger/ledger.js'
-import { postgresLedger } from './ledger/sql/postgres-ledger.js'
+import type { LedgerStore } from './ledger/ledger.js'
+import { openPostgresLedger } from './ledger/sql/postgres-ledger.js'
 import type { GatewayOptions, NetworkOptions } from './options.js'
 
 /** Environment variables by name. */
@@ -74,12 +74,12 @@ export function optionsFromEnvironment(
 export function ledgerOf(
   env: Environment,
   database: DatabaseVariables,
-): { readonly ledger?: Ledger } {
+): { readonly ledger?: LedgerStore } {
   const variable = databaseVariable(env, database)
   const url = variable && read(env, variable)
   if (url === undefined) return {}
   try {
-    return { ledger: postgresLedger(url) }
+    return { ledger: openPostgresLedger(url) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw new ConfigError(error.issues.map((issue) => ({ ...issue, option: variable ?? '' })))

@@ -1,4 +1,4 @@
-import { viemChain } from './chain/viem-chain.js'
+import { rpcChain } from './chain/viem-chain.js'
 import { announceRemote } from './facilitator/announce-remote.js'
 import {
   createEventBus,
@@ -7,16 +7,16 @@ import {
   type GatewayListener,
 } from './facilitator/events.js'
 import {
-  createNetworkCore,
+  createSettlementNetwork,
   settlementAssets,
-  type NetworkCore,
+  type SettlementNetwork,
 } from './facilitator/exact-evm/network-core.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRelayerPool } from './facilitator/relayer/relayer-pool.js'
-import { reserveRemotely } from './facilitator/reserve-remotely.js'
-import type { Ledger } from './ledger/ledger.js'
-import { memoryLedger } from './ledger/memory-ledger.js'
+import { createRemoteReservations } from './facilitator/reserve-remotely.js'
+import type { LedgerStore } from './ledger/ledger.js'
+import { createMemoryLedger } from './ledger/memory-ledger.js'
 import type { Logger } from './logger.js'
 import type { GatewayOptions } from './options.js'
 import type { ResolvedNetwork } from './resolve-networks.js'
@@ -54,7 +54,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const resolved = resolveOptions(options)
   const { logger, projects } = resolved
   const closing = new AbortController()
-  const ledger = resolved.ledger ?? memoryLedger({ now: resolved.now })
+  const ledger = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
   if (resolved.ledger === undefined) warnOfCluster(logger)
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   const facilitator = createFacilitator(resolved, { ledger, events, closed: closing.signal })
@@ -79,7 +79,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 interface Parts {
-  readonly ledger: Ledger
+  readonly ledger: LedgerStore
   readonly events: EventBus
   readonly closed: AbortSignal
 }
@@ -87,7 +87,11 @@ interface Parts {
 function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFacilitator {
   if (resolved.facilitator !== undefined)
     return announceRemote(
-      reserveRemotely({ ...parts, logger: resolved.logger, facilitator: resolved.facilitator }),
+      createRemoteReservations({
+        ...parts,
+        logger: resolved.logger,
+        facilitator: resolved.facilitator,
+      }),
       parts.events,
     )
   const cores = resolved.networks.flatMap((network) =>
@@ -100,18 +104,18 @@ function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFa
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
   { ledger, events, logger, closed }: Parts & { readonly logger: Logger },
-): readonly NetworkCore[] {
+): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
   const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
-  const chain = viemChain({ network, rpcUrl })
+  const chain = rpcChain({ network, rpcUrl })
   const relayers = createRelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
     onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
   })
   return [
-    createNetworkCore({
+    createSettlementNetwork({
       ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),

@@ -1,7 +1,7 @@
 /** The shapes of a gateway's options. Their errors never repeat what was given: it may be a secret. */
 import { isAddress } from 'viem/utils'
 import { z } from 'zod'
-import type { Ledger } from './ledger/ledger.js'
+import { isLedgerStore, type LedgerStore } from './ledger/ledger.js'
 import { MIN_TOKEN_LENGTH } from './merchants/project.js'
 import { explainCurrency, isCurrency } from './money/currency.js'
 import { parseDecimal } from './money/decimal.js'
@@ -50,25 +50,6 @@ const instanceWith = (...methods: string[]) =>
   z.custom<object>((value) => methods.every((name) => hasMethod(value, name)), {
     error: `must be an object with the methods ${methods.join(', ')}`,
   })
-
-/** Every method that a ledger must have: the compiler sees to it that none is left out. */
-const LEDGER_METHODS: Readonly<
-  Record<Exclude<keyof Ledger, 'idempotency' | 'sharedSecret'>, true>
-> = {
-  ...{
-    find: true,
-    reserve: true,
-    release: true,
-    submit: true,
-    submitTogether: true,
-    withdrawTogether: true,
-    adopt: true,
-    knowsTransaction: true,
-    withdraw: true,
-  },
-  ...{ settle: true, fail: true, correct: true, yield: true, claim: true, grant: true },
-  ...{ listSubmitted: true, listConcluded: true, list: true, leaseRelayers: true, close: true },
-}
 
 const seconds = z.number().positive().max(31_536_000).optional()
 const pricing = {
@@ -207,12 +188,10 @@ export const optionsSchema = z.strictObject({
   paymentRateLimit: rateLimit.optional(),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   facilitator: instanceWith('verify', 'settle', 'supported').optional(),
-  ledger: instanceWith(...Object.keys(LEDGER_METHODS))
-    .refine(
-      ({ idempotency }: Partial<Ledger>) =>
-        hasMethod(idempotency, 'begin') && hasMethod(idempotency, 'look'),
-      { error: 'must have an idempotency with the methods begin and look' },
-    )
+  ledger: z
+    .custom<LedgerStore>(isLedgerStore, {
+      error: 'must come from memoryLedger(), sqliteLedger(file) or postgresLedger(url)',
+    })
     .optional(),
   logger: instanceWith('debug', 'info', 'warn', 'error').optional(),
   maxHeldBytesTotal: z.int().positive().optional(),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Ledger } from './ledger/ledger.js'
+import type { LedgerStore } from './ledger/ledger.js'
 
 /** What the secret is called in a ledger. */
 const NAME = 'quote'
@@ -12,7 +12,7 @@ const NAME = 'quote'
  */
 export function quoteSecret(
   configured: string | undefined,
-  ledger: Pick<Ledger, 'sharedSecret'>,
+  ledger: Pick<LedgerStore, 'sharedSecret'>,
 ): () => Promise<string> {
   let secret: Promise<string> | undefined
   const find = async (): Promise<string> =>

@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigIssue } from './errors.js'
 import type { Facilitator } from './facilitator/facilitator.js'
-import type { Ledger } from './ledger/ledger.js'
+import type { LedgerStore } from './ledger/ledger.js'
 import { processWarnings, type Logger } from './logger.js'
 import type { Project } from './merchants/project.js'
 import type { RateSource } from './money/rates.js'
@@ -25,7 +25,7 @@ export interface ResolvedOptions {
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
   readonly facilitator: Facilitator | undefined
-  readonly ledger: Ledger | undefined
+  readonly ledger: LedgerStore | undefined
   readonly logger: Logger
   readonly maxHeldBytesTotal: number
   readonly settleTimeoutMs: number
@@ -67,7 +67,8 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     rateLimit: options.rateLimit ?? {},
     paymentRateLimit: options.paymentRateLimit ?? false,
     facilitator: options.facilitator,
-    ledger: options.ledger,
+    // The schema has told that it is one.
+    ledger: options.ledger as LedgerStore | undefined,
     logger: options.logger ?? processWarnings,
     maxHeldBytesTotal: options.maxHeldBytesTotal ?? DEFAULT_MAX_HELD_BYTES_TOTAL,
     settleTimeoutMs: options.settleTimeoutMs ?? DEFAULT_SETTLE_TIMEOUT_MS,

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../src/errors.js'
 import { createGateway, type Gateway } from '../src/gateway.js'
-import { memoryLedger } from '../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../src/ledger/memory-ledger.js'
 import type { GatewayOptions } from '../src/options.js'
 import { recordLog } from './router/api.js'
 import { balanceOf, shopOptions, useDevnet } from './support/devnet.js'
 import { signPayment } from './support/sign-payment.js'
+import { patchedLedger } from './support/patched-ledger.js'
 
 const devnet = useDevnet()
 const gateways: Gateway[] = []
@@ -111,15 +112,14 @@ describe('createGateway', () => {
 
   it('closes the ledger it was given, with itself', async () => {
     let closed = 0
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const gateway = open({
-      ledger: {
-        ...ledger,
+      ledger: patchedLedger(ledger, {
         close: async () => {
           closed++
           await ledger.close()
         },
-      },
+      }),
     })
     gateways.pop()
     await gateway.close()

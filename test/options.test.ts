@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError, type ConfigIssue } from '../src/errors.js'
-import { memoryLedger } from '../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../src/ledger/memory-ledger.js'
 import { processWarnings } from '../src/logger.js'
 import { hashToken } from '../src/merchants/project.js'
 import type { GatewayOptions } from '../src/options.js'
@@ -115,7 +115,7 @@ describe('options that are as they should be', () => {
       rateLimit: false,
       paymentRateLimit: { windowMs: 1000, limit: 5 },
       ucp: { docsUrl: 'https://vendor.xyz/docs//' },
-      ledger: memoryLedger(),
+      ledger: createMemoryLedger(),
     })
     expect([publicUrl, docsUrl]).toStrictEqual([
       'https://pay.example.com',
@@ -244,9 +244,9 @@ describe('options that are wrong', () => {
     ['a limit that is on', { rateLimit: true }, ['rateLimit']],
     ['a store that is none', { rateLimit: { store: {} } }, ['rateLimit.store']],
     ['a limit of payments that is on', { paymentRateLimit: true }, ['paymentRateLimit']],
-    ...Object.keys(memoryLedger()).map((member): [string, unknown, string[]] => [
+    ...Object.keys(createMemoryLedger()).map((member): [string, unknown, string[]] => [
       `a ledger without its ${member}`,
-      { ledger: { ...memoryLedger(), [member]: 1 } },
+      { ledger: { ...createMemoryLedger(), [member]: 1 } },
       ['ledger'],
     ]),
     ...[0, 1e-10, 1e7, -1, NaN, '20'].map((maxFeePerGasGwei): [string, unknown, string[]] => [

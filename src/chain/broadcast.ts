@@ -136,13 +136,13 @@ function broadcastOutcome(answer: RpcAnswer, lost: boolean): Broadcast {
   if (kind === 'already_known') return { outcome: 'accepted' }
   // What was refused now may have been taken before, or be taken by the node behind this one.
   if (lost || kind === 'ambiguous') return { outcome: 'unknown' }
-  return { outcome: 'rejected', because: rejectionCause(kind) }
+  return { outcome: 'rejected', cause: rejectionCause(kind) }
 }
 
 function rejectionCause(kind: NodeErrorKind): RejectionCause {
   switch (kind) {
     case 'stale_nonce':
-      return 'stale_transaction_count'
+      return 'stale_nonce'
     case 'insufficient_gas_funds':
     case 'fee_too_low':
       return kind

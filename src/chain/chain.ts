@@ -23,13 +23,13 @@ export interface CallResult {
 }
 
 /** What a transaction offers for gas (EIP-1559), in wei. */
-export interface GasOffer {
+export interface FeeValues {
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }
 
 /** What a transaction should offer now, and what the last block took, in wei per gas. */
-export interface Fees extends GasOffer {
+export interface Fees extends FeeValues {
   readonly baseFeePerGas: bigint
 }
 
@@ -73,11 +73,10 @@ export interface SignedTransaction {
 /** What a node said to a transaction. `unknown` when its answer was lost: it may have it. */
 export type Broadcast =
   | { readonly outcome: 'accepted' | 'unknown' }
-  | { readonly outcome: 'rejected'; readonly because: RejectionCause }
+  | { readonly outcome: 'rejected'; readonly cause: RejectionCause }
 
 /** Why a node did not take a transaction. */
-export type RejectionCause =
-  'insufficient_gas_funds' | 'stale_transaction_count' | 'fee_too_low' | 'other'
+export type RejectionCause = 'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'other'
 
 /** One network. */
 export interface Chain {
@@ -86,12 +85,6 @@ export interface Chain {
   call(call: Call): Promise<CallResult>
   /** Runs several calls against the same block, in one request. */
   callMany(calls: readonly Call[]): Promise<readonly CallResult[]>
-  /**
-   * Runs a call against the latest block, together with others that come while one is under way.
-   *
-   * Its caller then is Multicall3: for calls in which the caller does not matter.
-   */
-  callTogether(call: Call): Promise<CallResult>
   /**
    * Runs creation code against the latest block without deploying it: for questions that no contract
    * answers.
@@ -109,9 +102,9 @@ export interface Chain {
   /** Native currency of an account, in wei. */
   getBalance(address: Address): Promise<bigint>
   /** Transactions an account has sent, those included that wait to be mined. */
-  getTransactionCount(address: Address): Promise<number>
+  getPendingNonce(address: Address): Promise<number>
   /** Transactions of an account that are mined. */
-  getMinedCount(address: Address): Promise<number>
+  getMinedNonce(address: Address): Promise<number>
   /** The number of the latest block. */
   getBlockNumber(): Promise<bigint>
   /** Tells whether the node has a transaction, mined or waiting. */
@@ -121,7 +114,7 @@ export interface Chain {
    *
    * @param offer - The fees it would be sent with: contracts can read the price of gas.
    */
-  estimateGas(call: Call, offer?: GasOffer): Promise<bigint | { readonly revert: Hex }>
+  estimateGas(call: Call, offer?: FeeValues): Promise<bigint | { readonly revert: Hex }>
   /** What a transaction should offer now. Known from the last look, unless `fresh` asks for another. */
   getFees(look?: 'fresh'): Promise<Fees>
   /** The transactions of the last blocks that emitted an event. */

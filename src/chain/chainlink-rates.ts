@@ -8,7 +8,7 @@ import type { Address } from '../protocol/payment.js'
 import { aggregatorAbi } from './abi.js'
 import type { Chain } from './chain.js'
 import { DAILY, knownFeeds, type ChainlinkFeed } from './chainlink-feeds.js'
-import { viemChain } from './viem-chain.js'
+import { rpcChain } from './viem-chain.js'
 
 /** Options of {@link chainlinkRates}. */
 export interface ChainlinkRatesOptions {
@@ -61,7 +61,7 @@ export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
   if (!URL.canParse(rpcUrl))
     throw new ConfigError('rates.chainlink.rpcUrl', 'must be the URL of a JSON-RPC node')
   const feeds = new Map([...knownFeeds(network.chainId), ...ownFeeds(options.feeds)])
-  const chain = viemChain({ network, rpcUrl, timeoutMs })
+  const chain = rpcChain({ network, rpcUrl, timeoutMs })
   const source = feedRates(chain, feeds, { now, maxAgeSeconds: options.maxAgeSeconds })
   const { freshSeconds = DEFAULT_FRESH_SECONDS, staleSeconds = DEFAULT_STALE_SECONDS } = options
   return crossRates(cachedRates(source, { freshSeconds, staleSeconds, now }))

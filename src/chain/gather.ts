@@ -1,5 +1,5 @@
-/** How {@link gather} does its work. */
-export interface GatherOptions<Item, Result> {
+/** How {@link coalesce} does its work. */
+export interface CoalesceOptions<Item, Result> {
   /** Does the work of several; one result an item, in their order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
   /** Most that go together. */
@@ -14,10 +14,10 @@ export interface GatherOptions<Item, Result> {
  *
  * @returns Asks for one; rejects with whatever its run threw.
  */
-export function gather<Item, Result>({
+export function coalesce<Item, Result>({
   run,
   most,
-}: GatherOptions<Item, Result>): (item: Item) => Promise<Result> {
+}: CoalesceOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   let isRunning = false
 

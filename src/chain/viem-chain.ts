@@ -7,7 +7,6 @@ import { aggregate, MULTICALL3, multicall3Abi } from './abi.js'
 import { createBroadcaster } from './broadcast.js'
 import type { Call, CallResult, Chain } from './chain.js'
 import { createFeeCache } from './fees.js'
-import { gather } from './gather.js'
 import { createReceiptWatch } from './receipt-watch.js'
 import { unusable } from './node-errors.js'
 import {
@@ -37,10 +36,7 @@ const LEAST_GAS = 21_000n
 /** Milliseconds after which a node is asked once more which chain it is on. */
 const CHAIN_CHECK_MS = 60_000
 
-/** Calls that go together in one request: what a node runs within its gas limit for calls. */
-const MOST_TOGETHER = 50
-
-/** Options of {@link viemChain}. */
+/** Options of {@link rpcChain}. */
 export interface ViemChainOptions {
   readonly network: Network
   /** JSON-RPC over HTTP; never shown in an error. */
@@ -50,7 +46,7 @@ export interface ViemChainOptions {
 }
 
 /** A network behind a JSON-RPC node. */
-export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Chain {
+export function rpcChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Chain {
   const rpc = onNetwork(
     httpRpc({ url: rpcUrl, ...(timeoutMs !== undefined && { timeoutMs }) }),
     network,
@@ -73,23 +69,6 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     throw unusable('fewer results than it was asked for')
   }
 
-  const callTogether = gather<Call, CallResult>({
-    most: MOST_TOGETHER,
-    async run(calls) {
-      const [only] = calls
-      if (only !== undefined && calls.length === 1) return [await call(only)]
-      const different = new Map(calls.map((one) => [keyOf(one), one]))
-      const results = await callMany([...different.values()])
-      // What fails in company may do well alone: an earlier one may have spent its money.
-      const found = [...different.values()].map(async (one, index) => {
-        const result = results[index]
-        return result?.ok ? result : call(one)
-      })
-      const byKey = new Map([...different.keys()].map((key, index) => [key, found[index]]))
-      return Promise.all(calls.map((one) => byKey.get(keyOf(one)) ?? call(one)))
-    },
-  })
-
   const askingCode = new Map<Address, Promise<boolean>>()
   const askCode = async (address: Address): Promise<boolean> => {
     const found = hexFrom(unwrap(await rpc.read('eth_getCode', [address, 'latest']))) !== '0x'
@@ -110,7 +89,6 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     network,
     call,
     callMany,
-    callTogether,
     async runCode(data) {
       return callResult(await rpc.read('eth_call', [{ data }, 'latest']))
     },
@@ -127,8 +105,8 @@ export function viemChain({ network, rpcUrl, timeoutMs }: ViemChainOptions): Cha
     async getBalance(address) {
       return quantityFrom(unwrap(await rpc.read('eth_getBalance', [address, 'latest'])))
     },
-    getTransactionCount: (address) => countTransactions(address, 'pending'),
-    getMinedCount: (address) => countTransactions(address, 'latest'),
+    getPendingNonce: (address) => countTransactions(address, 'pending'),
+    getMinedNonce: (address) => countTransactions(address, 'latest'),
     getBlockNumber,
     async hasTransaction(transaction) {
       return unwrap(await rpc.read('eth_getTransactionByHash', [transaction])) !== null

@@ -7,9 +7,9 @@ import express, { type RequestHandler } from 'express'
 import { databaseVariable, SERVE_DATABASE, type Environment } from '../environment.js'
 import { ConfigError, isLedgerError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
-import type { Ledger } from '../ledger/ledger.js'
-import { memoryLedger } from '../ledger/memory-ledger.js'
-import { sqliteLedger } from '../ledger/sql/sqlite-ledger.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import { createMemoryLedger } from '../ledger/memory-ledger.js'
+import { openSqliteLedger } from '../ledger/sql/sqlite-ledger.js'
 import type { Logger } from '../logger.js'
 import { PROBLEM_JSON, problemDetails } from '../protocol/problem.js'
 import { resolveOptions } from '../resolve-options.js'
@@ -80,7 +80,9 @@ async function openGateway(command: ServeCommand): Promise<Gateway> {
   const logger = createLogger(command)
   const options = await withConfig({ ...command, env }, (given) => {
     resolveOptions(given)
-    const ledger = given.ledger ?? (memory ? memoryLedger() : embeddedLedger(cwd))
+    const ledger =
+      (given.ledger as LedgerStore | undefined) ??
+      (memory ? createMemoryLedger() : embeddedLedger(cwd))
     return { ...given, ledger, logger }
   })
   await requireUsable(options.ledger, databaseVariable(env, SERVE_DATABASE) ?? 'ledger')
@@ -91,9 +93,9 @@ function withoutDatabase(env: Environment): Environment {
   return { ...env, ...Object.fromEntries(SERVE_DATABASE.map((name) => [name, undefined])) }
 }
 
-function embeddedLedger(cwd: string): Ledger {
+function embeddedLedger(cwd: string): LedgerStore {
   try {
-    return sqliteLedger(join(cwd, LEDGER_FILE))
+    return openSqliteLedger(join(cwd, LEDGER_FILE))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const hint = 'or start with --memory, and no payment is remembered after the process has ended'
@@ -101,7 +103,7 @@ function embeddedLedger(cwd: string): Ledger {
   }
 }
 
-async function requireUsable(ledger: Ledger, option: string): Promise<void> {
+async function requireUsable(ledger: LedgerStore, option: string): Promise<void> {
   try {
     await ledger.listSubmitted()
   } catch (error) {

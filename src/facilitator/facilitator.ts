@@ -28,7 +28,7 @@ export interface MerchantTerms {
    */
   readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
-  readonly quote?: AppliedRate | undefined
+  readonly appliedRate?: AppliedRate | undefined
   /** What is bought with the payment, and by whom: it redeems nothing else, and for nobody else. */
   readonly purchase?: PurchaseTerms | undefined
   /** What happens to an open payment whose client dropped its offer id. @defaultValue `'same-address'` */
@@ -90,7 +90,7 @@ export async function settleReserved(
 ): Promise<SettleResponse> {
   if (isRefusal(reserved)) return refusalResponse(reserved, network)
   const answer = await reserved.settle()
-  if (answer.success) await reserved.grant()
+  if (answer.success) await reserved.markDelivered()
   return answer
 }
 
@@ -130,7 +130,7 @@ export interface Reservation {
    *
    * @throws {@link LedgerError} when that could not be written down: then it must not go out.
    */
-  grant(): Promise<void>
+  markDelivered(): Promise<void>
   /** The money moved, but its payer got nothing for it: the payment may be presented once more. */
   reopen(): Promise<void>
 }

@@ -1,24 +1,24 @@
 import { setMaxListeners } from 'node:events'
-import type { AuthorizationKey, Ledger } from '../ledger/ledger.js'
+import type { AuthorizationKey, LedgerStore } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
 import { findNetwork } from '../protocol/networks.js'
 import { EXACT, parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { authorizationKey, lowerHex, parseAuthorization } from './exact-evm/authorization.js'
-import { checkLedger, toldOf } from './exact-evm/checks.js'
+import { checkLedger, refusalDetails } from './exact-evm/checks.js'
 import { describePayment } from './exact-evm/answers.js'
 import {
-  examinePayment,
+  verifyPayment,
   presentedOf,
-  rememberRecent,
-  type ExaminedPayment,
+  createRecentlyVerified,
+  type VerifiedPayment,
   type PresentedPayment,
 } from './exact-evm/examine.js'
-import type { NetworkCore } from './exact-evm/network-core.js'
+import type { SettlementNetwork } from './exact-evm/network-core.js'
 import { leavePayment, takePayment } from './exact-evm/pending-payments.js'
 import { createReconciler } from './exact-evm/reconcile.js'
-import { redeemReservation } from './exact-evm/redeem.js'
-import { freshReservation, note, type SettleContext } from './exact-evm/settle.js'
+import { resumeReservation } from './exact-evm/redeem.js'
+import { newReservation, logLedgerFailure, type SettleContext } from './exact-evm/settle.js'
 import type { EventBus } from './events.js'
 import { isRefusal, settleReserved } from './facilitator.js'
 import type { MerchantTerms, Refusal, Reservation, ReservingFacilitator } from './facilitator.js'
@@ -29,8 +29,8 @@ const RECONCILE_INTERVAL_MS = 30_000
 /** Options of {@link createLocalFacilitator}. */
 export interface LocalFacilitatorOptions {
   /** By CAIP-2 id. */
-  readonly networks: ReadonlyMap<string, NetworkCore>
-  readonly ledger: Ledger
+  readonly networks: ReadonlyMap<string, SettlementNetwork>
+  readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
   /** Milliseconds since the epoch. */
@@ -55,23 +55,23 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
   const now = (): bigint => BigInt(Math.floor(options.now() / 1000))
   const { reconcileIntervalMs = RECONCILE_INTERVAL_MS } = options
   const reconciler = createReconciler({ ...options, now, reconcileIntervalMs })
-  const context: SettleContext = { ...options, now, reconciler, recent: rememberRecent() }
+  const context: SettleContext = { ...options, now, reconciler, recent: createRecentlyVerified() }
 
   /** What failed may have been paid all the same: then the payment is examined as it stands now. */
-  const reexamine = async (payment: PresentedPayment, refusal: Refusal) => {
+  const verifyAgain = async (payment: PresentedPayment, refusal: Refusal) => {
     const key = keyOf(networks, payment)
     const record = key && (await ledger.find(key))
     if (record?.state !== 'failed') return refusal
     await reconciler.review(record)
-    return examinePayment(context, payment)
+    return verifyPayment(context, payment)
   }
 
   /** Beside what its payer has pending, and counted with it where it is to be reserved. */
   const within = async (
-    examined: ExaminedPayment | Refusal,
+    examined: VerifiedPayment | Refusal,
     isReserved: boolean,
-  ): Promise<ExaminedPayment | Refusal> => {
-    if (isRefusal(examined) || examined.isOut) return examined
+  ): Promise<VerifiedPayment | Refusal> => {
+    if (isRefusal(examined) || examined.isSubmitted) return examined
     const { core, payer } = examined
     if (isReserved) {
       const refused = await takePayment(examined)
@@ -81,46 +81,47 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
     return isCovered ? examined : { refused: 'insufficient_funds', payer }
   }
 
-  const examine = async (payment: PresentedPayment, isReserved: boolean) => {
-    const first = await examinePayment(context, payment)
+  const verify = async (payment: PresentedPayment, isReserved: boolean) => {
+    const first = await verifyPayment(context, payment)
     // Only a payment that the ledger knows is refused with its transaction.
     const isKnown = isRefusal(first) && first.transaction !== undefined
-    const examined = await within(isKnown ? await reexamine(payment, first) : first, isReserved)
+    const examined = await within(isKnown ? await verifyAgain(payment, first) : first, isReserved)
     if (isRefusal(examined)) announceRefusal(events, payment, examined)
     else events.emit('verified', describePayment(examined))
     return examined
   }
 
   const reserve = async (payment: PresentedPayment): Promise<Reservation | Refusal> => {
-    const examined = await examine({ ...payment, trustRecent: true }, true)
+    const examined = await verify({ ...payment, trustRecent: true }, true)
     if (isRefusal(examined)) return examined
     const { core, key } = examined
     const reserveReady = async () => {
-      if (!examined.isOut) await core.relayers.requireReady()
+      if (!examined.isSubmitted) await core.relayers.requireReady()
       return ledger.reserve(examined.entry)
     }
     const record = await reserveReady().catch((error: unknown) => {
-      if (!examined.isOut) leavePayment(core, key)
+      if (!examined.isSubmitted) leavePayment(core, key)
       throw error
     })
     const isKept = record === undefined && !examined.terms?.purchase?.redeemOnly
-    if (!isKept && !examined.isOut) leavePayment(core, key)
+    if (!isKept && !examined.isSubmitted) leavePayment(core, key)
     const { payer } = examined
     if (record === undefined) {
-      if (!examined.terms?.purchase?.redeemOnly) return freshReservation(context, examined)
+      if (!examined.terms?.purchase?.redeemOnly) return newReservation(context, examined)
       // What was open when it was examined has been given back since.
-      await note(context, ledger.release(examined.key))
+      await logLedgerFailure(context, ledger.release(examined.key))
       return { refused: 'quote_expired', payer }
     }
     const presented = presentedOf(examined)
     const refused = checkLedger(record, presented)
-    if (refused !== undefined) return { refused, payer, ...toldOf(record, presented, refused) }
-    return redeemReservation(context, examined)
+    if (refused !== undefined)
+      return { refused, payer, ...refusalDetails(record, presented, refused) }
+    return resumeReservation(context, examined)
   }
 
   return {
     async verify(payload, requirements, terms) {
-      const examined = await examine({ payload, requirements, terms }, false)
+      const examined = await verify({ payload, requirements, terms }, false)
       if (!isRefusal(examined)) return { isValid: true, payer: examined.payer }
       const { refused, payer } = examined
       return { isValid: false, invalidReason: refused, ...(payer && { payer }) }

@@ -18,9 +18,9 @@ export interface PresentedEntry {
 /** What the ledger keeps of a payment from its reservation on. */
 export function entryOf({ payload, terms, authorization, key }: PresentedEntry): LedgerEntry {
   const { to: payTo, value, validBefore } = authorization
-  const { project, quote } = terms ?? {}
+  const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payload, terms, key)
-  return { ...key, payTo, value, validBefore, project, quote, purchase }
+  return { ...key, payTo, value, validBefore, project, appliedRate, purchase }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Ledger, LedgerRecord, Submission } from '../ledger/ledger.js'
+import type { LedgerStore, LedgerRecord, Submission } from '../ledger/ledger.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findNetwork } from '../protocol/networks.js'
@@ -18,7 +18,13 @@ import {
   lowerHex,
   parseAuthorization,
 } from './exact-evm/authorization.js'
-import { checkBuyer, checkLedger, checkOffer, checkTerms, toldOf } from './exact-evm/checks.js'
+import {
+  checkBuyer,
+  checkLedger,
+  checkOffer,
+  checkTerms,
+  refusalDetails,
+} from './exact-evm/checks.js'
 import { authorizationDigest, domainSeparator } from './exact-evm/digest.js'
 import { entryOf } from './purchase.js'
 import { parseEcdsaSignature, recoverSigner } from './exact-evm/signature.js'
@@ -31,11 +37,11 @@ import type {
   ReservingFacilitator,
 } from './facilitator.js'
 
-/** Options of {@link reserveRemotely}. */
+/** Options of {@link createRemoteReservations}. */
 export interface RemoteReservationOptions {
   /** Verifies and settles. */
   readonly facilitator: Facilitator
-  readonly ledger: Ledger
+  readonly ledger: LedgerStore
   readonly logger: Logger
 }
 
@@ -44,7 +50,7 @@ export interface RemoteReservationOptions {
  *
  * It verifies and settles; that a payment belongs to one request of ours is kept in a ledger here.
  */
-export function reserveRemotely(options: RemoteReservationOptions): ReservingFacilitator {
+export function createRemoteReservations(options: RemoteReservationOptions): ReservingFacilitator {
   const { facilitator, ledger, logger } = options
 
   /** Tells the ledger what is decided already: one that is away can no longer change it. */
@@ -63,11 +69,11 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
     })
     const answer = await ask().catch(async (error: unknown) => {
       // It may have settled: the same payment, presented again, asks anew.
-      await note(ledger.yield(entry))
+      await note(ledger.unlock(entry))
       throw error
     })
-    if (answer.success) await note(ledger.settle(entry, answer.transaction as Hex))
-    else if (answer.errorReason === 'settlement_pending') await note(ledger.yield(entry))
+    if (answer.success) await note(ledger.markSettled(entry, answer.transaction as Hex))
+    else if (answer.errorReason === 'settlement_pending') await note(ledger.unlock(entry))
     else await note(ledger.withdraw(entry, ASKED.transaction))
     return answer
   }
@@ -81,8 +87,8 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
     record: LedgerRecord,
   ): Promise<Reservation | Refusal> => {
     const { entry, payer } = payment
-    if (!(await ledger.claim(entry))) return { refused: 'duplicate_settlement', payer }
-    const giveBack = (): Promise<void> => ledger.yield(entry)
+    if (!(await ledger.relock(entry))) return { refused: 'duplicate_settlement', payer }
+    const giveBack = (): Promise<void> => ledger.unlock(entry)
     // It may have changed before it was claimed.
     const claimed = await ledger.find(entry).catch(async (error: unknown) => {
       await note(giveBack())
@@ -102,7 +108,7 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
       payer,
       settle: async () => answer,
       release: giveBack,
-      grant: () => ledger.grant(entry),
+      markDelivered: () => ledger.markDelivered(entry),
       reopen: giveBack,
     }
   }
@@ -146,7 +152,7 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
       return { refused: 'quote_expired', payer }
     const inTheWay = checkLedger(record, payment)
     if (inTheWay !== undefined) {
-      const told = record && toldOf(record, payment, inTheWay)
+      const told = record && refusalDetails(record, payment, inTheWay)
       // Sent there, as far as is known here, though its transaction is not.
       const transaction = told?.transaction === ASKED.transaction ? '' : told?.transaction
       return { refused: inTheWay, payer, ...told, transaction }
@@ -162,13 +168,13 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
       const other = await ledger.reserve(entry)
       if (other !== undefined)
         return { refused: checkLedger(other, payment) ?? 'duplicate_settlement', payer }
-    } else if (!(await ledger.claim(entry))) return { refused: 'duplicate_settlement', payer }
+    } else if (!(await ledger.relock(entry))) return { refused: 'duplicate_settlement', payer }
     return {
       payer,
       settle: () => settleHeld(payment),
       release: () => ledger.release(entry),
-      grant: () => ledger.grant(entry),
-      reopen: () => ledger.yield(entry),
+      markDelivered: () => ledger.markDelivered(entry),
+      reopen: () => ledger.unlock(entry),
     }
   }
 
@@ -191,7 +197,7 @@ export function reserveRemotely(options: RemoteReservationOptions): ReservingFac
 export const ASKED: Submission = {
   transaction: '0x',
   relayer: '0x',
-  transactionCount: 0,
+  accountNonce: 0,
   raw: '0x',
 }
 
@@ -230,7 +236,7 @@ async function isSignedByPayer(
   return signer === authorization.from
 }
 
-type LocalEntry = Parameters<Ledger['reserve']>[0]
+type LocalEntry = Parameters<LedgerStore['reserve']>[0]
 
 function readEntry(
   payload: PaymentPayload,

@@ -41,7 +41,7 @@ export interface Submission {
   readonly transaction: Hex
   readonly relayer: Address
   /** The relayer's transaction count that the transaction carries. */
-  readonly transactionCount: number
+  readonly accountNonce: number
   /** The signed transaction, so that the very same one can be sent again. */
   readonly raw: Hex
   /**
@@ -74,7 +74,7 @@ export interface LedgerEntry extends AuthorizationKey {
   /** Id of the project that is paid, where there is one. */
   readonly project?: string | undefined
   /** How its amount came about, where a rate had a part in it. */
-  readonly quote?: AppliedRate | undefined
+  readonly appliedRate?: AppliedRate | undefined
   /** What it was presented for; absent from records of earlier versions. */
   readonly purchase?: Purchase | undefined
 }
@@ -97,16 +97,16 @@ export type LedgerRecord = LedgerEntry &
     /** Names the record to its merchant: {@link recordId} of its key. */
     readonly id: string
     /** A request works on it, or has been granted what it pays for. */
-    readonly held: boolean
+    readonly locked: boolean
     /**
      * It is held by another process, which has not been heard of for longer than one that lives
      * would let pass: perhaps it is dead, and its hold will lapse.
      */
-    readonly suspect: boolean
+    readonly ownerSilent: boolean
     /** It is held by another process, dead or alive. @defaultValue false */
-    readonly heldElsewhere?: boolean | undefined
+    readonly lockedElsewhere?: boolean | undefined
     /** Its payer was given what he paid for, or was about to be. */
-    readonly granted: boolean
+    readonly delivered: boolean
     /** It was first presented less than a minute ago, by the ledger's own clock. */
     readonly fresh: boolean
     /** Its transaction had failed before the merchant was paid by another one. */
@@ -132,7 +132,7 @@ export interface LedgerQuery {
 }
 
 /** Which final records are listed; newest first. */
-export interface ConcludedQuery {
+export interface FinalQuery {
   readonly state: 'settled' | 'failed'
   /** Milliseconds by which their last change lies back at most. */
   readonly withinMs: number
@@ -140,7 +140,7 @@ export interface ConcludedQuery {
 }
 
 /** A final record, as far as it takes to look at the chain once more: there may be many. */
-export type ConcludedEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
+export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 
 /** Names a record: 128 bits of the SHA-256 of its key, in hexadecimal digits. */
 export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
@@ -149,12 +149,22 @@ export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): str
 }
 
 /**
- * A ledger's store.
+ * What is known of every payment, and of every answer that may be asked for again.
+ *
+ * Made by `memoryLedger`, `sqliteLedger` or `postgresLedger`, and given to a gateway, which closes it.
+ */
+export interface Ledger {
+  /** Ends its timers and connections. A gateway does this when it is closed. */
+  close(): Promise<void>
+}
+
+/**
+ * What a gateway does with its ledger.
  *
  * Every method is atomic, across processes where the store is shared, and throws `LedgerError` when
  * it did not do what it says. Whoever calls must then act as if nothing had been allowed.
  */
-export interface Ledger {
+export interface LedgerStore extends Ledger {
   /** Answers that may be asked for again, kept beside the payments they are about. */
   readonly idempotency: IdempotencyStore
   /** Finds the record of an authorization. */
@@ -180,7 +190,7 @@ export interface Ledger {
    */
   submit(key: AuthorizationKey, submission: Submission): Promise<void>
   /**
-   * Writes down a transaction that several payments share, as {@link Ledger.submit} does: of all of
+   * Writes down a transaction that several payments share, as {@link LedgerStore.submit} does: of all of
    * them, or of none. If some were missing, sending its bytes again would pay what no record knows.
    *
    * @returns Those that another process holds now, or nobody; nothing was written down then.
@@ -193,7 +203,7 @@ export interface Ledger {
    */
   withdraw(key: AuthorizationKey, transaction: Hex): Promise<void>
   /**
-   * Forgets a transaction that several payments share, as {@link Ledger.withdraw} does: of all of
+   * Forgets a transaction that several payments share, as {@link LedgerStore.withdraw} does: of all of
    * them, or of none.
    */
   withdrawTogether(keys: readonly AuthorizationKey[], transaction: Hex): Promise<void>
@@ -210,32 +220,32 @@ export interface Ledger {
    * @param transfer - Names the transfer log that paid, where it is known. It pays for one record.
    * @returns `false` where that transfer has paid for another record: nothing is changed then.
    */
-  settle(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
+  markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
   /** Records that the transaction was mined without paying the merchant. */
-  fail(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void>
+  markFailed(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void>
   /**
    * Records that the merchant was paid by this transaction, of a record that is final: one that had
    * failed is settled after all, and held by nobody; one that is settled is so by another transaction,
    * after a reorganisation.
    *
-   * @param transfer - As for {@link settle}; left out while the transaction is not mined yet.
+   * @param transfer - As for {@link markSettled}; left out while the transaction is not mined yet.
    * @returns `false` where that transfer has paid for another record: nothing is changed then.
    */
-  correct(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
+  markSettledLate(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
   /**
    * Records that the payer is about to be given what he paid for: the hold stays for good.
    *
    * Asked for last of all before the answer goes out; when it throws, the answer must not.
    */
-  grant(key: AuthorizationKey): Promise<void>
+  markDelivered(key: AuthorizationKey): Promise<void>
   /** Gives up a held record whose payer has not been granted anything. */
-  yield(key: AuthorizationKey): Promise<void>
+  unlock(key: AuthorizationKey): Promise<void>
   /** Holds a yielded record again; `false` when somebody else holds it. */
-  claim(key: AuthorizationKey): Promise<boolean>
+  relock(key: AuthorizationKey): Promise<boolean>
   /** Records whose transaction is out and not known to be mined, oldest first. */
   listSubmitted(): Promise<readonly LedgerRecord[]>
   /** Records that became final lately. */
-  listConcluded(query: ConcludedQuery): Promise<readonly ConcludedEntry[]>
+  listFinal(query: FinalQuery): Promise<readonly FinalEntry[]>
   /** Records of a project, newest first; those that are given back are gone. */
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]>
   /**
@@ -259,4 +269,40 @@ export interface Ledger {
   sharedSecret?(name: string): Promise<string>
   /** Lets go of what the caller still holds, and ends the store's timers and connections. */
   close(): Promise<void>
+}
+
+/** Every method of a store: the compiler sees to it that none is left out. */
+const STORE_METHODS: Readonly<
+  Record<Exclude<keyof LedgerStore, 'idempotency' | 'sharedSecret'>, true>
+> = {
+  find: true,
+  reserve: true,
+  release: true,
+  submit: true,
+  submitTogether: true,
+  withdraw: true,
+  withdrawTogether: true,
+  adopt: true,
+  knowsTransaction: true,
+  markSettled: true,
+  markFailed: true,
+  markSettledLate: true,
+  markDelivered: true,
+  unlock: true,
+  relock: true,
+  listSubmitted: true,
+  listFinal: true,
+  list: true,
+  leaseRelayers: true,
+  close: true,
+}
+
+/** Type guard for {@link LedgerStore}: tells whether a ledger was made by this package, or a copy of it. */
+export function isLedgerStore(value: unknown): value is LedgerStore {
+  if (typeof value !== 'object' || value === null) return false
+  const store = value as Partial<Record<string, unknown>>
+  return (
+    Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
+    typeof store['idempotency'] === 'object'
+  )
 }

@@ -5,8 +5,9 @@ import { isFinal, MemoryRecords } from './memory-records.js'
 import { REDEEM_WITHOUT_PROOF_MS } from './purchase.js'
 import type {
   AuthorizationKey,
-  ConcludedEntry,
+  FinalEntry,
   KeyedSubmission,
+  LedgerStore,
   Ledger,
   LedgerRecord,
   LedgerStatus,
@@ -47,6 +48,11 @@ export interface MemoryLedgerOptions {
  * is outlive the process, or be shared by several: that takes an SQL ledger.
  */
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  return createMemoryLedger(options)
+}
+
+/** {@link memoryLedger}, as a gateway uses it. */
+export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
   const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
   const records = new MemoryRecords<StoredRecord>({
     maxRecords,
@@ -80,15 +86,15 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const move = (key: AuthorizationKey, status: LedgerStatus & { transfer?: string }): void => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return
-    const { id, held, suspect, granted, createdAt } = record
-    const kept = { id, held, suspect, granted, createdAt, fresh: true, paidLate: false }
+    const { id, locked, ownerSilent, delivered, createdAt } = record
+    const kept = { id, locked, ownerSilent, delivered, createdAt, fresh: true, paidLate: false }
     store({ ...entryOf(record), ...kept, ...status })
   }
 
-  const hold = (key: AuthorizationKey, held: boolean): boolean => {
+  const setLocked = (key: AuthorizationKey, locked: boolean): boolean => {
     const record = find(key)
-    if (record === undefined || record.granted || record.held === held) return false
-    store({ ...record, held })
+    if (record === undefined || record.delivered || record.locked === locked) return false
+    store({ ...record, locked })
     return true
   }
 
@@ -97,7 +103,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const maySubmit = ({ key, submission }: KeyedSubmission): boolean => {
     const record = find(key)
     if (record === undefined || isFinal(record)) return false
-    return record.held || isReplacement(record, submission)
+    return record.locked || isReplacement(record, submission)
   }
 
   const withdraw = (key: AuthorizationKey, transaction: Hex): void => {
@@ -124,7 +130,13 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     reserve: async (entry) => {
       const existing = find(entry)
       if (existing !== undefined) return seen(existing)
-      const ours = { held: true, suspect: false, granted: false, fresh: true, paidLate: false }
+      const ours = {
+        locked: true,
+        ownerSilent: false,
+        delivered: false,
+        fresh: true,
+        paidLate: false,
+      }
       const fresh = { id: recordId(entry), ...ours, createdAt: now() }
       store({ ...entryOf(entry), ...fresh, state: 'reserved' })
       return undefined
@@ -133,11 +145,11 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       // There is nothing left to let go of.
       if (records.isClosed) return
       const record = find(key)
-      if (record?.state === 'reserved' && record.held) records.delete(keyOf(key))
-      else hold(key, false)
+      if (record?.state === 'reserved' && record.locked) records.delete(keyOf(key))
+      else setLocked(key, false)
     },
     submit: async (key, submission) => {
-      if (!maySubmit({ key, submission })) throw notHeld()
+      if (!maySubmit({ key, submission })) throw lockLost()
       move(key, { state: 'submitted', submission })
     },
     submitTogether: async (members) => {
@@ -152,7 +164,13 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     adopt: async (entries, submission) => {
       for (const entry of entries) {
-        const unheld = { held: false, suspect: false, granted: false, fresh: true, paidLate: false }
+        const unheld = {
+          locked: false,
+          ownerSilent: false,
+          delivered: false,
+          fresh: true,
+          paidLate: false,
+        }
         if (find(entry) === undefined)
           store({
             ...entryOf(entry),
@@ -169,7 +187,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         if (hashesOf(record).includes(transaction)) return true
       return false
     },
-    settle: async (key, transaction, transfer) => {
+    markSettled: async (key, transaction, transfer) => {
       const record = find(key)
       if (record === undefined || isFinal(record)) return true
       if (!takeTransfer(key, transfer)) return false
@@ -177,40 +195,49 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       move(key, { state: 'settled', transaction, submission, ...(transfer && { transfer }) })
       return true
     },
-    fail: async (key, failure) =>
+    markFailed: async (key, failure) =>
       move(key, { state: 'failed', ...failure, submission: submissionOf(find(key)) }),
-    correct: async (key, transaction, transfer) => {
+    markSettledLate: async (key, transaction, transfer) => {
       const record = find(key)
       if (record === undefined || !isFinal(record)) return true
       if (!takeTransfer(key, transfer)) return false
       const { transfer: before } = record
       if (before !== undefined && before !== transfer) transfers.delete(before)
-      const { id, suspect, granted, createdAt, fresh } = record
-      const held = record.state === 'settled' && record.held
+      const { id, ownerSilent, delivered, createdAt, fresh } = record
+      const locked = record.state === 'settled' && record.locked
       const paidLate = record.paidLate || record.state === 'failed'
-      const kept = { ...entryOf(record), id, held, suspect, granted, createdAt, fresh, paidLate }
+      const kept = {
+        ...entryOf(record),
+        id,
+        locked,
+        ownerSilent,
+        delivered,
+        createdAt,
+        fresh,
+        paidLate,
+      }
       const submission = submissionOf(record)
       store({ ...kept, state: 'settled', transaction, submission, ...(transfer && { transfer }) })
       return true
     },
-    yield: async (key) => {
-      if (!records.isClosed) hold(key, false)
+    unlock: async (key) => {
+      if (!records.isClosed) setLocked(key, false)
     },
-    claim: async (key) => hold(key, true),
-    grant: async (key) => {
+    relock: async (key) => setLocked(key, true),
+    markDelivered: async (key) => {
       const record = find(key)
-      if (record?.held !== true || record.granted) throw notHeld()
-      if (record.state !== 'submitted' && record.state !== 'settled') throw notHeld()
-      store({ ...record, granted: true })
+      if (record?.locked !== true || record.delivered) throw lockLost()
+      if (record.state !== 'submitted' && record.state !== 'settled') throw lockLost()
+      store({ ...record, delivered: true })
     },
     listSubmitted: async () =>
       records
         .submitted()
         .map(seen)
         .toSorted((one, other) => newestFirst(other, one)),
-    listConcluded: async ({ state, withinMs, limit }) => {
-      const entries: ConcludedEntry[] = []
-      for await (const record of records.concludedSince(state, now() - withinMs)) {
+    listFinal: async ({ state, withinMs, limit }) => {
+      const entries: FinalEntry[] = []
+      for await (const record of records.finalSince(state, now() - withinMs)) {
         entries.push({ ...entryOf(record), id: record.id, state })
         if (entries.length === limit) break
       }
@@ -253,24 +280,24 @@ function newestFirst(one: Position, other: Position): number {
 }
 
 /** Of two transactions of one relayer with the same count, at most one is ever mined. */
-function isReplacement(record: LedgerRecord, { relayer, transactionCount }: Submission): boolean {
+function isReplacement(record: LedgerRecord, { relayer, accountNonce }: Submission): boolean {
   if (record.state !== 'submitted') return false
   const { submission } = record
-  return submission.relayer === relayer && submission.transactionCount === transactionCount
+  return submission.relayer === relayer && submission.accountNonce === accountNonce
 }
 
-function notHeld(): LedgerError {
-  return new LedgerError('ledger_unavailable', 'This payment is no longer held: it was let go.')
+function lockLost(): LedgerError {
+  return new LedgerError('ledger_unavailable', 'This payment is no longer locked: it was let go.')
 }
 
 function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
   return `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
 }
 
-function entryOf(record: LedgerRecord | Parameters<Ledger['reserve']>[0]) {
-  const { chainId, asset, from, nonce, payTo, value, validBefore, project, quote, purchase } =
+function entryOf(record: LedgerRecord | Parameters<LedgerStore['reserve']>[0]) {
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate, purchase } =
     record
-  return { chainId, asset, from, nonce, payTo, value, validBefore, project, quote, purchase }
+  return { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate, purchase }
 }
 
 function submissionOf(record: LedgerRecord | undefined): Submission | undefined {

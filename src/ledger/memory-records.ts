@@ -59,7 +59,7 @@ export class MemoryRecords<T extends LedgerRecord> {
   /** Keys by {@link LedgerRecord.id}. */
   readonly #keys = new Map<string, string>()
   readonly #byProject = new Map<string, RecordList<T>>()
-  readonly #concluded: Readonly<Record<'settled' | 'failed', RecordList<T>>>
+  readonly #final: Readonly<Record<'settled' | 'failed', RecordList<T>>>
   /** Keys by when they lapse. */
   readonly #buckets = new Map<number, Set<string>>()
   #nextBucket: number
@@ -74,7 +74,7 @@ export class MemoryRecords<T extends LedgerRecord> {
       new RecordList(this.#find, (record) =>
         record.state === state ? record.updatedAt : undefined,
       )
-    this.#concluded = { settled: listOf('settled'), failed: listOf('failed') }
+    this.#final = { settled: listOf('settled'), failed: listOf('failed') }
   }
 
   get isClosed(): boolean {
@@ -132,9 +132,9 @@ export class MemoryRecords<T extends LedgerRecord> {
   }
 
   /** Those that became final, or were changed since, from a time on; the newest first. */
-  async *concludedSince(state: 'settled' | 'failed', from: number): AsyncGenerator<T> {
+  async *finalSince(state: 'settled' | 'failed', from: number): AsyncGenerator<T> {
     this.requireOpen()
-    yield* this.#concluded[state].newestFirst(from, Infinity)
+    yield* this.#final[state].newestFirst(from, Infinity)
   }
 
   /** All of them, and all tombstones. */
@@ -170,7 +170,7 @@ export class MemoryRecords<T extends LedgerRecord> {
     }
     if (record.state === 'submitted') this.#submitted.add(key)
     if (isDelivered(record) && !isDelivered(old)) this.#delivered.push(key)
-    if (isFinal(record)) this.#concluded[record.state].add(key, record.updatedAt)
+    if (isFinal(record)) this.#final[record.state].add(key, record.updatedAt)
     if (lapsesAt === Infinity) return
     const bucket = Math.max(bucketOf(lapsesAt), this.#nextBucket)
     const keys = this.#buckets.get(bucket)
@@ -180,7 +180,7 @@ export class MemoryRecords<T extends LedgerRecord> {
 
   #unlist(key: string, { record, lapsesAt }: Kept<T>): void {
     this.#submitted.delete(key)
-    if (isFinal(record)) this.#concluded[record.state].noteDead()
+    if (isFinal(record)) this.#final[record.state].noteDead()
     this.#buckets.get(Math.max(bucketOf(lapsesAt), this.#nextBucket))?.delete(key)
   }
 
@@ -216,7 +216,7 @@ export class MemoryRecords<T extends LedgerRecord> {
     const kept = this.#kept.get(key)
     if (kept?.record.state !== 'settled') return
     this.#drop(key)
-    const { submission: _bytes, quote: _quote, ...small } = kept.record
+    const { submission: _bytes, appliedRate: _quote, ...small } = kept.record
     this.#tombstones.set(key, { record: small as T, lapsesAt: kept.lapsesAt })
     this.#buried.push(key)
     const isTooMany = this.#tombstones.size > MAX_TOMBSTONES
@@ -307,7 +307,7 @@ class KeyQueue {
 }
 
 function isDelivered(record: LedgerRecord | undefined): boolean {
-  return record?.state === 'settled' && record.granted
+  return record?.state === 'settled' && record.delivered
 }
 
 /** Whether the chain has decided it. */

@@ -7,7 +7,7 @@ import {
 import { checkTerms, sameOffer } from '../facilitator/exact-evm/checks.js'
 import type { PurchaseTerms } from '../facilitator/facilitator.js'
 import { entryOf } from '../facilitator/purchase.js'
-import type { Ledger } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/ledger.js'
 import { isSamePurchase } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import { findNetwork } from '../protocol/networks.js'
@@ -19,7 +19,7 @@ import type { PaidRoute } from './route.js'
 
 /** What matching a payment takes of its gateway. */
 export interface MatchContext extends SigningContext {
-  readonly ledger: Pick<Ledger, 'find'>
+  readonly ledger: Pick<LedgerStore, 'find'>
 }
 
 /** A payment that is presented for an offer. */
@@ -102,7 +102,7 @@ async function isKnown(
   const key = authorizationKey(authorization, { chainId, asset: lowerHex(accepted.asset) })
   const record = await ledger.find(key)
   if (record === undefined || record.state === 'failed') return false
-  if (record.paidLate && !record.granted) return false
+  if (record.paidLate && !record.delivered) return false
   const terms = { payTo: authorization.to, accepts: [], project, purchase }
   return isSamePurchase(record, entryOf({ payload, terms, authorization, key }))
 }

@@ -310,7 +310,7 @@ async function settleThenSend(sale: ReservedSale, held: HeldResponse): Promise<v
 
 /** Writes down that a payment was used. */
 async function grant({ reservation, claim }: ReservedSale): Promise<void> {
-  await reservation.grant().catch(async (error: unknown) => {
+  await reservation.markDelivered().catch(async (error: unknown) => {
     await claim.abandon()
     throw error
   })

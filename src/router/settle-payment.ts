@@ -201,7 +201,8 @@ async function settleOnce(
   await keep(JSON.stringify(settlement))
   // Where nobody is there to have the answer, the caller may ask for it once more: by his key, by
   // the payment's id, or else by the same payment.
-  const granted = res.destroyed && claims.length === 0 ? reserved.reopen() : reserved.grant()
+  const granted =
+    res.destroyed && claims.length === 0 ? reserved.reopen() : reserved.markDelivered()
   await granted.catch(async (error: unknown) => {
     await keep(undefined)
     throw error

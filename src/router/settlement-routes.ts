@@ -2,7 +2,7 @@ import express, { type Request, type Router } from 'express'
 import { z } from 'zod'
 import { displayAddress } from '../facilitator/exact-evm/authorization.js'
 import { ASKED } from '../facilitator/reserve-remotely.js'
-import type { Ledger, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerStore, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
 import type { AppliedRate } from '../money/rates.js'
@@ -17,7 +17,7 @@ import { readQuery, takesNoQuery } from './read-query.js'
 
 /** What the settlement endpoints take of their gateway. */
 export interface SettlementRoutesContext {
-  readonly ledger: Ledger
+  readonly ledger: LedgerStore
   readonly networkNames: NetworkNameStyle
 }
 
@@ -172,8 +172,11 @@ function describe(
     nonce,
     ...transactionOf(record),
     ...(record.state === 'failed' && { errorReason: record.reason }),
-    ...(record.quote && {
-      quote: { ...record.quote, asOf: new Date(record.quote.asOf * 1000).toISOString() },
+    ...(record.appliedRate && {
+      quote: {
+        ...record.appliedRate,
+        asOf: new Date(record.appliedRate.asOf * 1000).toISOString(),
+      },
     }),
     createdAt: new Date(record.createdAt).toISOString(),
     updatedAt: new Date(record.updatedAt).toISOString(),

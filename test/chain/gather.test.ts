@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { gather } from '../../src/chain/gather.js'
+import { coalesce } from '../../src/chain/gather.js'
 
 /** Work that ends when it is told to. */
 function openWork() {
@@ -16,7 +16,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('what is gathered', () => {
   it('goes alone when it comes alone, at once', async () => {
     const { runs, run } = openWork()
-    const ask = gather({ run, most: 10 })
+    const ask = coalesce({ run, most: 10 })
     const first = ask(1)
     await turn()
     expect(runs.map(({ items }) => items)).toEqual([[1]])
@@ -26,7 +26,7 @@ describe('what is gathered', () => {
 
   it('goes together when it comes together', async () => {
     const { runs, run } = openWork()
-    const ask = gather({ run, most: 10 })
+    const ask = coalesce({ run, most: 10 })
     const all = Promise.all([ask(1), ask(2), ask(3)])
     await turn()
     expect(runs.map(({ items }) => items)).toEqual([[1, 2, 3]])
@@ -36,7 +36,7 @@ describe('what is gathered', () => {
 
   it('waits while another is under way, and goes as soon as that has ended', async () => {
     const { runs, run } = openWork()
-    const ask = gather({ run, most: 10 })
+    const ask = coalesce({ run, most: 10 })
     const first = ask(1)
     await turn()
     const others = Promise.all([ask(2), ask(3)])
@@ -52,7 +52,7 @@ describe('what is gathered', () => {
 
   it('is never more than so many at once', async () => {
     const { runs, run } = openWork()
-    const ask = gather({ run, most: 2 })
+    const ask = coalesce({ run, most: 2 })
     const all = Promise.all([1, 2, 3].map(ask))
     await turn()
     runs[0]!.end()
@@ -64,7 +64,7 @@ describe('what is gathered', () => {
 
   it('fails together, and leaves what comes later alone', async () => {
     const { runs, run } = openWork()
-    const ask = gather({ run, most: 10 })
+    const ask = coalesce({ run, most: 10 })
     const failing = Promise.allSettled([ask(1), ask(2)])
     await turn()
     runs[0]!.fail(new Error('away'))

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { startProgram, type Program } from '../support/program.js'
@@ -124,8 +124,8 @@ describe('the program', () => {
     expect(performance.now() - start).toBeLessThan(13_000)
     await proxy.close()
 
-    const ledger = sqliteLedger(join(cwd, 'data/ledger.db'))
-    expect(await ledger.listSubmitted()).toMatchObject([{ held: false, project: 'default' }])
+    const ledger = openSqliteLedger(join(cwd, 'data/ledger.db'))
+    expect(await ledger.listSubmitted()).toMatchObject([{ locked: false, project: 'default' }])
     await ledger.close()
     const next = await urlOf(serve(devnet.rpcUrl))
     expect(await (await post(next, 'settle', submission)).json()).toMatchObject({ success: true })

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { runCli } from '../../src/cli/cli.js'
 import type { Environment } from '../../src/environment.js'
-import { sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const TOKEN = 'x402_token-of-the-shop'
@@ -259,7 +259,7 @@ describe('serve keeps its payments', () => {
 
   it('in ./data/ledger.db', async () => {
     expect((await serve([], ENVIRONMENT)).code).toBe(0)
-    const ledger = sqliteLedger(ledgerFile())
+    const ledger = openSqliteLedger(ledgerFile())
     expect(await ledger.listSubmitted()).toStrictEqual([])
     await ledger.close()
   })

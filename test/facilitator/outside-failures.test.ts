@@ -2,13 +2,14 @@ import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
 import { LedgerError, RelayerError } from '../../src/errors.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
 import { askNode, minedCount, offerOf, openCore, termsOf, type Core } from '../support/core.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const PRICE = 10_000n
 const ONE_ETHER = '0xde0b6b3a7640000'
@@ -250,8 +251,8 @@ describe('a relayer without gas money', () => {
 
 describe('a ledger that cannot be written', () => {
   /** An operator's own store that fails at some methods. */
-  const broken = (...methods: (keyof Ledger)[]): Ledger & { mended: boolean } => {
-    const store = memoryLedger()
+  const broken = (...methods: (keyof LedgerStore)[]): LedgerStore & { mended: boolean } => {
+    const store = createMemoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'The disk is full.')
     }
@@ -267,7 +268,7 @@ describe('a ledger that cannot be written', () => {
   }
 
   it('since it is full lets nothing be sent', async () => {
-    const { proxy, core } = await open({ ledger: memoryLedger({ maxRecords: 1 }) })
+    const { proxy, core } = await open({ ledger: createMemoryLedger({ maxRecords: 1 }) })
     const [first, second] = [await sign(), await sign()]
     await core.facilitator.reserve(first, offerOf(devnet), termsOf(devnet))
     const error = await rejection(settle(core, second))
@@ -290,7 +291,7 @@ describe('a ledger that cannot be written', () => {
   )
 
   it('at settle changes nothing about what the chain has decided', async () => {
-    const { core } = await open({ ledger: broken('settle') })
+    const { core } = await open({ ledger: broken('markSettled') })
     const payment = await sign()
     expect(await settle(core, payment)).toMatchObject({ success: true })
     expect(core.errors).toHaveLength(1)
@@ -301,13 +302,15 @@ describe('a ledger that cannot be written', () => {
     const settleBadly = (): never => {
       throw new TypeError('a bug of theirs')
     }
-    const { core } = await open({ ledger: { ...memoryLedger(), settle: settleBadly } })
+    const { core } = await open({
+      ledger: patchedLedger(createMemoryLedger(), { markSettled: settleBadly }),
+    })
     expect(await settle(core, await sign())).toEqual(failed('settlement_pending'))
     expect(core.errors).toMatchObject([{ fields: { error: new TypeError('a bug of theirs') } }])
   })
 
   it('at yield still answers pending, and grants nothing twice', async () => {
-    const { proxy, core } = await open({ ledger: broken('yield'), settleTimeoutMs: 50 })
+    const { proxy, core } = await open({ ledger: broken('unlock'), settleTimeoutMs: 50 })
     proxy.fault = (method) =>
       method === 'eth_getTransactionReceipt' ? { kind: 'answer', result: null } : undefined
     const payment = await sign()

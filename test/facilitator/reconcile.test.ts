@@ -11,8 +11,8 @@ import {
   parseAuthorization,
 } from '../../src/facilitator/exact-evm/authorization.js'
 import { isRefusal, type Reservation } from '../../src/facilitator/facilitator.js'
-import type { Ledger, LedgerEntry } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore, LedgerEntry } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { parseExactEvmPayload } from '../../src/protocol/payment.js'
@@ -23,6 +23,7 @@ import { createSchema, findPostgres } from '../support/postgres.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const PRICE = 10_000n
 const HOLD_MS = 600
@@ -51,19 +52,19 @@ async function openProxied(options?: Options) {
 }
 
 /** A database that several ledgers open, each as if by a process of its own. */
-async function useDatabase(kind: 'SQLite' | 'PostgreSQL'): Promise<() => Ledger> {
-  const opened = (ledger: Ledger): Ledger => {
+async function useDatabase(kind: 'SQLite' | 'PostgreSQL'): Promise<() => LedgerStore> {
+  const opened = (ledger: LedgerStore): LedgerStore => {
     toEnd.push(() => ledger.close())
     return ledger
   }
   if (kind === 'PostgreSQL') {
     const schema = await createSchema(postgres!)
     toEnd.push(() => schema.drop())
-    return () => opened(openPostgresLedger(schema.url, { holdMs: HOLD_MS }))
+    return () => opened(openPostgresLedger(schema.url, { lockMs: HOLD_MS }))
   }
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
   toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
-  return () => opened(openSqliteLedger(join(folder, 'ledger.db'), { holdMs: HOLD_MS }))
+  return () => opened(openSqliteLedger(join(folder, 'ledger.db'), { lockMs: HOLD_MS }))
 }
 
 const sign = (overrides?: Parameters<typeof signPayment>[2]): Promise<PaymentPayload> =>
@@ -117,15 +118,15 @@ async function sendAsStranger(data: Hex): Promise<Hex> {
 }
 
 /** Writes down a transaction as a process does that is killed before it sends it. */
-async function writeAheadOnly(ledger: Ledger, payment: PaymentPayload): Promise<Hex> {
+async function writeAheadOnly(ledger: LedgerStore, payment: PaymentPayload): Promise<Hex> {
   const account = privateKeyToAccount(devnet.relayerKeys[0]!)
-  const transactionCount = Number(
+  const accountNonce = Number(
     await askNode(devnet, 'eth_getTransactionCount', account.address, 'latest'),
   )
   const raw = await account.signTransaction({
     type: 'eip1559',
     chainId: devnet.chainId,
-    nonce: transactionCount,
+    nonce: accountNonce,
     to: devnet.asset,
     data: transferOf(payment),
     gas: 200_000n,
@@ -138,7 +139,7 @@ async function writeAheadOnly(ledger: Ledger, payment: PaymentPayload): Promise<
   await ledger.submit(entry, {
     transaction,
     relayer: account.address.toLowerCase() as Hex,
-    transactionCount,
+    accountNonce,
     raw,
   })
   return transaction
@@ -146,13 +147,13 @@ async function writeAheadOnly(ledger: Ledger, payment: PaymentPayload): Promise<
 
 /** A memory ledger with a record that nobody works on. */
 async function abandonedRecord(payment: PaymentPayload) {
-  const ledger = memoryLedger()
+  const ledger = createMemoryLedger()
   const transaction = await writeAheadOnly(ledger, payment)
-  await ledger.yield(entryOf(payment))
+  await ledger.unlock(entryOf(payment))
   return { ledger, transaction }
 }
 
-const stateOf = async (ledger: Ledger, payment: PaymentPayload) =>
+const stateOf = async (ledger: LedgerStore, payment: PaymentPayload) =>
   (await ledger.find(entryOf(payment)))?.state
 
 describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
@@ -211,7 +212,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
     first.close()
     await first.ledger.close()
     const second = open({ ledger: connect() })
-    await until(async () => (await second.ledger.find(entryOf(payment)))?.held === false)
+    await until(async () => (await second.ledger.find(entryOf(payment)))?.locked === false)
     const answers = await Promise.all(Array.from({ length: 5 }, () => settle(second, payment)))
     expect(answers.filter(({ success }) => success)).toEqual([
       expect.objectContaining({ transaction }),
@@ -237,18 +238,18 @@ describe('a gateway that starts', () => {
       if (isAway) throw new Error('gone')
       return ledger.listSubmitted()
     }
-    const core = open({ ledger: { ...ledger, listSubmitted } })
+    const core = open({ ledger: patchedLedger(ledger, { listSubmitted }) })
     await new Promise((resolve) => setTimeout(resolve, 150))
     isAway = false
     expect(await core.until('settled')).toMatchObject({ project: 'shop' })
   })
 
   it('asks a node that is away once a round, not once a record', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     for (let n = 0; n < 40; n++) {
       const payment = await sign()
       await writeAheadOnly(ledger, payment)
-      await ledger.yield(entryOf(payment))
+      await ledger.unlock(entryOf(payment))
     }
     const proxy = await startRpcProxy(devnet.rpcUrl)
     toEnd.push(() => proxy.close())
@@ -293,7 +294,7 @@ describe('an authorization that somebody else used', () => {
     const transaction = await sendAsStranger(transferOf(payment))
     await untilLookedAtAnew()
     expect(await reservation.settle()).toMatchObject({ success: true, transaction })
-    await reservation.grant()
+    await reservation.markDelivered()
     expect((await merchantBalance()) - before).toBe(PRICE)
     expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
     expect(core.happened()).toEqual(['verified', 'settled', 'refused'])

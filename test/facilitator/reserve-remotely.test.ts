@@ -3,9 +3,9 @@ import { LedgerError } from '../../src/errors.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
-import { reserveRemotely } from '../../src/facilitator/reserve-remotely.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createRemoteReservations } from '../../src/facilitator/reserve-remotely.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
@@ -42,21 +42,21 @@ const used = (settledBy: string): Script => ({
 })
 
 let payment: PaymentPayload
-let ledger: Ledger
+let ledger: LedgerStore
 let errors: string[]
 let facilitator: ReservingFacilitator
 beforeEach(async () => {
   payment = await signPayment(PAYERS[0]!, offer)
-  use(memoryLedger())
+  use(createMemoryLedger())
 })
 
-function use(store: Ledger): void {
+function use(store: LedgerStore): void {
   ledger = store
   errors = []
   const none = (): void => undefined
   const logger = { debug: none, info: none, warn: none, error: (m: string) => void errors.push(m) }
   const remote = httpFacilitator({ url: elsewhere.url, timeoutMs: 2000 })
-  facilitator = reserveRemotely({ facilitator: remote, ledger, logger })
+  facilitator = createRemoteReservations({ facilitator: remote, ledger, logger })
 }
 
 const settle = (one: PaymentPayload = payment) => facilitator.settle(one, offer, terms)
@@ -103,9 +103,9 @@ describe('a remote facilitator with a ledger here', () => {
 
   it('keeps the rate that the amount comes from with the payment', async () => {
     elsewhere.scripts = { verify: VALID, settle: PAID }
-    const quote = { price: '0.01', currency: 'EUR', rate: '1', asOf: 1, source: 'fixed' }
-    await facilitator.settle(payment, offer, { ...terms, project: 'shop', quote })
-    expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ quote }])
+    const appliedRate = { price: '0.01', currency: 'EUR', rate: '1', asOf: 1, source: 'fixed' }
+    await facilitator.settle(payment, offer, { ...terms, project: 'shop', appliedRate })
+    expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ appliedRate }])
   })
 
   it('refuses what is refused there, and keeps nothing of it', async () => {
@@ -255,13 +255,13 @@ describe('a remote facilitator with a ledger here', () => {
   it('is asked again by a successor of a process that ended while it asked', async () => {
     const never = new Promise<void>(() => undefined)
     elsewhere.scripts = { verify: VALID, settle: 'hang' }
-    const shared = memoryLedger()
-    use({ ...shared, yield: () => never })
+    const shared = createMemoryLedger()
+    use({ ...shared, unlock: () => never })
     void settle().catch(() => undefined)
     while (!asked().includes('settle')) await new Promise((resolve) => setTimeout(resolve, 5))
     const [record] = await shared.listSubmitted()
     // Its hold lapses.
-    await shared.yield(record!)
+    await shared.unlock(record!)
     use(shared)
     elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
     expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
@@ -303,8 +303,8 @@ describe('a remote facilitator with a ledger here', () => {
   })
 
   describe('and a ledger that is away', () => {
-    const without = (method: keyof Ledger): Ledger => ({
-      ...memoryLedger(),
+    const without = (method: keyof LedgerStore): LedgerStore => ({
+      ...createMemoryLedger(),
       [method]: async () => {
         throw new LedgerError('ledger_unavailable', 'The disk is full.')
       },
@@ -318,7 +318,7 @@ describe('a remote facilitator with a ledger here', () => {
     })
 
     it('at settle answers what has been settled, and reports it', async () => {
-      use(without('settle'))
+      use(without('markSettled'))
       elsewhere.scripts = { verify: VALID, settle: PAID }
       expect(await settle()).toMatchObject({ success: true })
       expect(errors).toHaveLength(1)
@@ -326,7 +326,7 @@ describe('a remote facilitator with a ledger here', () => {
     })
 
     it('at yield tells why the settlement is not known', async () => {
-      use(without('yield'))
+      use(without('unlock'))
       elsewhere.scripts = { verify: VALID, settle: 'break' }
       await expect(settle()).rejects.toMatchObject({ code: 'facilitator_unreachable' })
       expect(errors).toHaveLength(1)

@@ -348,7 +348,7 @@ describe('settle, when the outcome is not known in time', () => {
     const { transaction } = await core.until('settled')
     expect(await core.ledger.find(keyOf(payment))).toMatchObject({
       state: 'settled',
-      held: false,
+      locked: false,
       transaction,
     })
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
-import type { Ledger } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { askNode, offerOf, openCore, termsOf, type Core } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
@@ -16,7 +16,7 @@ afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
-function open(ledger: Ledger): Core {
+function open(ledger: LedgerStore): Core {
   const core = openCore(devnet, { ledger, settleTimeoutMs: 60_000 })
   toEnd.push(
     () => ledger.close(),
@@ -34,7 +34,7 @@ describe('a payment that another process has sent', () => {
     toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
     const file = join(folder, 'ledger.db')
     // It renews nothing while this test lasts.
-    const silent = open(openSqliteLedger(file, { holdMs: 10_000_000 }))
+    const silent = open(openSqliteLedger(file, { lockMs: 10_000_000 }))
     const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
     await askNode(devnet, 'evm_setAutomine', false)
     const settling = silent.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))

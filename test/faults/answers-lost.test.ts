@@ -32,10 +32,10 @@ describe('a send', () => {
     const gateway = await world.start({ options: { settleTimeoutMs: 15_000 } })
     world.proxy.fault = firstOf(isSend, faults)
     const payment = await world.sign()
-    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ granted: true })
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
     // The relayer has not lost count.
-    expect(await world.present(gateway, await world.sign())).toMatchObject({ granted: true })
+    expect(await world.present(gateway, await world.sign())).toMatchObject({ delivered: true })
   })
 
   it('of every second payment whose answer is dropped pays each once', async () => {
@@ -63,9 +63,9 @@ describe('a receipt that is withheld', () => {
       try {
         const payment = await world.sign()
         const pending = await world.present(gateway, payment, path)
-        expect(pending).toMatchObject({ granted: false, reason: 'settlement_pending' })
+        expect(pending).toMatchObject({ delivered: false, reason: 'settlement_pending' })
         expect(pending.transaction).toMatch(/^0x[0-9a-f]{64}$/)
-        expect(await world.present(gateway, payment, path)).toMatchObject({ granted: false })
+        expect(await world.present(gateway, payment, path)).toMatchObject({ delivered: false })
         await devnet.mine()
         const both = await Promise.all([
           world.presentUntilDecided(gateway, payment, path),
@@ -90,7 +90,7 @@ describe('a receipt that is withheld', () => {
         /Receipt/.test(method) && performance.now() < withheldUntil ? none : undefined
       const payment = await world.sign()
       const pending = await world.present(gateway, payment, path)
-      expect(pending).toMatchObject({ granted: false, reason: 'settlement_pending' })
+      expect(pending).toMatchObject({ delivered: false, reason: 'settlement_pending' })
       expect((await world.evidence()).transfers).toMatchObject([
         { transaction: pending.transaction },
       ])
@@ -114,7 +114,7 @@ describe('a receipt that is withheld', () => {
     expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
     world.proxy.fault = undefined
     await until(async () => (await world.records())[0]?.state === 'settled')
-    expect(await world.present(gateway, payment)).toMatchObject({ granted: true })
+    expect(await world.present(gateway, payment)).toMatchObject({ delivered: true })
     expect(await world.present(gateway, payment)).toMatchObject({
       reason: 'invalid_exact_evm_nonce_already_used',
     })

@@ -37,7 +37,7 @@ const SLOWLY = {
 async function killAmongRows(world: World, execute: (statements: string) => Promise<unknown>) {
   const first = await world.start()
   // The tables are there, and the relayer is warm.
-  expect(await world.present(first, await world.sign())).toMatchObject({ granted: true })
+  expect(await world.present(first, await world.sign())).toMatchObject({ delivered: true })
   return {
     first,
     slow: () => execute(SLOWLY[world.ledger.startsWith('postgres') ? 'postgres' : 'sqlite']),

@@ -39,8 +39,8 @@ describe('a stranger who is faster with the same authorization', () => {
       await devnet.mine()
       return answering
     })
-    expect(answer).toMatchObject({ granted: true })
-    expect(await world.present(gateway, payment, path)).toMatchObject({ granted: false })
+    expect(answer).toMatchObject({ delivered: true })
+    expect(await world.present(gateway, payment, path)).toMatchObject({ delivered: false })
     const { transfers, records } = await world.evidence()
     expect(transfers).toHaveLength(1)
     expect(records).toMatchObject([{ state: 'settled', transaction: transfers[0]!.transaction }])
@@ -54,7 +54,7 @@ describe('a stranger who is faster with the same authorization', () => {
     await until(() => world.proxy.methods.includes('eth_call'))
     await until(async () => (await world.records()).length === 1)
     await frontRun(devnet, payment)
-    expect(await answering).toMatchObject({ granted: true })
+    expect(await answering).toMatchObject({ delivered: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
 
@@ -72,7 +72,7 @@ describe('a stranger who is faster with the same authorization', () => {
     world.proxy.fault = undefined
     await frontRun(devnet, payment)
     const next = await world.start()
-    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
+    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ delivered: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
 })
@@ -90,7 +90,7 @@ describe('a payer who empties the account', () => {
     expect((await world.evidence()).transfers).toEqual([])
     // With money again, the same payment is good.
     await devnet.mint(payer.address, 10_000n)
-    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ granted: true })
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
   })
 
   it.each(['/report', 'settle'])(
@@ -107,7 +107,7 @@ describe('a payer who empties the account', () => {
         await devnet.mine()
         return answering
       })
-      expect(answer).toMatchObject({ granted: false, reason: 'invalid_transaction_state' })
+      expect(answer).toMatchObject({ delivered: false, reason: 'invalid_transaction_state' })
       expect((await world.evidence()).transfers).toEqual([])
       expect(await world.records()).toMatchObject([{ state: 'failed' }])
     },
@@ -157,7 +157,7 @@ describe('an authorization whose transaction failed', () => {
     await frontRun(devnet, payment)
     const next = await world.start()
     await until(async () => (await world.records())[0]?.state === 'settled')
-    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
+    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ delivered: true })
   })
 })
 
@@ -189,7 +189,7 @@ describe('an authorization that lapses', () => {
       await devnet.mine()
       await until(async () => (await world.records())[0]?.state === 'failed')
       const answer = await world.presentUntilDecided(gateway, payment)
-      expect(answer).toMatchObject({ granted: false, status: 402 })
+      expect(answer).toMatchObject({ delivered: false, status: 402 })
       // Later tests sign by the real clock.
       await world.node('evm_revert', before)
     })
@@ -219,7 +219,7 @@ describe('a transaction that is stuck', () => {
       })()
       const answers = await answering.finally(() => done.abort())
       await spike
-      expect(answers).toMatchObject(Array.from({ length: 3 }, () => ({ granted: true })))
+      expect(answers).toMatchObject(Array.from({ length: 3 }, () => ({ delivered: true })))
     } finally {
       await world.node('anvil_setNextBlockBaseFeePerGas', toHex(GWEI))
       await world.node('evm_setAutomine', true)
@@ -246,7 +246,7 @@ describe('a reorganisation that drops the transaction', () => {
     await world.node('anvil_reorg', 1, [])
     expect((await world.evidence()).transfers).toHaveLength(0)
     world.proxy.fault = undefined
-    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ granted: true })
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
 
@@ -254,11 +254,11 @@ describe('a reorganisation that drops the transaction', () => {
     const world = await open()
     const gateway = await world.start()
     const payment = await world.sign()
-    expect(await world.present(gateway, payment)).toMatchObject({ granted: true })
+    expect(await world.present(gateway, payment)).toMatchObject({ delivered: true })
     await world.node('anvil_reorg', 1, [])
     expect((await world.evidence()).transfers).toHaveLength(0)
     await until(async () => (await world.evidence()).transfers.length === 1)
-    expect(await world.present(gateway, payment)).toMatchObject({ granted: false })
+    expect(await world.present(gateway, payment)).toMatchObject({ delivered: false })
   })
 })
 
@@ -273,7 +273,7 @@ describe('a relayer out of gas', () => {
       for (const answer of await Promise.all(
         payments.map((payment) => world.present(gateway, payment, path)),
       ))
-        expect(answer).toMatchObject({ granted: false, status: 503 })
+        expect(answer).toMatchObject({ delivered: false, status: 503 })
     expect(world.proxy.methods.filter(isSend)).toEqual([])
     await world.node('anvil_setBalance', relayer!.address, toHex(ONE_ETHER))
     const answers = await Promise.all(
@@ -286,7 +286,7 @@ describe('a relayer out of gas', () => {
     const world = await open({ options: { settleTimeoutMs: 5000 } })
     const [relayer] = world.relayers
     const gateway = await world.start()
-    expect(await world.present(gateway, await world.sign())).toMatchObject({ granted: true })
+    expect(await world.present(gateway, await world.sign())).toMatchObject({ delivered: true })
     await world.node('anvil_setBalance', relayer!.address, '0x1')
     const payments = await Promise.all(Array.from({ length: 5 }, () => world.sign()))
     const first = await Promise.all(payments.map((payment) => world.present(gateway, payment)))

@@ -7,7 +7,7 @@ import { createGateway } from '../../dist/esm/index.js'
 import { openPostgresLedger } from '../../dist/esm/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../dist/esm/ledger/sql/sqlite-ledger.js'
 
-const { network, payTo, token, ledger, holdMs, options } = JSON.parse(process.env.FAULT_GATEWAY)
+const { network, payTo, token, ledger, lockMs, options } = JSON.parse(process.env.FAULT_GATEWAY)
 const openLedger = ledger.startsWith('postgres') ? openPostgresLedger : openSqliteLedger
 
 const write = (level) => (message, fields) =>
@@ -20,7 +20,7 @@ const write = (level) => (message, fields) =>
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
   projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
-  ledger: openLedger(ledger, { holdMs }),
+  ledger: openLedger(ledger, { lockMs }),
   rateLimit: false,
   // Clients see one shop, whichever process answers on whichever port.
   publicUrl: 'https://shop.example',

@@ -12,7 +12,7 @@ export interface GatewayProcessOptions {
   /** A file, or a `postgres://` URL. */
   readonly ledger: string
   /** Milliseconds for which a dead process holds what it worked on. */
-  readonly holdMs: number
+  readonly lockMs: number
   readonly options?: GatewayOptions
 }
 

@@ -48,11 +48,11 @@ function killOnce(
 async function redeem(world: World, payment: PaymentPayload, path?: string) {
   const next = await world.start()
   const answer = await world.presentUntilDecided(next, payment, path)
-  expect(answer).toMatchObject({ granted: true, reason: undefined })
+  expect(answer).toMatchObject({ delivered: true, reason: undefined })
   const { transfers, records } = await world.evidence()
   expect(transfers).toHaveLength(1)
   expect(records).toMatchObject([{ state: 'settled', transaction: transfers[0]!.transaction }])
-  expect(await world.present(next, payment, path)).toMatchObject({ granted: false })
+  expect(await world.present(next, payment, path)).toMatchObject({ delivered: false })
 }
 
 type Moment = (method: string) => 'before' | 'after' | undefined
@@ -101,13 +101,13 @@ describe('a payment whose process was killed before the send', () => {
       await first.kill()
       const next = await world.start()
       const other = await world.sign()
-      expect(await world.presentUntilDecided(next, other)).toMatchObject({ granted: true })
-      expect(await world.presentUntilDecided(next, payment)).toMatchObject({ granted: true })
+      expect(await world.presentUntilDecided(next, other)).toMatchObject({ delivered: true })
+      expect(await world.presentUntilDecided(next, payment)).toMatchObject({ delivered: true })
       const { transfers, records } = await world.evidence()
       expect(transfers).toHaveLength(2)
       const recorded = records.map((record) => 'transaction' in record && record.transaction)
       expect(new Set(recorded)).toEqual(new Set(transfers.map(({ transaction }) => transaction)))
-      expect(await world.present(next, payment)).toMatchObject({ granted: false })
+      expect(await world.present(next, payment)).toMatchObject({ delivered: false })
     },
     TAKE_OVER_MS,
   )
@@ -117,7 +117,7 @@ describe('a payment whose process was killed after the send', () => {
   it.each(['/report', 'settle'])(
     'is answered by %s as pending until it is free',
     async (path) => {
-      const world = await open({ holdMs: 10_000 })
+      const world = await open({ lockMs: 10_000 })
       const first = await world.start()
       killOnce(world, first, (method) => (isSend(method) ? 'after' : undefined))
       const payment = await world.sign()
@@ -133,7 +133,7 @@ describe('a payment whose process was killed after the send', () => {
       const told = world.answers.slice(from)
       const { transfers } = await world.evidence()
       expect(transfers).toHaveLength(1)
-      expect(told.pop()).toMatchObject({ granted: true })
+      expect(told.pop()).toMatchObject({ delivered: true })
       expect(told.length).toBeGreaterThan(0)
       for (const answer of told)
         expect(answer).toMatchObject({
@@ -150,7 +150,7 @@ describe('a payment whose process was killed after the send', () => {
     async () => {
       const world = await open({
         relayers: 2,
-        holdMs: 20_000,
+        lockMs: 20_000,
         options: { settleTimeoutMs: 20_000 },
       })
       const [first, other] = await Promise.all([world.start(), world.start()])
@@ -167,7 +167,7 @@ describe('a payment whose process was killed after the send', () => {
         await sleep(1000)
       }
       isWithheld = false
-      expect(await answering).toMatchObject({ granted: true })
+      expect(await answering).toMatchObject({ delivered: true })
     },
     TAKE_OVER_MS,
   )
@@ -181,18 +181,18 @@ describe('a reorganisation while nobody is alive', () => {
       const first = await world.start()
       const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
       for (const payment of payments)
-        expect(await world.present(first, payment)).toMatchObject({ granted: true })
+        expect(await world.present(first, payment)).toMatchObject({ delivered: true })
       await first.kill()
       await world.node('anvil_reorg', 3, [])
       expect((await world.evidence()).transfers).toEqual([])
       const next = await world.start()
       // What comes meanwhile must not take their place.
       expect(await world.presentUntilDecided(next, await world.sign())).toMatchObject({
-        granted: true,
+        delivered: true,
       })
       await until(async () => (await world.evidence()).transfers.length === 4)
       for (const payment of payments)
-        expect(await world.present(next, payment)).toMatchObject({ granted: false })
+        expect(await world.present(next, payment)).toMatchObject({ delivered: false })
     },
     2 * TAKE_OVER_MS,
   )

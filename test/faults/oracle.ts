@@ -93,7 +93,7 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
     const mayBeLost =
       last.reason === ALREADY_USED &&
       heard.some(({ status }) => status === 0) &&
-      recordOf.get(authorization)?.held === true
+      recordOf.get(authorization)?.locked === true
     if (!mayBeLost) report(`paid, never granted, and at last told ${last.reason}`, authorization)
   }
   return [

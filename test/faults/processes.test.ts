@@ -41,7 +41,9 @@ describe('several gateways that start at the same moment', () => {
     const gateways = await Promise.all(Array.from({ length: 3 }, () => world.start()))
     expect(gateways.map(({ alive }) => alive)).toEqual([true, true, true])
     const payment = await world.sign()
-    expect(await world.presentUntilDecided(gateways[0]!, payment)).toMatchObject({ granted: true })
+    expect(await world.presentUntilDecided(gateways[0]!, payment)).toMatchObject({
+      delivered: true,
+    })
   })
 })
 
@@ -192,7 +194,7 @@ if (postgres !== undefined) {
       through.host = `127.0.0.1:${database.port}`
       const world = await open({ ledger: through.href, oracleLedger: direct })
       const gateway = await world.start()
-      expect(await world.present(gateway, await world.sign())).toMatchObject({ granted: true })
+      expect(await world.present(gateway, await world.sign())).toMatchObject({ delivered: true })
 
       database.isDown = true
       world.proxy.methods.length = 0
@@ -200,7 +202,7 @@ if (postgres !== undefined) {
       for (const answer of await Promise.all(
         payments.map((payment) => world.present(gateway, payment)),
       ))
-        expect(answer).toMatchObject({ granted: false, status: 503 })
+        expect(answer).toMatchObject({ delivered: false, status: 503 })
       expect(world.proxy.methods.filter(isSend)).toEqual([])
       database.isDown = false
       const answers = await Promise.all(

@@ -6,11 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { Devnet } from '../../src/devnet/index.js'
-import type { Ledger, LedgerRecord } from '../../src/ledger/ledger.js'
+import type { LedgerStore, LedgerRecord } from '../../src/ledger/ledger.js'
 import type { GatewayOptions, NetworkOptions } from '../../src/options.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
-import { postgresLedger, sqliteLedger } from '../../src/sql.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { signedAuthorization } from '../support/on-chain.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
@@ -49,7 +50,7 @@ export interface WorldOptions {
   /** Of the gateways. */
   readonly options?: GatewayOptions
   /** Milliseconds for which a dead process holds what it worked on. @defaultValue 2000 */
-  readonly holdMs?: number
+  readonly lockMs?: number
   /** A file or a `postgres://` URL, for the gateways. @defaultValue a new file */
   readonly ledger?: string
   /** Whether the node answers a transaction with its receipt. @defaultValue false */
@@ -106,7 +107,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   const folder = await mkdtemp(join(tmpdir(), 'x402-faults-'))
   const proxy = await startRpcProxy(devnet.rpcUrl, { hasSync: settings.hasSync ?? false })
   const { ledger = join(folder, 'ledger.db'), oracleLedger = ledger } = settings
-  const { holdMs = HOLD_MS } = settings
+  const { lockMs = HOLD_MS } = settings
   const relayers = Array.from({ length: settings.relayers ?? 1 }, () => {
     const key = newNonce()
     return { key, address: privateKeyToAddress(key) }
@@ -141,8 +142,10 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     return answer
   }
 
-  const openLedger = (): Ledger =>
-    oracleLedger.startsWith('postgres') ? postgresLedger(oracleLedger) : sqliteLedger(oracleLedger)
+  const openLedger = (): LedgerStore =>
+    oracleLedger.startsWith('postgres')
+      ? openPostgresLedger(oracleLedger)
+      : openSqliteLedger(oracleLedger)
   const records = async (): Promise<readonly LedgerRecord[]> => {
     const opened = openLedger()
     try {
@@ -174,7 +177,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         payTo: merchant,
         token: TOKEN,
         ledger,
-        holdMs,
+        lockMs,
         options: { settleTimeoutMs: 2000, ...settings.options, ...options },
       })
       gateways.push(gateway)
@@ -204,7 +207,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       )
       // What the dead still seem to hold was granted, or not: time tells.
       if (!seen.transfers.every(({ authorization }) => granted.has(authorization)))
-        await sleep(holdMs * 1.5)
+        await sleep(lockMs * 1.5)
       return findViolations(await evidence())
     },
     records,

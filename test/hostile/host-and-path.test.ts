@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import type { GatewayOptions } from '../../src/options.js'
@@ -134,8 +134,8 @@ describe('rule 19: public documents with a configured root', () => {
 
 describe('rule 20: bytes that are no text, in paths and ids', () => {
   const kinds = ['memory', 'SQLite', ...(postgres ? ['PostgreSQL'] : [])]
-  async function ledgerOf(kind: string): Promise<Ledger> {
-    if (kind === 'memory') return memoryLedger()
+  async function ledgerOf(kind: string): Promise<LedgerStore> {
+    if (kind === 'memory') return createMemoryLedger()
     if (kind === 'PostgreSQL') {
       const schema = await createSchema(postgres!)
       opened.push(() => schema.drop())

@@ -8,7 +8,7 @@ import {
   parseAuthorization,
 } from '../../src/facilitator/exact-evm/authorization.js'
 import type { LedgerEntry } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { parseExactEvmPayload, type PaymentPayload } from '../../src/protocol/payment.js'
 import { offerOf, openCore, termsOf } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
@@ -227,7 +227,7 @@ describe('rule 16: a node whose name is a word of its errors', () => {
 describe('rule 16: a node that refuses the logs of some payments', () => {
   it('does not keep the gateway from the outcome of the others', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     opened.push(proxy)
     const submitted = async (payment: PaymentPayload): Promise<LedgerEntry> => {
       const wire = parseExactEvmPayload(payment.payload)
@@ -242,7 +242,7 @@ describe('rule 16: a node that refuses the logs of some payments', () => {
       await ledger.submit(entry, {
         transaction: newNonce(),
         relayer,
-        transactionCount: 1_000_000,
+        accountNonce: 1_000_000,
         raw: '0x02',
       })
       return entry

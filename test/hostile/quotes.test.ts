@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import express, { type Express, type Request } from 'express'
 import type { Gateway } from '../../src/gateway.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
@@ -55,7 +55,7 @@ beforeAll(async () => {
       },
     ],
     now,
-    ledger: memoryLedger({ now }),
+    ledger: createMemoryLedger({ now }),
     settleTimeoutMs: 2500,
   })
 })

@@ -2,17 +2,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
-import { postgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
-import { sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
 /** A store that gateways may share. */
 export interface Store {
   readonly name: string
   /** Opens it; of a shared one every call is another process's. */
-  open(): Ledger
+  open(): LedgerStore
   drop(): Promise<void>
 }
 
@@ -20,7 +20,7 @@ export interface Store {
 export const storeMakers: readonly [name: string, make: () => Promise<Store | undefined>][] = [
   [
     'memory',
-    async () => ({ name: 'memory', open: () => memoryLedger(), drop: async () => undefined }),
+    async () => ({ name: 'memory', open: () => createMemoryLedger(), drop: async () => undefined }),
   ],
   [
     'SQLite',
@@ -28,7 +28,7 @@ export const storeMakers: readonly [name: string, make: () => Promise<Store | un
       const folder = mkdtempSync(join(tmpdir(), 'x402-hostile-'))
       return {
         name: 'SQLite',
-        open: () => sqliteLedger(join(folder, 'ledger.db')),
+        open: () => openSqliteLedger(join(folder, 'ledger.db')),
         drop: async () => rmSync(folder, { recursive: true, force: true }),
       }
     },
@@ -41,7 +41,7 @@ export const storeMakers: readonly [name: string, make: () => Promise<Store | un
       const schema = await createSchema(root)
       return {
         name: 'PostgreSQL',
-        open: () => postgresLedger(schema.url),
+        open: () => openPostgresLedger(schema.url),
         drop: () => schema.drop(),
       }
     },

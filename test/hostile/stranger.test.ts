@@ -6,7 +6,7 @@ import type { Gateway } from '../../src/gateway.js'
 import type { MerchantOptions } from '../../src/options.js'
 import type { Hex, PaymentFlow, PaymentPayload } from '../../src/protocol/payment.js'
 import type { RedeemWithoutProof } from '../../src/ledger/purchase.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { deploy, walletCode } from '../support/contracts.js'
 import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
@@ -52,7 +52,7 @@ async function open({ flow = 'authorization', ...more }: Opened = {}) {
       },
     ],
     settleTimeoutMs: 150,
-    ledger: memoryLedger({ now }),
+    ledger: createMemoryLedger({ now }),
   })
   toEnd.push(() => shop.close())
   return { shop, runs }

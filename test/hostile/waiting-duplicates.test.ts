@@ -1,8 +1,8 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { createTestClient, http } from 'viem'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
@@ -18,8 +18,8 @@ let looks = 0
 let runs = 0
 let finish: () => void = () => undefined
 
-function countedLedger(): Ledger {
-  const ledger = memoryLedger()
+function countedLedger(): LedgerStore {
+  const ledger = createMemoryLedger()
   const { idempotency } = ledger
   const counted = {
     begin: (...asked: Parameters<typeof idempotency.begin>) => {

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { fingerprintOf, idempotencyKey } from '../../src/ledger/idempotency.js'
 import type { IdempotencyStore } from '../../src/ledger/idempotency.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { memoryIdempotency } from '../../src/ledger/memory-idempotency.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -28,7 +28,7 @@ const root = await findPostgres()
 const describePostgres = root === undefined ? describe.skip : describe
 
 describeIdempotency('the memory ledger', async () => {
-  const ledger = memoryLedger()
+  const ledger = createMemoryLedger()
   return { store: ledger.idempotency, close: () => ledger.close() }
 })
 
@@ -40,7 +40,7 @@ describeIdempotency('the SQLite ledger', async () => {
 describeSharedStore('the SQLite ledger', async () => {
   const file = newFile()
   return {
-    open: (holdMs) => openSqliteLedger(file, holdMs === undefined ? {} : { holdMs }),
+    open: (lockMs) => openSqliteLedger(file, lockMs === undefined ? {} : { lockMs }),
     async execute(statement) {
       const database = new Database(file)
       database.exec(statement)
@@ -66,7 +66,7 @@ describePostgres('on PostgreSQL', () => {
   describeSharedStore('the PostgreSQL ledger', async () => {
     const schema = await createSchema(root!)
     return {
-      open: (holdMs) => openPostgresLedger(schema.pool(), holdMs === undefined ? {} : { holdMs }),
+      open: (lockMs) => openPostgresLedger(schema.pool(), lockMs === undefined ? {} : { lockMs }),
       execute: schema.execute,
       drop: () => schema.drop(),
     }
@@ -75,7 +75,7 @@ describePostgres('on PostgreSQL', () => {
 
 /** A database that several processes share. */
 interface SharedStore {
-  open(holdMs?: number): Ledger
+  open(lockMs?: number): LedgerStore
   execute(statement: string): Promise<unknown>
   drop(): Promise<void>
 }
@@ -84,10 +84,10 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
   describe(`${name}, shared by two processes,`, () => {
     const withTwo = async (
       work: (one: IdempotencyStore, other: IdempotencyStore, shared: SharedStore) => Promise<void>,
-      holdMs?: number,
+      lockMs?: number,
     ): Promise<void> => {
       const shared = await create()
-      const ledgers = [shared.open(holdMs), shared.open(holdMs)] as const
+      const ledgers = [shared.open(lockMs), shared.open(lockMs)] as const
       try {
         await work(ledgers[0].idempotency, ledgers[1].idempotency, shared)
       } finally {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { recordId } from '../../src/ledger/ledger.js'
 import type {
-  ConcludedQuery,
-  Ledger,
+  FinalQuery,
+  LedgerStore,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
@@ -22,13 +22,13 @@ const START_MS = 1_800_000_000_000
 export const SUBMISSION: Submission = {
   transaction: `0x${'aa'.repeat(32)}`,
   relayer: `0x${'bb'.repeat(20)}`,
-  transactionCount: 7,
+  accountNonce: 7,
   raw: '0x02cc',
 }
 const OTHER: Submission = {
   ...SUBMISSION,
   transaction: `0x${'dd'.repeat(32)}`,
-  transactionCount: 8,
+  accountNonce: 8,
 }
 const REPLACEMENT: Submission = {
   ...SUBMISSION,
@@ -50,10 +50,10 @@ const FAILURE = {
  */
 export function describeLedger(
   name: string,
-  create: (clock: LedgerClock) => Ledger | Promise<Ledger>,
+  create: (clock: LedgerClock) => LedgerStore | Promise<LedgerStore>,
 ): void {
   describe(`${name}, as every ledger,`, () => {
-    const opened: Ledger[] = []
+    const opened: LedgerStore[] = []
     afterEach(async () => {
       await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
     })
@@ -81,25 +81,25 @@ export function describeLedger(
 
       it('keeps all that a reservation says', async () => {
         const { entry, record } = await openAt('reserved')
-        expect(await record()).toMatchObject({ ...lower(entry), state: 'reserved', held: true })
+        expect(await record()).toMatchObject({ ...lower(entry), state: 'reserved', locked: true })
       })
 
       it('keeps the rate that an amount comes from, through all that follows', async () => {
-        const quote = {
+        const appliedRate = {
           price: '15.00',
           currency: 'HKD',
           rate: '0.1285',
           asOf: 1_800_000_000,
           source: 'ECB, “fixed”',
         }
-        const { ledger, entry, record } = await openAt('reserved', { quote })
-        expect(await record()).toMatchObject({ quote })
+        const { ledger, entry, record } = await openAt('reserved', { appliedRate })
+        expect(await record()).toMatchObject({ appliedRate })
         await ledger.submit(entry, SUBMISSION)
-        await ledger.settle(entry, SUBMISSION.transaction)
-        await ledger.grant(entry)
-        expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ quote }])
+        await ledger.markSettled(entry, SUBMISSION.transaction)
+        await ledger.markDelivered(entry)
+        expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ appliedRate }])
         const { record: other } = await openAt('reserved')
-        expect((await other())?.quote).toBeUndefined()
+        expect((await other())?.appliedRate).toBeUndefined()
       })
 
       it('keeps amounts and times to the last digit', async () => {
@@ -180,7 +180,7 @@ export function describeLedger(
         const { record } = await openAt('submitted')
         expect(await record()).toMatchObject({
           state: 'submitted',
-          held: true,
+          locked: true,
           submission: SUBMISSION,
         })
       })
@@ -193,17 +193,17 @@ export function describeLedger(
 
       it('replaces a transaction that nobody holds by one of the same count, and by no other', async () => {
         const { ledger, entry, record } = await openAt('submitted')
-        await ledger.yield(entry)
+        await ledger.unlock(entry)
         await ledger.submit(entry, REPLACEMENT)
         await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_HELD)
-        expect(await record()).toMatchObject({ submission: REPLACEMENT, held: false })
+        expect(await record()).toMatchObject({ submission: REPLACEMENT, locked: false })
       })
 
       it('writes down no transaction of a reservation that nobody holds', async () => {
         const { ledger, entry, record } = await openAt('reserved')
-        await ledger.yield(entry)
+        await ledger.unlock(entry)
         await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
-        expect(await record()).toMatchObject({ state: 'reserved', held: false })
+        expect(await record()).toMatchObject({ state: 'reserved', locked: false })
       })
 
       it('withdraws a transaction, after which the payment may be reserved again', async () => {
@@ -229,14 +229,14 @@ export function describeLedger(
 
       it.each(['reserved', 'submitted'] as const)('settles what is %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
-        await ledger.settle(entry, OTHER.transaction)
+        await ledger.markSettled(entry, OTHER.transaction)
         const { transaction } = OTHER
         expect(await record()).toMatchObject({ ...lower(entry), state: 'settled', transaction })
       })
 
       it.each(['reserved', 'submitted'] as const)('fails what is %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
-        await ledger.fail(entry, FAILURE)
+        await ledger.markFailed(entry, FAILURE)
         expect(await record()).toMatchObject({ state: 'failed', ...FAILURE })
       })
 
@@ -244,8 +244,8 @@ export function describeLedger(
         const { ledger, entry, record } = await openAt(state)
         const final = await record()
         await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_HELD)
-        await ledger.settle(entry, OTHER.transaction)
-        await ledger.fail(entry, { ...FAILURE, transaction: OTHER.transaction })
+        await ledger.markSettled(entry, OTHER.transaction)
+        await ledger.markFailed(entry, { ...FAILURE, transaction: OTHER.transaction })
         // Who says that it failed works on it no longer.
         const expected = { ...final, heldElsewhere: undefined }
         expect({ ...(await record()), heldElsewhere: undefined }).toEqual(expected)
@@ -257,22 +257,22 @@ export function describeLedger(
         await ledger.release(entry)
         await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
         await ledger.withdraw(entry, SUBMISSION.transaction)
-        await ledger.settle(entry, SUBMISSION.transaction)
-        await ledger.fail(entry, FAILURE)
-        await ledger.yield(entry)
-        await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
-        expect(await ledger.claim(entry)).toBe(false)
+        await ledger.markSettled(entry, SUBMISSION.transaction)
+        await ledger.markFailed(entry, FAILURE)
+        await ledger.unlock(entry)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+        expect(await ledger.relock(entry)).toBe(false)
         expect(await ledger.find(entry)).toBeUndefined()
       })
     })
 
     describe('a transaction that several payments share', () => {
-      const reserveAll = async (ledger: Ledger, count: number): Promise<LedgerEntry[]> => {
+      const reserveAll = async (ledger: LedgerStore, count: number): Promise<LedgerEntry[]> => {
         const entries = Array.from({ length: count }, () => newEntry())
         for (const entry of entries) expect(await ledger.reserve(entry)).toBeUndefined()
         return entries
       }
-      const stateOf = async (ledger: Ledger, entry: LedgerEntry) =>
+      const stateOf = async (ledger: LedgerStore, entry: LedgerEntry) =>
         (await ledger.find(entry))?.state
 
       it('is written down for all of them at once, each with what it was sent in before', async () => {
@@ -294,7 +294,7 @@ export function describeLedger(
         const { ledger } = await open()
         const entries = await reserveAll(ledger, 4)
         const settled = entries[2]!
-        await ledger.settle(settled, OTHER.transaction)
+        await ledger.markSettled(settled, OTHER.transaction)
         const unknown = newEntry()
         const members = [...entries, unknown].map((key) => ({ key, submission: SUBMISSION }))
         expect(await ledger.submitTogether(members)).toEqual([settled, unknown])
@@ -323,7 +323,7 @@ export function describeLedger(
         const { ledger } = await open()
         const [reserved, elsewhere, settled] = await reserveAll(ledger, 3)
         await ledger.submit(elsewhere!, OTHER)
-        await ledger.settle(settled!, OTHER.transaction)
+        await ledger.markSettled(settled!, OTHER.transaction)
         const unknown = newEntry()
         await ledger.adopt([reserved!, elsewhere!, settled!, unknown], SUBMISSION)
         for (const entry of [reserved!, unknown])
@@ -333,8 +333,8 @@ export function describeLedger(
           })
         expect(await ledger.find(elsewhere!)).toMatchObject({ submission: OTHER })
         expect(await stateOf(ledger, settled!)).toBe('settled')
-        expect(await ledger.find(unknown)).toMatchObject({ held: false, granted: false })
-        expect(await ledger.claim(unknown)).toBe(true)
+        expect(await ledger.find(unknown)).toMatchObject({ locked: false, delivered: false })
+        expect(await ledger.relock(unknown)).toBe(true)
       })
 
       it('is known by its hash, also where it was replaced, and not where it is another ledger’s', async () => {
@@ -345,7 +345,7 @@ export function describeLedger(
         for (const transaction of [REPLACEMENT.transaction, ...REPLACEMENT.replaces!])
           expect(await ledger.knowsTransaction(transaction)).toBe(true)
         const reason = 'invalid_exact_evm_nonce_already_used'
-        await ledger.fail(failed!, { transaction: OTHER.transaction, reason })
+        await ledger.markFailed(failed!, { transaction: OTHER.transaction, reason })
         expect(await ledger.knowsTransaction(OTHER.transaction)).toBe(false)
       })
     })
@@ -356,17 +356,17 @@ export function describeLedger(
         const entries = [newEntry(), newEntry(), newEntry(), newEntry()] as const
         const [first, second, third, failed] = entries
         for (const entry of entries) await steps.submitted(ledger, entry)
-        await ledger.fail(failed, FAILURE)
+        await ledger.markFailed(failed, FAILURE)
         const { transaction } = SUBMISSION
-        expect(await ledger.settle(first, transaction, 'log-1')).toBe(true)
-        expect(await ledger.settle(first, transaction, 'log-1')).toBe(true)
-        expect(await ledger.settle(second, transaction, 'log-1')).toBe(false)
+        expect(await ledger.markSettled(first, transaction, 'log-1')).toBe(true)
+        expect(await ledger.markSettled(first, transaction, 'log-1')).toBe(true)
+        expect(await ledger.markSettled(second, transaction, 'log-1')).toBe(false)
         expect(await ledger.find(second)).toMatchObject({ state: 'submitted' })
-        expect(await ledger.correct(failed, transaction, 'log-1')).toBe(false)
+        expect(await ledger.markSettledLate(failed, transaction, 'log-1')).toBe(false)
         expect(await ledger.find(failed)).toMatchObject({ state: 'failed' })
-        expect(await ledger.settle(second, transaction, 'log-2')).toBe(true)
-        expect(await ledger.settle(third, transaction)).toBe(true)
-        expect(await ledger.correct(third, OTHER.transaction, 'log-2')).toBe(false)
+        expect(await ledger.markSettled(second, transaction, 'log-2')).toBe(true)
+        expect(await ledger.markSettled(third, transaction)).toBe(true)
+        expect(await ledger.markSettledLate(third, OTHER.transaction, 'log-2')).toBe(false)
         expect(await ledger.find(third)).toMatchObject({ transaction })
       })
 
@@ -375,7 +375,7 @@ export function describeLedger(
         const entries = Array.from({ length: 20 }, () => newEntry())
         for (const entry of entries) await steps.submitted(ledger, entry)
         const settled = await Promise.all(
-          entries.map((entry) => ledger.settle(entry, SUBMISSION.transaction, 'log-1')),
+          entries.map((entry) => ledger.markSettled(entry, SUBMISSION.transaction, 'log-1')),
         )
         expect(settled.filter(Boolean)).toHaveLength(1)
       })
@@ -384,11 +384,11 @@ export function describeLedger(
         const { ledger } = await open()
         const [first, second] = [newEntry(), newEntry()]
         for (const entry of [first, second]) await steps.submitted(ledger, entry)
-        await ledger.settle(first, SUBMISSION.transaction, 'log-1')
-        expect(await ledger.correct(first, OTHER.transaction, 'log-2')).toBe(true)
-        await ledger.grant(first)
-        expect(await ledger.settle(second, SUBMISSION.transaction, 'log-2')).toBe(false)
-        expect(await ledger.settle(second, SUBMISSION.transaction, 'log-1')).toBe(true)
+        await ledger.markSettled(first, SUBMISSION.transaction, 'log-1')
+        expect(await ledger.markSettledLate(first, OTHER.transaction, 'log-2')).toBe(true)
+        await ledger.markDelivered(first)
+        expect(await ledger.markSettled(second, SUBMISSION.transaction, 'log-2')).toBe(false)
+        expect(await ledger.markSettled(second, SUBMISSION.transaction, 'log-1')).toBe(true)
       })
     })
 
@@ -399,11 +399,11 @@ export function describeLedger(
         const { ledger, entry, record } = await openAt('reserved', { purchase })
         expect(await record()).toMatchObject({ purchase, fresh: true, paidLate: false })
         await ledger.submit(entry, SUBMISSION)
-        await ledger.fail(entry, FAILURE)
-        await ledger.correct(entry, OTHER.transaction)
+        await ledger.markFailed(entry, FAILURE)
+        await ledger.markSettledLate(entry, OTHER.transaction)
         expect(await record()).toMatchObject({ purchase, paidLate: true })
         expect(
-          await ledger.listConcluded({ state: 'settled', withinMs: 60_000, limit: 1 }),
+          await ledger.listFinal({ state: 'settled', withinMs: 60_000, limit: 1 }),
         ).toMatchObject([{ purchase }])
         const { record: other } = await openAt('settled', { purchase: { resource: 'r' } })
         expect((await other())?.purchase).toEqual({ resource: 'r' })
@@ -414,40 +414,40 @@ export function describeLedger(
     describe('looking back', () => {
       it('settles what had failed, which may then be claimed and granted once', async () => {
         const { ledger, entry, record } = await openAt('failed')
-        await ledger.correct(entry, OTHER.transaction)
+        await ledger.markSettledLate(entry, OTHER.transaction)
         const { transaction } = OTHER
         expect(await record()).toMatchObject({
           ...lower(entry),
           ...{ state: 'settled', transaction, submission: { raw: SUBMISSION.raw } },
-          ...{ held: false, granted: false },
+          ...{ locked: false, delivered: false },
         })
         expect(await record()).not.toHaveProperty('reason')
         const claims = await Promise.all(
-          Array.from({ length: 10 }, () => ledger.claim({ ...entry })),
+          Array.from({ length: 10 }, () => ledger.relock({ ...entry })),
         )
         expect(claims.filter(Boolean)).toHaveLength(1)
-        await ledger.grant(entry)
-        expect(await ledger.claim(entry)).toBe(false)
+        await ledger.markDelivered(entry)
+        expect(await ledger.relock(entry)).toBe(false)
       })
 
       it('settles what had failed by the very transaction that is said to have failed', async () => {
         const { ledger, entry, record } = await openAt('failed')
-        await ledger.correct(entry, FAILURE.transaction)
-        expect(await record()).toMatchObject({ state: 'settled', held: false })
+        await ledger.markSettledLate(entry, FAILURE.transaction)
+        expect(await record()).toMatchObject({ state: 'settled', locked: false })
       })
 
       it('names the transaction that paid what is settled, and changes nothing else', async () => {
         const { ledger, entry, record } = await openAt('settled')
-        await ledger.correct(entry, OTHER.transaction)
+        await ledger.markSettledLate(entry, OTHER.transaction)
         expect(await record()).toMatchObject({
           ...{ state: 'settled', transaction: OTHER.transaction },
-          ...{ held: true, granted: false },
+          ...{ locked: true, delivered: false },
         })
-        await ledger.grant(entry)
-        await ledger.correct(entry, SUBMISSION.transaction)
+        await ledger.markDelivered(entry)
+        await ledger.markSettledLate(entry, SUBMISSION.transaction)
         const { transaction } = SUBMISSION
-        expect(await record()).toMatchObject({ transaction, held: true, granted: true })
-        expect(await ledger.claim(entry)).toBe(false)
+        expect(await record()).toMatchObject({ transaction, locked: true, delivered: true })
+        expect(await ledger.relock(entry)).toBe(false)
       })
 
       it.each(['reserved', 'submitted'] as const)(
@@ -455,10 +455,10 @@ export function describeLedger(
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           const before = await record()
-          await ledger.correct(entry, OTHER.transaction)
+          await ledger.markSettledLate(entry, OTHER.transaction)
           expect(await record()).toEqual(before)
           const stranger = newEntry()
-          await ledger.correct(stranger, OTHER.transaction)
+          await ledger.markSettledLate(stranger, OTHER.transaction)
           expect(await ledger.find(stranger)).toBeUndefined()
         },
       )
@@ -470,7 +470,7 @@ export function describeLedger(
           expect(await record()).toMatchObject({ state, submission: { raw, relayer } })
         }
         const { ledger, entry, record } = await openAt('reserved')
-        await ledger.settle(entry, OTHER.transaction)
+        await ledger.markSettled(entry, OTHER.transaction)
         expect((await record()) as object).not.toMatchObject({ submission: expect.anything() })
       })
 
@@ -485,9 +485,9 @@ export function describeLedger(
           await steps[end](ledger, entries[index]!)
           await pass(clock)
         }
-        const listed = async (query: Partial<ConcludedQuery>) => {
+        const listed = async (query: Partial<FinalQuery>) => {
           const all = { state: 'settled', withinMs: 86_400_000, limit: 10 } as const
-          return (await ledger.listConcluded({ ...all, ...query })).map(({ id }) => id)
+          return (await ledger.listFinal({ ...all, ...query })).map(({ id }) => id)
         }
         const [first, failed, , last] = entries.map(recordId)
         expect(await listed({})).toEqual([last, first, recordId(old)])
@@ -495,10 +495,10 @@ export function describeLedger(
         expect(await listed({ limit: 1, withinMs: 60_000.0625 })).toEqual([last])
         expect(await listed({ state: 'failed' })).toEqual([failed])
         expect(await listed({ withinMs: 0 })).toEqual([])
-        const [entry] = await ledger.listConcluded({ state: 'failed', withinMs: 1e6, limit: 1 })
+        const [entry] = await ledger.listFinal({ state: 'failed', withinMs: 1e6, limit: 1 })
         expect(entry).toEqual({ ...lower(entries[1]), id: failed, state: 'failed' })
         // A grant is a change as well, and names what was granted anew.
-        await ledger.grant(old)
+        await ledger.markDelivered(old)
         expect((await listed({ limit: 1 }))[0]).toBe(recordId(old))
       })
     })
@@ -508,29 +508,29 @@ export function describeLedger(
         'gives what is %s and yielded to one of a hundred',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          expect(await ledger.claim(entry)).toBe(false)
-          await ledger.yield(entry)
-          expect(await record()).toMatchObject({ state, held: false })
+          expect(await ledger.relock(entry)).toBe(false)
+          await ledger.unlock(entry)
+          expect(await record()).toMatchObject({ state, locked: false })
           const claims = await Promise.all(
-            Array.from({ length: 100 }, () => ledger.claim({ ...entry })),
+            Array.from({ length: 100 }, () => ledger.relock({ ...entry })),
           )
           expect(claims.filter(Boolean)).toHaveLength(1)
-          expect(await record()).toMatchObject({ state, held: true })
+          expect(await record()).toMatchObject({ state, locked: true })
         },
       )
 
       it.each([true, false])('stays as it is when the outcome arrives: held %s', async (held) => {
         const { ledger, entry, record } = await openAt('submitted')
-        if (!held) await ledger.yield(entry)
-        await ledger.settle(entry, SUBMISSION.transaction)
+        if (!held) await ledger.unlock(entry)
+        await ledger.markSettled(entry, SUBMISSION.transaction)
         expect(await record()).toMatchObject({ state: 'settled', held })
       })
 
       it('may be given up twice', async () => {
         const { ledger, entry, record } = await openAt('settled')
-        await ledger.yield(entry)
-        await ledger.yield(entry)
-        expect(await record()).toMatchObject({ held: false })
+        await ledger.unlock(entry)
+        await ledger.unlock(entry)
+        expect(await record()).toMatchObject({ locked: false })
       })
     })
 
@@ -539,32 +539,32 @@ export function describeLedger(
         'grants what is %s once and for good',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          await ledger.grant(entry)
-          await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
-          await ledger.yield(entry)
+          await ledger.markDelivered(entry)
+          await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+          await ledger.unlock(entry)
           await ledger.release(entry)
-          expect(await ledger.claim(entry)).toBe(false)
-          expect(await record()).toMatchObject({ state, held: true })
+          expect(await ledger.relock(entry)).toBe(false)
+          expect(await record()).toMatchObject({ state, locked: true })
         },
       )
 
       it.each(['reserved', 'failed'] as const)('grants nothing for what is %s', async (state) => {
         const { ledger, entry } = await openAt(state)
-        await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
       })
 
       it('grants nothing to whoever has let go, and to whoever has claimed it since', async () => {
         const { ledger, entry } = await openAt('settled')
-        await ledger.yield(entry)
-        await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
-        expect(await ledger.claim(entry)).toBe(true)
-        await ledger.grant(entry)
+        await ledger.unlock(entry)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+        expect(await ledger.relock(entry)).toBe(true)
+        await ledger.markDelivered(entry)
       })
 
       it('may be claimed by another after a release that came too late', async () => {
         const { ledger, entry } = await openAt('submitted')
         await ledger.release(entry)
-        expect(await ledger.claim(entry)).toBe(true)
+        expect(await ledger.relock(entry)).toBe(true)
       })
     })
 
@@ -687,18 +687,18 @@ async function pass(clock: { ms: number }): Promise<void> {
 }
 
 export const steps = {
-  reserved: async (ledger: Ledger, entry: LedgerEntry) => void (await ledger.reserve(entry)),
-  submitted: async (ledger: Ledger, entry: LedgerEntry) => {
+  reserved: async (ledger: LedgerStore, entry: LedgerEntry) => void (await ledger.reserve(entry)),
+  submitted: async (ledger: LedgerStore, entry: LedgerEntry) => {
     await steps.reserved(ledger, entry)
     await ledger.submit(entry, SUBMISSION)
   },
-  settled: async (ledger: Ledger, entry: LedgerEntry) => {
+  settled: async (ledger: LedgerStore, entry: LedgerEntry) => {
     await steps.submitted(ledger, entry)
-    await ledger.settle(entry, SUBMISSION.transaction)
+    await ledger.markSettled(entry, SUBMISSION.transaction)
   },
-  failed: async (ledger: Ledger, entry: LedgerEntry) => {
+  failed: async (ledger: LedgerStore, entry: LedgerEntry) => {
     await steps.submitted(ledger, entry)
-    await ledger.fail(entry, FAILURE)
+    await ledger.markFailed(entry, FAILURE)
   },
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { checkLedger } from '../../src/facilitator/exact-evm/checks.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { postgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newEntry, SUBMISSION } from './ledger-conformance.js'
@@ -15,13 +15,13 @@ afterEach(async () => {
 })
 
 /** A ledger whose database is behind a proxy. */
-async function open(): Promise<{ ledger: Ledger; database: TcpProxy }> {
+async function open(): Promise<{ ledger: LedgerStore; database: TcpProxy }> {
   const schema = await createSchema(root!)
   const { hostname, port } = new URL(schema.url)
   const database = await startTcpProxy({ host: hostname, port: Number(port || 5432) })
   const through = new URL(schema.url)
   through.host = `127.0.0.1:${database.port}`
-  const ledger = postgresLedger(through.href)
+  const ledger = openPostgresLedger(through.href)
   toEnd.push(
     () => schema.drop(),
     () => database.close(),
@@ -50,13 +50,13 @@ describePostgres('a database that loses an answer', () => {
     await ledger.reserve(entry)
     await ledger.submit(entry, SUBMISSION)
     database.loseAnswerTo = '"granted" = '
-    const granted = await ledger.grant(entry).then(
+    const granted = await ledger.markDelivered(entry).then(
       () => true,
       () => false,
     )
     expect(database.loseAnswerTo).toBeUndefined()
     const record = await ledger.find(entry)
-    if (granted) expect(record).toMatchObject({ granted: true })
+    if (granted) expect(record).toMatchObject({ delivered: true })
     else expect(checkLedger(record, { entry })).toBe('settlement_pending')
   })
 
@@ -66,7 +66,7 @@ describePostgres('a database that loses an answer', () => {
     await ledger.reserve(entry)
     await ledger.submit(entry, SUBMISSION)
     database.isDown = true
-    await expect(ledger.grant(entry)).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    await expect(ledger.markDelivered(entry)).rejects.toMatchObject({ code: 'ledger_unavailable' })
     database.isDown = false
     const reason = checkLedger(await ledger.find(entry), { entry })
     // Pending while the grant may have been written down, and then free for its buyer.

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../src/errors.js'
 import type { LedgerEntry } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { describeLedger, newEntry } from './ledger-conformance.js'
 
-describeLedger('the memory ledger', memoryLedger)
+describeLedger('the memory ledger', createMemoryLedger)
 
 const START_MS = 1_800_000_000_000
 const TRANSACTION = `0x${'aa'.repeat(32)}` as const
@@ -12,7 +12,7 @@ const HOUR = 3_600_000
 
 function open(maxRecords = 3) {
   const clock = { ms: START_MS }
-  return { clock, ledger: memoryLedger({ maxRecords, now: () => clock.ms }) }
+  return { clock, ledger: createMemoryLedger({ maxRecords, now: () => clock.ms }) }
 }
 
 describe('the memory ledger', () => {
@@ -23,14 +23,14 @@ describe('the memory ledger', () => {
     const full = ledger.reserve(newEntry())
     await expect(full).rejects.toBeInstanceOf(LedgerError)
     await expect(full).rejects.toMatchObject({ code: 'ledger_full' })
-    for (const entry of entries) expect(await ledger.find(entry)).toMatchObject({ held: true })
+    for (const entry of entries) expect(await ledger.find(entry)).toMatchObject({ locked: true })
   })
 
   it('still moves its records when it is full', async () => {
     const { ledger } = open(1)
     const entry = newEntry()
     await ledger.reserve(entry)
-    await ledger.settle(entry, TRANSACTION)
+    await ledger.markSettled(entry, TRANSACTION)
     expect(await ledger.find(entry)).toMatchObject({ state: 'settled' })
     expect(await ledger.reserve(entry)).toMatchObject({ state: 'settled' })
   })
@@ -41,7 +41,7 @@ describe('the memory ledger', () => {
     await ledger.reserve(first)
     await ledger.release(first)
     expect(await ledger.reserve(second)).toBeUndefined()
-    await ledger.settle(second, TRANSACTION)
+    await ledger.markSettled(second, TRANSACTION)
     await expect(ledger.reserve(third)).rejects.toMatchObject({ code: 'ledger_full' })
     clock.ms += 300_000 + HOUR + 1
     expect(await ledger.reserve(third)).toBeUndefined()
@@ -51,7 +51,7 @@ describe('the memory ledger', () => {
     const { ledger, clock } = open()
     const entry = newEntry()
     await ledger.reserve(entry)
-    await ledger.settle(entry, TRANSACTION)
+    await ledger.markSettled(entry, TRANSACTION)
     clock.ms += 300_000 + HOUR - 1
     expect(await ledger.find(entry)).toBeDefined()
     clock.ms += 2
@@ -62,7 +62,7 @@ describe('the memory ledger', () => {
     const { ledger, clock } = open()
     const entry = newEntry({ validBefore: 2n ** 256n - 1n })
     await ledger.reserve(entry)
-    await ledger.settle(entry, TRANSACTION)
+    await ledger.markSettled(entry, TRANSACTION)
     clock.ms += 48 * HOUR - 1
     expect(await ledger.find(entry)).toBeDefined()
     clock.ms += 2
@@ -83,13 +83,13 @@ describe('the memory ledger', () => {
     const { ledger } = open()
     const entry = newEntry()
     await ledger.reserve(entry)
-    await ledger.settle(entry, TRANSACTION)
+    await ledger.markSettled(entry, TRANSACTION)
     await ledger.close()
     const closed = { name: 'LedgerError', code: 'ledger_unavailable' }
     const submission = {
       transaction: TRANSACTION,
       relayer: entry.from,
-      transactionCount: 0,
+      accountNonce: 0,
       raw: TRANSACTION,
     }
     const concluded = { state: 'settled', withinMs: 1, limit: 1 } as const
@@ -102,19 +102,19 @@ describe('the memory ledger', () => {
       () => ledger.withdraw(entry, TRANSACTION),
       () => ledger.adopt([entry], submission),
       () => ledger.knowsTransaction(TRANSACTION),
-      () => ledger.settle(entry, TRANSACTION),
-      () => ledger.correct(entry, TRANSACTION),
-      () => ledger.grant(entry),
-      () => ledger.claim(entry),
+      () => ledger.markSettled(entry, TRANSACTION),
+      () => ledger.markSettledLate(entry, TRANSACTION),
+      () => ledger.markDelivered(entry),
+      () => ledger.relock(entry),
       () => ledger.listSubmitted(),
-      () => ledger.listConcluded(concluded),
+      () => ledger.listFinal(concluded),
       () => ledger.list({ project: 'shop', limit: 1 }),
       () => ledger.leaseRelayers(1, [entry.from]),
       () => ledger.idempotency.begin({ key: 'k', fingerprint: 'f' }),
     ])
       await expect(use()).rejects.toMatchObject(closed)
     await ledger.release(entry)
-    await ledger.yield(entry)
+    await ledger.unlock(entry)
     await ledger.close()
   })
 
@@ -128,18 +128,18 @@ describe('the memory ledger', () => {
       const entry = entryAt(n, clock.ms)
       first ??= entry
       if ((await ledger.reserve(entry)) !== undefined) throw new Error('It was known before.')
-      await ledger.settle(entry, TRANSACTION)
-      await ledger.grant(entry)
+      await ledger.markSettled(entry, TRANSACTION)
+      await ledger.markDelivered(entry)
     }
     // Its record has given way, and it is refused by what is left of it.
     expect(await ledger.find(first!)).toMatchObject({
       state: 'settled',
-      granted: true,
-      held: true,
+      delivered: true,
+      locked: true,
       transaction: TRANSACTION,
     })
-    expect(await ledger.reserve(first!)).toMatchObject({ granted: true })
-    expect(await ledger.claim(first!)).toBe(false)
+    expect(await ledger.reserve(first!)).toMatchObject({ delivered: true })
+    expect(await ledger.relock(first!)).toBe(false)
     const newest = await ledger.list({ project: 'shop', limit: 3 })
     expect(newest.map(({ createdAt }) => createdAt)).toEqual(
       [0, 100, 200].map((ago) => clock.ms - ago),

@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../src/errors.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { openPostgresLedger, postgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { describeLedger, newEntry, NOT_HELD, steps } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
@@ -25,7 +25,9 @@ const dropSchemas = async (): Promise<void> => {
 describePostgres('on PostgreSQL', () => {
   afterEach(dropSchemas)
 
-  describeLedger('the PostgreSQL ledger', async () => postgresLedger((await newSchema()).pool()))
+  describeLedger('the PostgreSQL ledger', async () =>
+    openPostgresLedger((await newSchema()).pool()),
+  )
 
   describeSharedLedger('the PostgreSQL ledger', async () => {
     const schema = await createSchema(root!)
@@ -37,11 +39,11 @@ describePostgres('on PostgreSQL', () => {
   })
 
   describe('the PostgreSQL ledger', () => {
-    const opened: Ledger[] = []
+    const opened: LedgerStore[] = []
     afterEach(async () => {
       await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
     })
-    const open = (...args: Parameters<typeof openPostgresLedger>): Ledger => {
+    const open = (...args: Parameters<typeof openPostgresLedger>): LedgerStore => {
       const ledger = openPostgresLedger(...args)
       opened.push(ledger)
       return ledger
@@ -94,8 +96,8 @@ describePostgres('on PostgreSQL', () => {
       await schema.execute(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'express-x402-gateway' AND query LIKE '%x402_%' AND pid <> pg_backend_pid()`,
       )
-      await ledger.grant(entry)
-      expect(await ledger.find(entry)).toMatchObject({ held: true })
+      await ledger.markDelivered(entry)
+      expect(await ledger.find(entry)).toMatchObject({ locked: true })
     })
 
     it('fails while the database is away, and goes on when it is back', async () => {
@@ -105,14 +107,18 @@ describePostgres('on PostgreSQL', () => {
       const [kept, refused] = [newEntry(), newEntry()]
       await steps.settled(ledger, kept)
       proxy.cut()
-      for (const failing of [ledger.reserve(refused), ledger.grant(kept), ledger.find(kept)])
+      for (const failing of [
+        ledger.reserve(refused),
+        ledger.markDelivered(kept),
+        ledger.find(kept),
+      ])
         await expect(failing).rejects.toMatchObject(NOT_HELD)
       proxy.mend()
-      await ledger.yield(kept)
+      await ledger.unlock(kept)
       expect(await ledger.find(refused)).toBeUndefined()
-      expect(await ledger.find(kept)).toMatchObject({ state: 'settled', held: false })
-      expect(await ledger.claim(kept)).toBe(true)
-      await ledger.grant(kept)
+      expect(await ledger.find(kept)).toMatchObject({ state: 'settled', locked: false })
+      expect(await ledger.relock(kept)).toBe(true)
+      await ledger.markDelivered(kept)
       expect(await ledger.reserve(refused)).toBeUndefined()
       await ledger.close()
       await proxy.close()
@@ -152,7 +158,7 @@ describe('postgresLedger', () => {
   ])('refuses %j without showing it', (url) => {
     let error: unknown
     try {
-      postgresLedger(url)
+      openPostgresLedger(url)
     } catch (thrown) {
       error = thrown
     }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { recordId, type Ledger } from '../../src/ledger/ledger.js'
+import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'
 import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
 import { until } from '../support/until.js'
 import { newEntry, NOT_HELD, steps, SUBMISSION } from './ledger-conformance.js'
@@ -8,7 +8,7 @@ import { newEntry, NOT_HELD, steps, SUBMISSION } from './ledger-conformance.js'
 /** A database of a test's own. */
 export interface TestDatabase {
   /** Opens a ledger on it, as a process of its own does. */
-  open(options?: SqlLedgerOptions): Ledger
+  open(options?: SqlLedgerOptions): LedgerStore
   execute(statement: string): Promise<unknown>
   drop(): Promise<void>
 }
@@ -19,7 +19,7 @@ const HOLD_MS = 150
 /** What a ledger has to do whose database several processes share. */
 export function describeSharedLedger(name: string, create: () => Promise<TestDatabase>): void {
   describe(`${name}, shared by several processes,`, () => {
-    const opened: Ledger[] = []
+    const opened: LedgerStore[] = []
     let database: TestDatabase
     beforeEach(async () => {
       database = await create()
@@ -29,14 +29,14 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await database.drop()
     })
 
-    function open(options?: SqlLedgerOptions): Ledger {
+    function open(options?: SqlLedgerOptions): LedgerStore {
       const ledger = database.open(options)
       opened.push(ledger)
       return ledger
     }
     /** A process whose holds are renewed too late: it sleeps, or its way to the database is cut. */
-    const openSleepy = async (): Promise<Ledger> => {
-      const ledger = open({ holdMs: 1_000_000 })
+    const openSleepy = async (): Promise<LedgerStore> => {
+      const ledger = open({ lockMs: 1_000_000 })
       await ledger.listSubmitted()
       return ledger
     }
@@ -56,7 +56,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
         await ledger.reserve(entry)
         await ledger.submit(entry, SUBMISSION)
       }
-      await ledger.settle(settled, SUBMISSION.transaction)
+      await ledger.markSettled(settled, SUBMISSION.transaction)
       expect(await ledger.find(settled)).toMatchObject({ submission: SUBMISSION })
       await until(async () => {
         const record = await ledger.find(settled)
@@ -82,7 +82,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const entry = newEntry({ value: 2n ** 255n + 1n })
       const first = open()
       await steps.settled(first, entry)
-      await first.grant(entry)
+      await first.markDelivered(entry)
       const left = await first.find(entry)
       await first.close()
       expect(await open().find(entry)).toEqual(left)
@@ -102,27 +102,27 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const ledgers = [open(), open()]
       const entry = newEntry()
       await steps.settled(ledgers[0]!, entry)
-      await ledgers[0]!.yield(entry)
+      await ledgers[0]!.unlock(entry)
       const claims = await Promise.all(
-        Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.claim({ ...entry })),
+        Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.relock({ ...entry })),
       )
       expect(claims.filter(Boolean)).toHaveLength(1)
       const winner = ledgers[claims.indexOf(true) % 2]!
       const loser = ledgers.find((ledger) => ledger !== winner)!
-      await expect(loser.grant(entry)).rejects.toMatchObject(NOT_HELD)
-      await winner.grant(entry)
+      await expect(loser.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+      await winner.markDelivered(entry)
     })
 
     it('keeps what a living process holds, for as long as it lives', async () => {
-      const [living, other] = [open({ holdMs: HOLD_MS }), open()]
+      const [living, other] = [open({ lockMs: HOLD_MS }), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
       await steps.reserved(living, reserved)
       await steps.submitted(living, submitted)
       await sleep(HOLD_MS * 3)
-      expect(await other.find(reserved)).toMatchObject({ held: true })
+      expect(await other.find(reserved)).toMatchObject({ locked: true })
       expect(await other.reserve(reserved)).toMatchObject({ state: 'reserved' })
-      expect(await other.claim(submitted)).toBe(false)
-      await living.grant(submitted)
+      expect(await other.relock(submitted)).toBe(false)
+      await living.markDelivered(submitted)
     })
 
     it('suspects a process that holds something and has missed two renewals', async () => {
@@ -131,7 +131,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await steps.reserved(silent, reserved)
       await steps.submitted(silent, submitted)
       await steps.settled(silent, granted)
-      await silent.grant(granted)
+      await silent.markDelivered(granted)
       /** As if it held them for 30 s, and had renewed that so many seconds ago. */
       const renewedAgo = (ms: number) =>
         database.execute(
@@ -139,18 +139,18 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
         )
       await renewedAgo(0)
       for (const entry of [reserved, submitted, granted])
-        expect(await other.find(entry)).toMatchObject({ held: true, suspect: false })
+        expect(await other.find(entry)).toMatchObject({ locked: true, ownerSilent: false })
       await renewedAgo(4001)
       for (const entry of [reserved, submitted])
-        expect(await other.find(entry)).toMatchObject({ held: true, suspect: true })
-      expect(await other.listSubmitted()).toMatchObject([{ suspect: true }])
+        expect(await other.find(entry)).toMatchObject({ locked: true, ownerSilent: true })
+      expect(await other.listSubmitted()).toMatchObject([{ ownerSilent: true }])
       // What is granted is held by nobody who could die; and whoever holds it knows that it lives.
-      expect(await other.find(granted)).toMatchObject({ held: true, suspect: false })
-      expect(await silent.find(submitted)).toMatchObject({ held: true, suspect: false })
+      expect(await other.find(granted)).toMatchObject({ locked: true, ownerSilent: false })
+      expect(await silent.find(submitted)).toMatchObject({ locked: true, ownerSilent: false })
       // It may live after all: nothing is taken from it before its hold has lapsed.
-      expect(await other.claim(submitted)).toBe(false)
+      expect(await other.relock(submitted)).toBe(false)
       await lapse()
-      expect(await other.find(submitted)).toMatchObject({ held: false, suspect: false })
+      expect(await other.find(submitted)).toMatchObject({ locked: false, ownerSilent: false })
     })
 
     it('is free again once its process was closed', async () => {
@@ -160,11 +160,11 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await steps.submitted(gone, submitted)
       await gone.close()
       expect(await other.reserve(reserved)).toBeUndefined()
-      expect(await other.claim(submitted)).toBe(true)
+      expect(await other.relock(submitted)).toBe(true)
       // Whoever is still at work there is not told anything that is not so.
-      await gone.yield(submitted)
+      await gone.unlock(submitted)
       await gone.release(reserved)
-      await expect(gone.grant(submitted)).rejects.toMatchObject(NOT_HELD)
+      await expect(gone.markDelivered(submitted)).rejects.toMatchObject(NOT_HELD)
       await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
       await gone.close()
     })
@@ -179,7 +179,11 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const anew = { ...entry, value: 77n, project: 'another' }
       const claims = await Promise.all([other.reserve(anew), other.reserve(anew)])
       expect(claims.filter((answer) => answer === undefined)).toHaveLength(1)
-      expect(await other.find(entry)).toMatchObject({ value: 77n, project: 'another', held: true })
+      expect(await other.find(entry)).toMatchObject({
+        value: 77n,
+        project: 'another',
+        locked: true,
+      })
     })
 
     it.each(['submitted', 'settled'] as const)(
@@ -189,9 +193,9 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
         const entry = newEntry()
         await steps[state](dead, entry)
         await lapse()
-        expect(await other.find(entry)).toMatchObject({ state, held: false })
+        expect(await other.find(entry)).toMatchObject({ state, locked: false })
         expect(await other.reserve(entry)).toMatchObject({ state })
-        const claims = await Promise.all([other.claim(entry), third.claim(entry)])
+        const claims = await Promise.all([other.relock(entry), third.relock(entry)])
         expect(claims.filter(Boolean)).toHaveLength(1)
       },
     )
@@ -200,10 +204,10 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const [dead, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await steps.settled(dead, entry)
-      await dead.grant(entry)
+      await dead.markDelivered(entry)
       await lapse()
-      expect(await other.claim(entry)).toBe(false)
-      expect(await other.find(entry)).toMatchObject({ held: true })
+      expect(await other.relock(entry)).toBe(false)
+      expect(await other.find(entry)).toMatchObject({ locked: true })
     })
 
     it('lets a process that was taken for dead change nothing', async () => {
@@ -213,21 +217,21 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await steps.submitted(slow, submitted)
       await lapse()
       expect(await other.reserve(reserved)).toBeUndefined()
-      expect(await other.claim(submitted)).toBe(true)
+      expect(await other.relock(submitted)).toBe(true)
 
       await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
-      const elsewhere = { ...SUBMISSION, ...OTHERS, transactionCount: 9 }
+      const elsewhere = { ...SUBMISSION, ...OTHERS, accountNonce: 9 }
       await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(NOT_HELD)
       const withdrawn = slow.withdraw(submitted, SUBMISSION.transaction)
       await expect(withdrawn).rejects.toMatchObject(NOT_HELD)
       await slow.release(reserved)
-      await slow.yield(submitted)
-      await expect(slow.grant(submitted)).rejects.toMatchObject(NOT_HELD)
-      expect(await other.find(reserved)).toMatchObject({ state: 'reserved', held: true })
-      expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, held: true })
+      await slow.unlock(submitted)
+      await expect(slow.markDelivered(submitted)).rejects.toMatchObject(NOT_HELD)
+      expect(await other.find(reserved)).toMatchObject({ state: 'reserved', locked: true })
+      expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, locked: true })
       // What the chain has decided is so, whoever tells it.
-      await slow.settle(submitted, SUBMISSION.transaction)
-      await other.grant(submitted)
+      await slow.markSettled(submitted, SUBMISSION.transaction)
+      await other.markDelivered(submitted)
     })
 
     it('lets a process that was taken for dead go on where nobody took its place', async () => {
@@ -236,11 +240,11 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await slow.reserve(entry)
       await lapse()
       // Not even in the same process, where two would go by one hold.
-      expect(await slow.reserve(entry)).toMatchObject({ held: true })
-      expect(await slow.claim(entry)).toBe(false)
+      expect(await slow.reserve(entry)).toMatchObject({ locked: true })
+      expect(await slow.relock(entry)).toBe(false)
       await slow.submit(entry, SUBMISSION)
-      await slow.grant(entry)
-      expect(await other.claim(entry)).toBe(false)
+      await slow.markDelivered(entry)
+      expect(await other.relock(entry)).toBe(false)
     })
 
     it('does not let a process reserve what it works on still, though another gave it back', async () => {
@@ -279,17 +283,17 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     })
 
     it('gives back a grant of which it was never told, before anybody else may have one', async () => {
-      const ledger = open({ holdMs: HOLD_MS })
+      const ledger = open({ lockMs: HOLD_MS })
       const entry = newEntry()
       await steps.settled(ledger, entry)
       await database.execute('ALTER TABLE x402_authorizations RENAME TO x402_hidden')
-      await expect(ledger.grant(entry)).rejects.toMatchObject(NOT_HELD)
-      await expect(ledger.yield(entry)).rejects.toMatchObject(NOT_HELD)
+      await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+      await expect(ledger.unlock(entry)).rejects.toMatchObject(NOT_HELD)
       await database.execute('UPDATE x402_hidden SET granted = 1')
       await database.execute('ALTER TABLE x402_hidden RENAME TO x402_authorizations')
-      await until(async () => (await ledger.find(entry))?.held === false)
-      expect(await ledger.claim(entry)).toBe(true)
-      await ledger.grant(entry)
+      await until(async () => (await ledger.find(entry))?.locked === false)
+      expect(await ledger.relock(entry)).toBe(true)
+      await ledger.markDelivered(entry)
     })
   })
 }

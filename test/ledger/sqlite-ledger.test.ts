@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { ConfigError } from '../../src/errors.js'
-import { openSqliteLedger, sqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { describeLedger, newEntry, NOT_HELD } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 const newFile = (): string => join(folder, `${++files}`, 'ledger.db')
 
-describeLedger('the SQLite ledger', () => sqliteLedger(newFile()))
+describeLedger('the SQLite ledger', () => openSqliteLedger(newFile()))
 
 describeSharedLedger('the SQLite ledger', async () => {
   const file = newFile()
@@ -38,7 +38,7 @@ describeSharedLedger('the SQLite ledger', async () => {
 describe('the SQLite ledger', () => {
   it('writes through to the disk, beside readers', async () => {
     const file = newFile()
-    const ledger = sqliteLedger(file)
+    const ledger = openSqliteLedger(file)
     await ledger.reserve(newEntry())
     const database = new Database(file)
     expect(database.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
@@ -48,7 +48,7 @@ describe('the SQLite ledger', () => {
 
   it('waits for whoever has the file locked, and lets others go on meanwhile', async () => {
     const file = newFile()
-    const ledger = sqliteLedger(file)
+    const ledger = openSqliteLedger(file)
     await ledger.listSubmitted()
     const other = new Database(file)
     other.exec('BEGIN IMMEDIATE')
@@ -66,7 +66,7 @@ describe('the SQLite ledger', () => {
 
   it('fails when the file stays locked', async () => {
     const file = newFile()
-    const ledger = sqliteLedger(file)
+    const ledger = openSqliteLedger(file)
     await ledger.listSubmitted()
     const other = new Database(file)
     other.exec('BEGIN IMMEDIATE')
@@ -82,28 +82,28 @@ describe('the SQLite ledger', () => {
 
   it('commits what it writes after it has found the file locked', async () => {
     const file = newFile()
-    const [ledger, other] = [sqliteLedger(file), sqliteLedger(file)]
+    const [ledger, other] = [openSqliteLedger(file), openSqliteLedger(file)]
     await ledger.listSubmitted()
     const locking = new Database(file)
     locking.exec('BEGIN IMMEDIATE')
     const entry = newEntry()
-    const waiting = [ledger.reserve(entry), ledger.claim(newEntry()), ledger.listSubmitted()]
+    const waiting = [ledger.reserve(entry), ledger.relock(newEntry()), ledger.listSubmitted()]
     await new Promise((resolve) => setTimeout(resolve, 100))
     locking.exec('COMMIT')
     locking.close()
     await Promise.all(waiting)
-    expect(await other.find(entry)).toMatchObject({ state: 'reserved', held: true })
+    expect(await other.find(entry)).toMatchObject({ state: 'reserved', locked: true })
     expect(await other.reserve(newEntry())).toBeUndefined()
     await Promise.all([ledger.close(), other.close()])
   })
 
   it('opens with tables of a newer version', async () => {
     const file = newFile()
-    await sqliteLedger(file).listSubmitted()
+    await openSqliteLedger(file).listSubmitted()
     const database = new Database(file)
     database.exec("INSERT INTO x402_migrations VALUES ('9999_later')")
     database.close()
-    const ledger = sqliteLedger(file)
+    const ledger = openSqliteLedger(file)
     expect(await ledger.reserve(newEntry())).toBeUndefined()
     await ledger.close()
   })
@@ -112,7 +112,7 @@ describe('the SQLite ledger', () => {
     const file = join(folder, 'text.db')
     await writeFile(file, 'This is no database. '.repeat(500))
     for (const path of [file, folder, join(file, 'ledger.db')]) {
-      const opening = (): unknown => sqliteLedger(path)
+      const opening = (): unknown => openSqliteLedger(path)
       expect(opening).toThrow(ConfigError)
       expect(opening).toThrow(path)
     }
@@ -120,10 +120,10 @@ describe('the SQLite ledger', () => {
 
   it('is of no use where a foreign table has its name, and does not touch it', async () => {
     const file = newFile()
-    await sqliteLedger(file).close()
+    await openSqliteLedger(file).close()
     const database = new Database(file)
     database.exec('CREATE TABLE x402_authorizations (mine TEXT)')
-    const ledger = sqliteLedger(file)
+    const ledger = openSqliteLedger(file)
     await expect(ledger.reserve(newEntry())).rejects.toMatchObject(NOT_HELD)
     await expect(ledger.reserve(newEntry())).rejects.toMatchObject(NOT_HELD)
     await ledger.close()
@@ -135,7 +135,7 @@ describe('the SQLite ledger', () => {
   it('is of no use where its file cannot be written', async () => {
     if (isRoot) return
     const file = newFile()
-    const first = sqliteLedger(file)
+    const first = openSqliteLedger(file)
     await first.listSubmitted()
     await first.close()
     await chmod(file, 0o400)
@@ -147,7 +147,7 @@ describe('the SQLite ledger', () => {
 
 async function useOf(file: string): Promise<unknown> {
   try {
-    const ledger = sqliteLedger(file)
+    const ledger = openSqliteLedger(file)
     await ledger.listSubmitted()
     return undefined
   } catch (error) {

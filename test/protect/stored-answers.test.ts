@@ -6,14 +6,15 @@ import { generatePaymentId } from '@x402/extensions'
 import type { Express } from 'express'
 import { LedgerError } from '../../src/errors.js'
 import type { Gateway } from '../../src/gateway.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -50,23 +51,25 @@ async function signWithId(shop: Shop, path: string): Promise<PaymentPayload> {
 /** A gateway whose process stops before or after one write of its ledger, and another after it. */
 async function crash(
   path: string,
-  stopAt: (ledger: Ledger, stop: () => Promise<never>) => Partial<Ledger>,
+  stopAt: (ledger: LedgerStore, stop: () => Promise<never>) => Partial<LedgerStore>,
 ) {
   const file = join(folder, `${++files}.db`)
-  const ledger = openSqliteLedger(file, { holdMs: HOLD_MS })
+  const ledger = openSqliteLedger(file, { lockMs: HOLD_MS })
   let isStopped = false
   const stop = (): Promise<never> => {
     isStopped = true
     return new Promise<never>(() => undefined)
   }
-  const dying = await openShop(devnet, routes, { ledger: { ...ledger, ...stopAt(ledger, stop) } })
+  const dying = await openShop(devnet, routes, {
+    ledger: patchedLedger(ledger, stopAt(ledger, stop)),
+  })
   const payment = await signWithId(dying, path)
   const lost = dying.pay(path, payment).catch(() => undefined)
   await until(() => isStopped)
   await dying.close()
   await lost
 
-  const next = openSqliteLedger(file, { holdMs: HOLD_MS })
+  const next = openSqliteLedger(file, { lockMs: HOLD_MS })
   const shop = await openShop(devnet, routes, { ledger: next })
   return { shop, payment }
 }
@@ -87,8 +90,8 @@ describe('a process that dies', () => {
   it('after the grant: its answer is given by the next, and no handler runs again', async () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (ledger, stop) => ({
-      grant: async (key) => {
-        await ledger.grant(key)
+      markDelivered: async (key) => {
+        await ledger.markDelivered(key)
         await stop()
       },
     }))
@@ -106,7 +109,7 @@ describe('a process that dies', () => {
 
   it('before the grant: the payment is redeemed by the next, once', async () => {
     const before = await earned()
-    const { shop, payment } = await crash('/item', (_ledger, stop) => ({ grant: stop }))
+    const { shop, payment } = await crash('/item', (_ledger, stop) => ({ markDelivered: stop }))
     const runsBefore = runs
     const answer = await payPatiently(shop, '/item', payment)
     expect(await answer.text()).toBe(`item ${runsBefore + 1}`)
@@ -119,8 +122,8 @@ describe('a process that dies', () => {
 
   it('after the grant of a stream: the next knows that it was paid, and not what it was', async () => {
     const { shop, payment } = await crash('/upfront', (ledger, stop) => ({
-      grant: async (key) => {
-        await ledger.grant(key)
+      markDelivered: async (key) => {
+        await ledger.markDelivered(key)
         await stop()
       },
     }))
@@ -135,17 +138,16 @@ describe('a ledger that fails', () => {
   it.each(['/item', '/upfront'])(
     'to grant leaves no answer behind that could be given: %s',
     async (path) => {
-      const ledger = memoryLedger()
+      const ledger = createMemoryLedger()
       let isAway = true
       const shop = await openShop(devnet, routes, {
-        ledger: {
-          ...ledger,
-          grant: async (key) => {
-            if (!isAway) return ledger.grant(key)
-            await ledger.yield(key)
+        ledger: patchedLedger(ledger, {
+          markDelivered: async (key) => {
+            if (!isAway) return ledger.markDelivered(key)
+            await ledger.unlock(key)
             throw new LedgerError('ledger_unavailable', 'away')
           },
-        },
+        }),
       })
       const payment = await signWithId(shop, path)
       const [before, failed] = [await earned(), await shop.pay(path, payment)]
@@ -161,14 +163,13 @@ describe('a ledger that fails', () => {
   )
 
   it('to store an answer still lets it out', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const shop = await openShop(devnet, routes, {
       logger: { debug() {}, info() {}, warn() {}, error() {} },
-      ledger: {
-        ...ledger,
+      ledger: patchedLedger(ledger, {
         idempotency: {
           ...ledger.idempotency,
           async begin(request) {
@@ -177,20 +178,20 @@ describe('a ledger that fails', () => {
             return { ...begun, claim: { ...begun.claim, keep: fail, finish: fail } }
           },
         },
-      },
+      }),
     })
     expect((await shop.pay('/item', await signWithId(shop, '/item'))).status).toBe(200)
     await shop.close()
   })
 
   it('to claim an id runs no handler and sends nothing', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const begin = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const shop = await openShop(devnet, routes, {
       logger: { debug() {}, info() {}, warn() {}, error() {} },
-      ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } },
+      ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }),
     })
     const [before, runsBefore] = [await earned(), runs]
     const response = await shop.pay('/item', await signWithId(shop, '/item'))
@@ -201,7 +202,9 @@ describe('a ledger that fails', () => {
 })
 
 it('answers beyond the budget of the memory are forgotten, and never paid for twice', async () => {
-  const shop = await openShop(devnet, routes, { ledger: memoryLedger({ maxAnswerBytes: 120_000 }) })
+  const shop = await openShop(devnet, routes, {
+    ledger: createMemoryLedger({ maxAnswerBytes: 120_000 }),
+  })
   const before = await earned()
   const payments: PaymentPayload[] = []
   for (let count = 0; count < 3; count++) {

@@ -3,14 +3,15 @@ import { generatePaymentId } from '@x402/extensions'
 import { createTestClient, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { LedgerError } from '../../src/errors.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { GatewayOptions } from '../../src/options.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const VERIFY = '/api/v2/payment/verify'
 const SETTLE = '/api/v2/payment/settle'
@@ -237,37 +238,40 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
     }))
 
   it('is answered 503 where the first request takes longer than a settlement', () => {
-    const ledger = memoryLedger()
-    const grant: Ledger['grant'] = async (key) => {
+    const ledger = createMemoryLedger()
+    const markDelivered: LedgerStore['markDelivered'] = async (key) => {
       await new Promise((resolve) => setTimeout(resolve, 1000))
-      await ledger.grant(key)
+      await ledger.markDelivered(key)
     }
-    return withGateway({ ledger: { ...ledger, grant }, settleTimeoutMs: 400 }, async (gateway) => {
-      const [body, key] = [await submission(), newKey()]
-      const [one, other] = await Promise.all([
-        gateway.post(SETTLE, body, key),
-        gateway.post(SETTLE, body, key),
-      ])
-      const [busy, done] = one.status === 503 ? [one, other] : [other, one]
-      expect(busy.body).toEqual(problemOf(503, 'idempotency_in_progress', 'Service Unavailable'))
-      expect(busy.headers.get('retry-after')).toBe('5')
-      expect(done.body).toMatchObject({ success: true })
-      expect((await gateway.post(SETTLE, body, key)).text).toBe(done.text)
-    })
+    return withGateway(
+      { ledger: patchedLedger(ledger, { markDelivered }), settleTimeoutMs: 400 },
+      async (gateway) => {
+        const [body, key] = [await submission(), newKey()]
+        const [one, other] = await Promise.all([
+          gateway.post(SETTLE, body, key),
+          gateway.post(SETTLE, body, key),
+        ])
+        const [busy, done] = one.status === 503 ? [one, other] : [other, one]
+        expect(busy.body).toEqual(problemOf(503, 'idempotency_in_progress', 'Service Unavailable'))
+        expect(busy.headers.get('retry-after')).toBe('5')
+        expect(done.body).toMatchObject({ success: true })
+        expect((await gateway.post(SETTLE, body, key)).text).toBe(done.text)
+      },
+    )
   })
 
   it('is answered though its answer cannot be stored', () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
-    const begin: Ledger['idempotency']['begin'] = async (request) => {
+    const begin: LedgerStore['idempotency']['begin'] = async (request) => {
       const begun = await ledger.idempotency.begin(request)
       if (begun.state !== 'fresh') return begun
       return { ...begun, claim: { ...begun.claim, keep: fail, finish: fail } }
     }
     return withGateway(
-      { ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } },
+      { ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }) },
       async (gateway) => {
         const answer = await gateway.post(SETTLE, await submission(), newKey())
         expect(answer.body).toMatchObject({ success: true })
@@ -277,41 +281,44 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
   })
 
   it('is asked again where the grant could not be written down', () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     let isAway = true
-    const grant: Ledger['grant'] = async (key) => {
-      if (!isAway) return ledger.grant(key)
+    const markDelivered: LedgerStore['markDelivered'] = async (key) => {
+      if (!isAway) return ledger.markDelivered(key)
       throw new LedgerError('ledger_unavailable', 'away')
     }
-    const held: Parameters<Ledger['grant']>[0][] = []
-    const reserve: Ledger['reserve'] = async (entry) => {
+    const held: Parameters<LedgerStore['markDelivered']>[0][] = []
+    const reserve: LedgerStore['reserve'] = async (entry) => {
       held.push(entry)
       return ledger.reserve(entry)
     }
-    return withGateway({ ledger: { ...ledger, grant, reserve } }, async (gateway) => {
-      const [before, body, key] = [await earned(), await submission(), newKey()]
-      expect((await gateway.post(SETTLE, body, key)).status).toBe(503)
-      // Still held: refused, and not for good.
-      expect((await gateway.post(SETTLE, body, key)).body).toMatchObject({ success: false })
-      isAway = false
-      await ledger.yield(held[0]!)
-      const answer = await gateway.post(SETTLE, body, key)
-      expect(answer.body).toMatchObject({ success: true })
-      expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)
-      expect(await earned()).toBe(before + 10_000n)
-    })
+    return withGateway(
+      { ledger: patchedLedger(ledger, { markDelivered, reserve }) },
+      async (gateway) => {
+        const [before, body, key] = [await earned(), await submission(), newKey()]
+        expect((await gateway.post(SETTLE, body, key)).status).toBe(503)
+        // Still held: refused, and not for good.
+        expect((await gateway.post(SETTLE, body, key)).body).toMatchObject({ success: false })
+        isAway = false
+        await ledger.unlock(held[0]!)
+        const answer = await gateway.post(SETTLE, body, key)
+        expect(answer.body).toMatchObject({ success: true })
+        expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)
+        expect(await earned()).toBe(before + 10_000n)
+      },
+    )
   })
 
   it('is answered by what a process kept that died after its grant', () => {
-    const ledger = memoryLedger()
-    const begin: Ledger['idempotency']['begin'] = async (request) => {
+    const ledger = createMemoryLedger()
+    const begin: LedgerStore['idempotency']['begin'] = async (request) => {
       const begun = await ledger.idempotency.begin(request)
       if (begun.state !== 'fresh') return begun
       // It never comes to finish.
       return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
     }
     return withGateway(
-      { ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } },
+      { ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }) },
       async (gateway) => {
         const [before, body, key] = [await earned(), await submission(), newKey()]
         const first = await gateway.post(SETTLE, body, key)
@@ -469,15 +476,15 @@ describe('a settlement of a payment with an id', () => {
   })
 
   it('is answered by what a process kept that died after its grant', async () => {
-    const ledger = memoryLedger()
-    const begin: Ledger['idempotency']['begin'] = async (request) => {
+    const ledger = createMemoryLedger()
+    const begin: LedgerStore['idempotency']['begin'] = async (request) => {
       const begun = await ledger.idempotency.begin(request)
       if (begun.state !== 'fresh') return begun
       // It never comes to finish.
       return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
     }
     const gateway = await serveGateway(
-      options({ ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } }),
+      options({ ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }) }),
     )
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     const first = await gateway.post(SETTLE, body)
@@ -495,12 +502,12 @@ describe('a settlement of a payment with an id', () => {
   })
 
   it('sends nothing where the id cannot be written down', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const begin = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const gateway = await serveGateway(
-      options({ ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } } }),
+      options({ ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }) }),
     )
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     expect((await gateway.post(SETTLE, body)).status).toBe(503)
@@ -550,14 +557,14 @@ describe('a settlement of a payment with an id, for a merchant who does not ask 
   })
 
   it('sends nothing where the id cannot be written down', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const begin = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
     }
     const { projects = [] } = shopOptions(devnet)
     const gateway = await serveGateway(
       options({
-        ledger: { ...ledger, idempotency: { ...ledger.idempotency, begin } },
+        ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }),
         projects,
       }),
     )

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { recordId } from '../../src/ledger/ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
@@ -16,7 +16,7 @@ const EMPTY_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-nobody' }
 const devnet = useDevnet()
 const elsewhere = useScriptedFacilitator()
 const clock = { ms: Date.now() }
-const ledger = memoryLedger({ now: () => clock.ms })
+const ledger = createMemoryLedger({ now: () => clock.ms })
 let api: GatewayApi
 let shortNames: GatewayApi
 let inEuro: GatewayApi
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const merchant = { payTo: devnet.merchant.address, crossCurrency: true }
   inEuro = await serveGateway({
     ...options,
-    ledger: memoryLedger(),
+    ledger: createMemoryLedger(),
     projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }],
     rates: { 'EUR/USD': '1.08' },
   })
@@ -128,7 +128,7 @@ describe('the settlements of a merchant', () => {
     await ledger.submit(pending, SUBMISSION)
     await ledger.reserve(failed)
     const failure = { ...SUBMISSION, reason: 'invalid_transaction_state' } as const
-    await ledger.fail(failed, { transaction: failure.transaction, reason: failure.reason })
+    await ledger.markFailed(failed, { transaction: failure.transaction, reason: failure.reason })
 
     const listed = async (status: string) => (await api.get(`${PATH}?status=${status}`)).body
     expect(await listed('reserved')).toStrictEqual({
@@ -155,7 +155,7 @@ describe('the settlements of a merchant', () => {
   it('name no transaction that only a facilitator elsewhere knows', async () => {
     const remote = await serveGateway(
       shopOptions(devnet, {
-        ledger: memoryLedger(),
+        ledger: createMemoryLedger(),
         networks: { 'base-sepolia': {} },
         facilitator: httpFacilitator({ url: elsewhere.url }),
       }),

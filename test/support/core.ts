@@ -1,17 +1,17 @@
-import { viemChain } from '../../src/chain/viem-chain.js'
+import { rpcChain } from '../../src/chain/viem-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/facilitator/events.js'
 import {
-  createNetworkCore,
+  createSettlementNetwork,
   settlementAssets,
 } from '../../src/facilitator/exact-evm/network-core.js'
 import type { MerchantTerms, ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
 import { createRelayerPool, type RelayerPool } from '../../src/facilitator/relayer/relayer-pool.js'
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
@@ -27,7 +27,7 @@ export interface CoreOptions {
   /** A proxy's. @defaultValue the devnet's */
   readonly rpcUrl?: string
   readonly relayerKey?: Hex
-  readonly ledger?: Ledger
+  readonly ledger?: LedgerStore
   readonly now?: () => number
   readonly settleTimeoutMs?: number
   /** Milliseconds after which a transaction is replaced. */
@@ -48,7 +48,7 @@ export interface Core {
   readonly relayers: RelayerPool
   /** The first relayer. */
   readonly relayer: { readonly address: Hex }
-  readonly ledger: Ledger
+  readonly ledger: LedgerStore
   /** What happened, in order. */
   readonly events: { readonly name: keyof GatewayEvents; readonly event: object }[]
   /** What was logged as an error. */
@@ -63,13 +63,13 @@ export interface Core {
 /** Makes a core as a gateway does. */
 export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const { rpcUrl = devnet.rpcUrl, relayerKey = devnet.relayerKeys[0]!, rpcTimeoutMs } = options
-  const { ledger = memoryLedger(), now = Date.now, settleTimeoutMs = 20_000 } = options
+  const { ledger = createMemoryLedger(), now = Date.now, settleTimeoutMs = 20_000 } = options
   const events: Core['events'] = []
   const errors: Core['errors'] = []
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
-  const chain = viemChain({
+  const chain = rpcChain({
     network: baseSepolia,
     rpcUrl,
     ...(rpcTimeoutMs !== undefined && { timeoutMs: rpcTimeoutMs }),
@@ -94,7 +94,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     networks: new Map([
       [
         baseSepolia.caip2,
-        createNetworkCore({
+        createSettlementNetwork({
           ...{ chain, relayers, assets, acceptContractPayers: options.acceptContractPayers },
           onLoss: (loss) => bus.emit('relayerLoss', { network: baseSepolia.caip2, ...loss }),
         }),

@@ -1,9 +1,9 @@
-import type { Ledger } from '../../src/ledger/ledger.js'
-import { memoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 
 /** A ledger with room for one payment, which somebody is at work on: it is not dropped for another. */
-export async function fullLedger(): Promise<Ledger> {
-  const ledger = memoryLedger({ maxRecords: 1 })
+export async function fullLedger(): Promise<LedgerStore> {
+  const ledger = createMemoryLedger({ maxRecords: 1 })
   const address = `0x${'11'.repeat(20)}` as const
   await ledger.reserve({
     ...{ chainId: 84532, asset: address, from: address, payTo: address },

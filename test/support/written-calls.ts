@@ -1,5 +1,5 @@
 import type { BatchMember } from '../../src/facilitator/relayer/group-commit.js'
-import type { AuthorizationKey, Ledger, Submission } from '../../src/ledger/ledger.js'
+import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/ledger.js'
 import { newNonce } from './sign-payment.js'
 
 /** What a ledger was told of a call that pays for nothing. */
@@ -28,9 +28,9 @@ export function writtenCall(
   const dispatch = {
     key,
     isAlone: true,
-    prepare: (submission: Submission) => submission,
-    writing: () => undefined,
-    mayForget: () => true,
+    toSubmission: (submission: Submission) => submission,
+    onWriteAhead: () => undefined,
+    canForget: () => true,
     ...call,
     ...overrides,
   }
@@ -38,7 +38,7 @@ export function writtenCall(
 }
 
 /** A ledger that takes the calls of tests for held, and payments as they are. */
-export function withWrittenCalls(ledger: Ledger): Ledger {
+export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
   return {
     ...ledger,
     async submitTogether(members) {

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { decodeFunctionData, parseTransaction } from 'viem/utils'
 import { callsIn, tokenAbi } from '../../chain/abi.js'
-import type { Ledger, LedgerEntry, Submission } from '../../ledger/ledger.js'
+import type { LedgerStore, LedgerEntry, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import { lowerHex } from './authorization.js'
 
 /** Batches remembered whose members are all known to the ledger. */
 const REMEMBERED = 1000
 
-const adopted = new WeakMap<Ledger, LRUCache<Hex, true>>()
+const adopted = new WeakMap<LedgerStore, LRUCache<Hex, true>>()
 
 /**
  * Takes note of every payment that a transaction makes, before its bytes are sent again.
@@ -19,7 +19,7 @@ const adopted = new WeakMap<Ledger, LRUCache<Hex, true>>()
  * @throws {@link LedgerError}; the bytes must not be sent then.
  */
 export async function adoptBatch(
-  ledger: Ledger,
+  ledger: LedgerStore,
   chainId: number,
   submission: Submission,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import type { SettleResponse } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { PaymentEvent } from '../events.js'
 import { displayAddress } from './authorization.js'
-import type { ExaminedPayment } from './examine.js'
+import type { VerifiedPayment } from './examine.js'
 
 /** What events tell of a payment. */
 export function describePayment({
@@ -13,7 +13,7 @@ export function describePayment({
   requirements,
   terms,
   payer,
-}: ExaminedPayment): PaymentEvent {
+}: VerifiedPayment): PaymentEvent {
   const { asset, amount, payTo } = requirements
   return {
     network: core.chain.network.caip2,
@@ -39,14 +39,14 @@ export function describeEntry(network: Network, entry: LedgerEntry): PaymentEven
 }
 
 /** The merchant was paid. */
-export function success(payment: ExaminedPayment, transaction: string): SettleResponse {
+export function settledResponse(payment: VerifiedPayment, transaction: string): SettleResponse {
   const { network } = payment.requirements
   return { success: true, transaction, network, payer: payment.payer }
 }
 
 /** The merchant was not paid, or is not known to have been. */
-export function failure(
-  payment: ExaminedPayment,
+export function failedResponse(
+  payment: VerifiedPayment,
   errorReason: Reason,
   transaction = '',
 ): SettleResponse {

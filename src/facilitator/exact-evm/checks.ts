@@ -113,10 +113,10 @@ export function checkLedger(
   if (record === undefined) return undefined
   if (!isSamePurchase(record, presented.entry)) return 'invalid_exact_evm_nonce_already_used'
   if (record.state === 'failed') return record.reason
-  if (record.granted) return 'invalid_exact_evm_nonce_already_used'
-  if (!record.held) return checkBuyer(record, presented)
+  if (record.delivered) return 'invalid_exact_evm_nonce_already_used'
+  if (!record.locked) return checkBuyer(record, presented)
   // The process that sent it may be dead: once its hold has lapsed, the same payment is good again.
-  const isElsewhere = record.suspect || record.heldElsewhere === true
+  const isElsewhere = record.ownerSilent || record.lockedElsewhere === true
   return isElsewhere && record.state !== 'reserved' ? 'settlement_pending' : 'duplicate_settlement'
 }
 
@@ -132,7 +132,7 @@ export function checkBuyer(record: LedgerRecord, presented: PresentedPurchase): 
  *
  * Of one that was made for something else, nothing: it may be another merchant's.
  */
-export function toldOf(
+export function refusalDetails(
   record: LedgerRecord,
   { entry }: PresentedPurchase,
   refused: Reason,

@@ -1,5 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { AuthorizationKey, Ledger, LedgerEntry, LedgerRecord } from '../../ledger/ledger.js'
+import type {
+  AuthorizationKey,
+  LedgerStore,
+  LedgerEntry,
+  LedgerRecord,
+} from '../../ledger/ledger.js'
 import type { PresentedPurchase } from '../../ledger/purchase.js'
 import { findNetwork } from '../../protocol/networks.js'
 import { parseExactEvmPayload } from '../../protocol/payment.js'
@@ -15,30 +20,30 @@ import {
   checkTimeWindow,
   checkTransfer,
   settleMarginSeconds,
-  toldOf,
+  refusalDetails,
   usualValiditySeconds,
 } from './checks.js'
 import { entryOf } from '../purchase.js'
 import { isSignedByContract } from './contract-signature.js'
 import { authorizationDigest } from './digest.js'
-import type { NetworkCore, SettlementAsset } from './network-core.js'
+import type { SettlementNetwork, SettlementAsset } from './network-core.js'
 import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
 import { checkOnChain, type CheckedTransfer } from './check-on-chain.js'
 import type { SignedTransfer, TransferSignature } from './transfer-call.js'
 
 /** What examining a payment takes; time and chain are passed in. */
-export interface ExamineContext {
+export interface VerifyContext {
   /** By CAIP-2 id. */
-  readonly networks: ReadonlyMap<string, NetworkCore>
-  readonly ledger: Ledger
+  readonly networks: ReadonlyMap<string, SettlementNetwork>
+  readonly ledger: LedgerStore
   /** Unix time in seconds. */
   readonly now: () => bigint
   /** Payments that were just found good. */
-  readonly recent: RecentlyExamined
+  readonly recent: RecentlyVerified
 }
 
 /** Remembers for a moment what was found good, by its digest and signature. */
-export type RecentlyExamined = LRUCache<string, Found>
+export type RecentlyVerified = LRUCache<string, Found>
 
 /** What was found of a payment that is good. */
 interface Found {
@@ -50,7 +55,7 @@ interface Found {
 const RECENT_MS = 5000
 
 /** Remembers what was verified lately. */
-export function rememberRecent(): RecentlyExamined {
+export function createRecentlyVerified(): RecentlyVerified {
   return new LRUCache({ max: 10_000, ttl: RECENT_MS })
 }
 
@@ -66,8 +71,8 @@ export interface PresentedPayment {
 }
 
 /** A payment that could be settled now. */
-export interface ExaminedPayment {
-  readonly core: NetworkCore
+export interface VerifiedPayment {
+  readonly core: SettlementNetwork
   readonly asset: SettlementAsset
   /** With its checksum. */
   readonly payer: Address
@@ -78,7 +83,7 @@ export interface ExaminedPayment {
   readonly requirements: PaymentRequirements
   readonly terms: MerchantTerms | undefined
   /** Whether its transaction is out already: nothing will be sent for it. */
-  readonly isOut: boolean
+  readonly isSubmitted: boolean
   /** What the chain said of its transfer; it was not asked of one whose transaction is out. */
   readonly checked: CheckedTransfer | undefined
 }
@@ -91,10 +96,10 @@ export interface ExaminedPayment {
  *
  * @throws {@link ChainError} when the network could not be asked, {@link LedgerError} likewise.
  */
-export async function examinePayment(
-  context: ExamineContext,
+export async function verifyPayment(
+  context: VerifyContext,
   payment: PresentedPayment,
-): Promise<ExaminedPayment | Refusal> {
+): Promise<VerifiedPayment | Refusal> {
   const { payload, requirements, terms, trustRecent } = payment
   const offer = checkOffer(payload, requirements)
   if (offer !== undefined) return { refused: offer }
@@ -126,24 +131,24 @@ export async function examinePayment(
   const presented = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
   const known = checkLedger(record, presented)
   if (known !== undefined)
-    return { ...refuse(known), ...(record && toldOf(record, presented, known)) }
+    return { ...refuse(known), ...(record && refusalDetails(record, presented, known)) }
 
   const digest = authorizationDigest(authorization, asset.separator)
   const signed = lowerHex(wire.value.signature)
   const remembered = trustRecent ? context.recent.get(digest + signed) : undefined
-  const isOut = record !== undefined
+  const isSubmitted = record !== undefined
   const signature =
     remembered?.signature ?? (await readSignature({ authorization, digest, signed }))
   if (signature === 'eip6492_factory_not_allowed') return refuse(signature)
 
   const transfer = { authorization, signature }
   // The transfer is not simulated again: only the account can tell whether it signed this.
-  if (isOut && typeof signature === 'string') {
+  if (isSubmitted && typeof signature === 'string') {
     const isOwn = await isSignedByContract(core.chain, { account: payer, digest, signature })
     if (!isOwn) return refuse('invalid_exact_evm_payload_signature')
   }
-  const examined = { core, asset, payer, transfer, key, entry, requirements, terms, isOut }
-  if (isOut || remembered !== undefined) return { ...examined, checked: remembered?.checked }
+  const examined = { core, asset, payer, transfer, key, entry, requirements, terms, isSubmitted }
+  if (isSubmitted || remembered !== undefined) return { ...examined, checked: remembered?.checked }
   const checked = await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return refuse(checked)
   context.recent.set(digest + signed, { signature, checked })
@@ -153,7 +158,7 @@ export async function examinePayment(
 /** Seconds that an authorization must live on: to be settled, and for a handler to run before. */
 function validityOf(
   { requirements, terms, isSettledNow }: PresentedPayment,
-  { chain }: NetworkCore,
+  { chain }: SettlementNetwork,
 ): number {
   const margin = settleMarginSeconds(chain.network)
   if (isSettledNow) return margin
@@ -162,7 +167,7 @@ function validityOf(
 }
 
 /** How an examined payment is held against what the ledger knows. */
-export function presentedOf({ entry, terms }: ExaminedPayment): PresentedPurchase {
+export function presentedOf({ entry, terms }: VerifiedPayment): PresentedPurchase {
   return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 

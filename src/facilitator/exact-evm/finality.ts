@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../errors.js'
-import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
+import type { LedgerStore, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
 import { keccakHex } from '../keccak.js'
 import { describeEntry } from './answers.js'
-import type { NetworkCore } from './network-core.js'
-import { authorizationStateCall, findUse, saysUsed, type Decision } from './outcome.js'
-import { sendAgain, type Dropped } from './send-again.js'
+import type { SettlementNetwork } from './network-core.js'
+import { authorizationStateCall, findUse, toIsUsed, type Decision } from './outcome.js'
+import { resendPayment, type DroppedPayment } from './send-again.js'
 
 /** Milliseconds for which a settled payment is looked at: reorganisations reach back no further. */
 const WATCH_MS = 180_000
@@ -20,7 +20,7 @@ const WATCH_MS = 180_000
 const LOOK_BACK_MS = { settled: 3_600_000, failed: 86_400_000 }
 
 /** Milliseconds for which what was dropped is looked at more often. */
-const CLOSE_LOOK_MS = 120_000
+const RECENT_REORG_MS = 120_000
 
 /** Milliseconds by which two looks at the ledger overlap: its clock is not ours. */
 const OVERLAP_MS = 10_000
@@ -32,7 +32,7 @@ const BATCH = 200
 const MAX_WATCHED = 20_000
 
 /** Looks after payments that are final in the ledger, but not on the chain. */
-export interface FinalityWatch {
+export interface ReorgWatch {
   /**
    * Takes up what became final since the last look, whoever wrote it down, and looks at the chain.
    * What a reorganisation dropped is handed over again.
@@ -41,7 +41,7 @@ export interface FinalityWatch {
    */
   check(): Promise<void>
   /** Whether the next look should be soon: something was dropped lately, and is not known to be back. */
-  readonly isUneasy: boolean
+  readonly hasRecentReorg: boolean
   /**
    * Looks whether the authorization of a payment that failed was used after all.
    *
@@ -50,11 +50,11 @@ export interface FinalityWatch {
   review(record: LedgerRecord): Promise<void>
 }
 
-/** Options of {@link createFinalityWatch}. */
-export interface FinalityWatchOptions {
+/** Options of {@link createReorgWatch}. */
+export interface ReorgWatchOptions {
   /** By chain id. */
-  readonly cores: ReadonlyMap<number, NetworkCore>
-  readonly ledger: Ledger
+  readonly cores: ReadonlyMap<number, SettlementNetwork>
+  readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
   /** Unix time in seconds. */
@@ -63,7 +63,7 @@ export interface FinalityWatchOptions {
 
 type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
 
-interface Watched extends Dropped {
+interface Watched extends DroppedPayment {
   /** By the process's own monotonic clock. */
   readonly until: number
 }
@@ -76,38 +76,38 @@ const REMEMBERED = 100_000
  * forget the transaction later, the relayer sends it again. Likewise a payment is taken to have failed
  * with its transaction, though its authorization can be used until it lapses.
  */
-export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatch {
+export function createReorgWatch(options: ReorgWatchOptions): ReorgWatch {
   const { cores, ledger, events, logger, now } = options
   const watched = new Map<string, Watched>()
   const decided = new LRUCache<string, true>({ max: REMEMBERED })
   const corrected = new LRUCache<string, true>({ max: REMEMBERED })
-  let lookedAt: number | undefined
+  let checkedAt: number | undefined
 
   /** @param watchMs - For which they are looked at; once, in any case. */
-  const takeUp = async (
+  const watchFinal = async (
     state: FinalRecord['state'],
     withinMs: number,
     watchMs = WATCH_MS,
   ): Promise<void> => {
-    const newestFirst = await ledger.listConcluded({ state, withinMs, limit: MAX_WATCHED })
+    const newestFirst = await ledger.listFinal({ state, withinMs, limit: MAX_WATCHED })
     for (const entry of newestFirst.toReversed()) {
       const core = cores.get(entry.chainId)
       if (core === undefined || watched.get(entry.id)?.entry.state === state) continue
       if (decided.has(entry.id) || hasLapsed(entry, now())) continue
       const until = performance.now() + watchMs
-      watched.set(entry.id, { core, entry, until, drops: 0, droppedAt: 0, sentAnew: [] })
+      watched.set(entry.id, { core, entry, until, drops: 0, droppedAt: 0, resentAs: [] })
       const [oldest] = watched.keys()
       if (oldest !== undefined && watched.size > MAX_WATCHED) watched.delete(oldest)
     }
   }
 
-  const takeUpAll = async (): Promise<void> => {
+  const watchAllFinal = async (): Promise<void> => {
     const startedAt = performance.now()
-    const sinceMs = lookedAt === undefined ? Infinity : startedAt - lookedAt + OVERLAP_MS
-    await takeUp('settled', Math.min(sinceMs, WATCH_MS))
-    if (lookedAt === undefined) await takeUp('settled', LOOK_BACK_MS.settled, 0)
-    await takeUp('failed', Math.min(sinceMs, LOOK_BACK_MS.failed))
-    lookedAt = startedAt
+    const sinceMs = checkedAt === undefined ? Infinity : startedAt - checkedAt + OVERLAP_MS
+    await watchFinal('settled', Math.min(sinceMs, WATCH_MS))
+    if (checkedAt === undefined) await watchFinal('settled', LOOK_BACK_MS.settled, 0)
+    await watchFinal('failed', Math.min(sinceMs, LOOK_BACK_MS.failed))
+    checkedAt = startedAt
   }
 
   /** The merchant was paid by another transaction than the one in the record. */
@@ -116,7 +116,7 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
     record: FinalRecord,
     { paid: transaction, transfer }: Extract<Decision, { paid: Hex }>,
   ): Promise<void> => {
-    if (!(await ledger.correct(record, transaction, transfer))) {
+    if (!(await ledger.markSettledLate(record, transaction, transfer))) {
       decided.set(record.id, true)
       logger.error('A transfer was to pay for a second payment.', { transaction })
       return
@@ -144,7 +144,7 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
   }
 
   /** @returns Whether it is looked at once more. */
-  const lookAtSettled = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
+  const checkSettled = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
     const isOver = performance.now() > one.until
     if (isUsed === undefined || (isUsed && one.drops === 0)) return !isOver
     const record = await ledger.find(one.entry)
@@ -164,24 +164,24 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
     if (one.drops === 0) one.droppedAt = performance.now()
     one.drops += 1
     logger.warn('A settled payment was undone by the chain and is sent again.', { transaction })
-    await sendAgain(ledger, one, record)
+    await resendPayment(ledger, one, record)
     return true
   }
 
   /** @returns Whether it is looked at once more. */
-  const lookAtFailed = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
+  const checkFailed = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
     if (isUsed !== true) return !hasLapsed(one.entry, now())
     const record = await ledger.find(one.entry)
     return record?.state === 'failed' && !(await findPayment(one, record))
   }
 
-  const checkBatch = async (core: NetworkCore, batch: readonly Watched[]): Promise<void> => {
+  const checkBatch = async (core: SettlementNetwork, batch: readonly Watched[]): Promise<void> => {
     const states = await core.chain.callMany(
       batch.map(({ entry }) => authorizationStateCall(entry)),
     )
     for (const [index, one] of batch.entries()) {
-      const lookAt = one.entry.state === 'settled' ? lookAtSettled : lookAtFailed
-      const goesOn = await lookAt(one, saysUsed(states[index])).catch((error: unknown) => {
+      const lookAt = one.entry.state === 'settled' ? checkSettled : checkFailed
+      const goesOn = await lookAt(one, toIsUsed(states[index])).catch((error: unknown) => {
         if (!(error instanceof GatewayError)) throw error
         logger.warn('A payment could not be looked after.', { error })
         return true
@@ -192,16 +192,16 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
 
   return {
     async check() {
-      await takeUpAll()
-      const byCore = new Map<NetworkCore, Watched[]>()
+      await watchAllFinal()
+      const byCore = new Map<SettlementNetwork, Watched[]>()
       for (const one of watched.values())
         byCore.set(one.core, [...(byCore.get(one.core) ?? []), one])
       for (const [core, all] of byCore)
         for (let start = 0; start < all.length; start += BATCH)
           await checkBatch(core, all.slice(start, start + BATCH))
     },
-    get isUneasy() {
-      const since = performance.now() - CLOSE_LOOK_MS
+    get hasRecentReorg() {
+      const since = performance.now() - RECENT_REORG_MS
       return [...watched.values()].some(({ drops, droppedAt }) => drops > 0 && droppedAt > since)
     },
     async review(record) {
@@ -209,8 +209,8 @@ export function createFinalityWatch(options: FinalityWatchOptions): FinalityWatc
       if (core === undefined || record.state !== 'failed') return
       if (decided.has(record.id) || hasLapsed(record, now())) return
       const [state] = await core.chain.callMany([authorizationStateCall(record)])
-      if (saysUsed(state) !== true) return
-      const one = { core, entry: record, until: 0, drops: 0, droppedAt: 0, sentAnew: [] }
+      if (toIsUsed(state) !== true) return
+      const one = { core, entry: record, until: 0, drops: 0, droppedAt: 0, resentAs: [] }
       await findPayment(one, record)
     },
   }
@@ -232,9 +232,9 @@ function hasBytes<T extends FinalRecord>(
 }
 
 /** Every transaction of ours that may have paid. */
-function knownOf({ sentAnew }: Watched, record: FinalRecord): Submission | undefined {
+function knownOf({ resentAs }: Watched, record: FinalRecord): Submission | undefined {
   const { submission, transaction } = record
   if (submission === undefined) return undefined
-  const replaces = [...sentAnew, transaction, ...(submission.replaces ?? [])]
+  const replaces = [...resentAs, transaction, ...(submission.replaces ?? [])]
   return { ...submission, transaction: keccakHex(submission.raw), replaces }
 }

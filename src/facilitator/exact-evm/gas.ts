@@ -4,8 +4,8 @@ import type { Call } from '../../chain/chain.js'
 import { floorGas, intrinsicGas } from '../../chain/intrinsic-gas.js'
 import type { Address } from '../../protocol/payment.js'
 import { FIRST_BALANCE_GAS, percent, type GasShare } from '../relayer/batch-gas.js'
-import type { TransferLook } from './look.js'
-import type { NetworkCore } from './network-core.js'
+import type { TransferSimulation } from './look.js'
+import type { SettlementNetwork } from './network-core.js'
 import type { SignedTransfer } from './transfer-call.js'
 
 /** Room above an estimate or a measurement, in percent. */
@@ -33,14 +33,18 @@ const NETWORK_GAS_MAX_AGE_MS = 600_000
 const MAX_NETWORK_GAS = 2_000_000n
 
 /** Gas limits of settlements on one network. */
-export interface GasBook {
+export interface GasLimits {
   /**
    * The gas limit of a transfer whose payer has no code, from what a look at it has measured.
    *
    * @returns Or that it would fail.
    * @throws {@link ChainError}
    */
-  limitOf(transfer: SignedTransfer, call: Call, look: TransferLook): Promise<GasLimit | 'reverts'>
+  limitOf(
+    transfer: SignedTransfer,
+    call: Call,
+    look: TransferSimulation,
+  ): Promise<GasLimit | 'reverts'>
   /**
    * The gas limit of a transfer that runs its payer's code, asked of the node in any case, with the
    * fees it will be sent with. It goes alone.
@@ -48,11 +52,11 @@ export interface GasBook {
    * @returns Or that it would fail, or cost more than we are willing to pay.
    * @throws {@link ChainError}
    */
-  estimate(call: Call): Promise<GasLimit | NoLimit>
+  estimate(call: Call): Promise<GasLimit | NoGasLimit>
 }
 
 /** Why there is no limit for a transfer. */
-export type NoLimit = 'reverts' | 'too_expensive'
+export type NoGasLimit = 'reverts' | 'exceeds_cap'
 
 /** What gas a transfer may take. */
 export interface GasLimit {
@@ -61,7 +65,7 @@ export interface GasLimit {
   /** Code of its payer's runs in it, and could take the gas of others. */
   readonly isAlone: boolean
   /** What it takes in a shared transaction, where that was measured. */
-  readonly share?: GasShare | undefined
+  readonly gasShare?: GasShare | undefined
 }
 
 /**
@@ -70,7 +74,7 @@ export interface GasLimit {
  * A transfer of an account without code is measured by the look at it. What others took bounds it: no
  * payer can make the transfers of others more expensive, nor his own without bounds.
  */
-export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
+export function createGasLimits({ chain }: Pick<SettlementNetwork, 'chain'>): GasLimits {
   const samples = new LRUCache<Address, bigint[]>({ max: SAMPLES.tokens })
   let networkGas: { readonly gas: bigint; readonly until: number } | undefined
 
@@ -98,7 +102,7 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
     return gas
   }
 
-  const ask = async (call: Call): Promise<GasLimit | 'reverts'> => {
+  const askNode = async (call: Call): Promise<GasLimit | 'reverts'> => {
     const gas = await chain.estimateGas(call)
     if (typeof gas !== 'bigint') return 'reverts'
     if (gas > MAX_GAS + MAX_NETWORK_GAS) throw implausible(gas)
@@ -107,7 +111,7 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
 
   return {
     async limitOf({ authorization }, call, look) {
-      if (look.gas === undefined) return ask(call)
+      if (look.gas === undefined) return askNode(call)
       const { from: payer, to: payee } = authorization
       const { isFirstBalance, sharedGas } = look
       const execution = bounded(call.to, look.gas)
@@ -116,7 +120,7 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
       return {
         gas: isFirstBalance ? percent(measured, HEADROOM_PERCENT) : withFirstBalance(measured),
         isAlone: false,
-        share: {
+        gasShare: {
           ...{ token: call.to, payer, payee, execution, sharedGas, isFirstBalance },
           networkGas: ofNetwork,
         },
@@ -125,7 +129,7 @@ export function createGasBook({ chain }: Pick<NetworkCore, 'chain'>): GasBook {
     async estimate(call) {
       const gas = await chain.estimateGas(call, await chain.getFees())
       if (typeof gas !== 'bigint') return 'reverts'
-      if (gas > MAX_GAS) return 'too_expensive'
+      if (gas > MAX_GAS) return 'exceeds_cap'
       return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
     },
   }

@@ -1,5 +1,5 @@
 import type { CallResult, Chain } from '../../chain/chain.js'
-import { gather } from '../../chain/gather.js'
+import { coalesce } from '../../chain/gather.js'
 import { decodeProbe, encodeProbe, type ProbeResult } from '../../chain/transfer-probe.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import { keccakHex } from '../keccak.js'
@@ -8,7 +8,7 @@ import { balanceCall, transferCall, type SignedTransfer } from './transfer-call.
 import { wordOf } from './outcome.js'
 
 /** Transfers that are looked at in one request: what a node runs within its gas limit for calls. */
-const MOST_TOGETHER = 30
+const MAX_PER_REQUEST = 30
 
 /** Milliseconds for which a node is not asked again to run code, once it has not. */
 const UNSUPPORTED_MS = 60_000
@@ -20,7 +20,7 @@ const COLD_ACCOUNT_GAS = 2500n
 const NO_SIGNATURE = { v: 27, r: `0x${'0'.repeat(64)}`, s: `0x${'0'.repeat(64)}` } as const
 
 /** What a look at a transfer found, all at one block. */
-export interface TransferLook {
+export interface TransferSimulation {
   /** Hash of the payer's code, a delegation (EIP-7702) included; absent for an account without. */
   readonly codeHash: Hex | undefined
   /** Whether the token would make the transfer; never for a payer with code, which is not run here. */
@@ -39,7 +39,10 @@ export interface TransferLook {
 }
 
 /** Looks at a transfer. @throws {@link ChainError} */
-export type LookAtTransfer = (transfer: SignedTransfer, token: Address) => Promise<TransferLook>
+export type SimulateTransfer = (
+  transfer: SignedTransfer,
+  token: Address,
+) => Promise<TransferSimulation>
 
 interface Item {
   readonly transfer: SignedTransfer
@@ -53,31 +56,37 @@ interface Item {
  * The same request tells whether the payer has code, and runs the transfer if he has none: between
  * two requests he could come by some. Each transfer is run by itself, on the state of the block.
  */
-export function createLook(chain: Chain): LookAtTransfer {
+export function createSimulator(chain: Chain): SimulateTransfer {
   let unsupportedUntil = -Infinity
 
-  const lookTogether = async (items: readonly Item[]): Promise<readonly TransferLook[]> => {
+  const simulateTogether = async (
+    items: readonly Item[],
+  ): Promise<readonly TransferSimulation[]> => {
     const different = [...new Map(items.map((item) => [item.token + item.data, item])).values()]
     const found = await probe(different)
     const byItem = new Map(different.map((item, index) => [item.token + item.data, found[index]]))
     return Promise.all(
-      items.map(async (item) => byItem.get(item.token + item.data) ?? lookAlone(chain, item)),
+      items.map(async (item) => byItem.get(item.token + item.data) ?? simulateAlone(chain, item)),
     )
   }
 
   /** @returns Nothing where the node runs no code of ours. */
-  const probe = async (items: readonly Item[]): Promise<readonly TransferLook[]> => {
+  const probe = async (items: readonly Item[]): Promise<readonly TransferSimulation[]> => {
     const at = performance.now()
     if (at < unsupportedUntil) return []
     const returned: CallResult = await chain.runCode(encodeProbe(items))
     const results = returned.ok ? decodeProbe(returned.data, items.length) : undefined
     if (results === undefined) unsupportedUntil = at + UNSUPPORTED_MS
     return (results ?? []).map((result, index) =>
-      lookFrom(result, { item: items[index] as Item, at, sharedGas: sharedGas(items, results) }),
+      simulationFrom(result, {
+        item: items[index] as Item,
+        at,
+        sharedGas: sharedGas(items, results),
+      }),
     )
   }
 
-  const look = gather<Item, TransferLook>({ run: lookTogether, most: MOST_TOGETHER })
+  const look = coalesce<Item, TransferSimulation>({ run: simulateTogether, most: MAX_PER_REQUEST })
   return (transfer, token) => {
     const isByKey = typeof transfer.signature !== 'string'
     const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
@@ -99,7 +108,7 @@ function sharedGas(
   return shared
 }
 
-function lookFrom(
+function simulationFrom(
   { codeHash, ran, gas, balances }: ProbeResult,
   {
     item,
@@ -110,7 +119,7 @@ function lookFrom(
     readonly at: number
     readonly sharedGas: ReadonlyMap<Address, bigint>
   },
-): TransferLook {
+): TransferSimulation {
   const { from, to, value } = item.transfer.authorization
   const succeeds = ran === 'well'
   const moved = succeeds && from !== to ? value : 0n
@@ -127,7 +136,7 @@ function lookFrom(
 }
 
 /** The same by several requests, where a node runs no code of ours. */
-async function lookAlone(chain: Chain, { transfer, token }: Item): Promise<TransferLook> {
+async function simulateAlone(chain: Chain, { transfer, token }: Item): Promise<TransferSimulation> {
   const at = performance.now()
   const { from, to } = transfer.authorization
   const call = transferCall(transfer, { asset: { address: token } })

@@ -5,8 +5,8 @@ import type { Address, Hex } from '../../protocol/payment.js'
 import type { RelayerPool } from '../relayer/relayer-pool.js'
 import { lowerHex } from './authorization.js'
 import { domainSeparator } from './digest.js'
-import { createGasBook, type GasBook } from './gas.js'
-import { createLook, type LookAtTransfer } from './look.js'
+import { createGasLimits, type GasLimits } from './gas.js'
+import { createSimulator, type SimulateTransfer } from './look.js'
 import { createPayerGuard, type PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { createPendingSpend, type PendingSpend } from './pending-spend.js'
 
@@ -17,30 +17,31 @@ export interface SettlementAsset {
 }
 
 /** All that settling on one network takes. */
-export interface NetworkCore {
+export interface SettlementNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool
   /** By lower-case address. */
   readonly assets: ReadonlyMap<Address, SettlementAsset>
-  readonly gas: GasBook
+  readonly gasLimits: GasLimits
   readonly pendingSpend: PendingSpend
-  readonly look: LookAtTransfer
+  readonly simulate: SimulateTransfer
   readonly payers: PayerGuard
   /** Milliseconds between two blocks. */
   readonly blockMs: number
 }
 
-/** What {@link createNetworkCore} is given. */
-export type NetworkParts = Pick<NetworkCore, 'chain' | 'relayers' | 'assets'> & PayerGuardOptions
+/** What {@link createSettlementNetwork} is given. */
+export type SettlementNetworkOptions = Pick<SettlementNetwork, 'chain' | 'relayers' | 'assets'> &
+  PayerGuardOptions
 
 /** Puts together what settling on one network takes. */
-export function createNetworkCore(parts: NetworkParts): NetworkCore {
+export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
   const { chain, relayers, assets } = parts
   return {
     ...{ chain, relayers, assets },
-    gas: createGasBook(parts),
+    gasLimits: createGasLimits(parts),
     pendingSpend: createPendingSpend(chain),
-    look: createLook(chain),
+    simulate: createSimulator(chain),
     payers: createPayerGuard(parts),
     blockMs: blockTimeMs(chain.network),
   }

@@ -11,7 +11,7 @@ import type { AuthorizationKey, LedgerEntry, Submission } from '../../ledger/led
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { lowerHex } from './authorization.js'
-import type { NetworkCore } from './network-core.js'
+import type { SettlementNetwork } from './network-core.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 
 /** Blocks in which the use of an authorization is looked for: recent ones first, then more. */
@@ -48,7 +48,7 @@ export type Outcome = Decision | 'open'
  * @throws {@link ChainError} when the node could not be asked.
  */
 export async function findOutcome(
-  core: NetworkCore,
+  core: SettlementNetwork,
   payment: SubmittedPayment,
   now: bigint,
 ): Promise<Outcome> {
@@ -69,7 +69,7 @@ export async function findOutcome(
 
 /** Tells what the receipt of a payment's own transaction decides. */
 export async function judgeReceipt(
-  core: NetworkCore,
+  core: SettlementNetwork,
   payment: SubmittedPayment,
   receipt: Receipt,
 ): Promise<Outcome> {
@@ -98,10 +98,13 @@ export async function judgeReceipt(
  *
  * @throws {@link ChainError}
  */
-export async function isBarred(core: NetworkCore, payment: SubmittedPayment): Promise<boolean> {
+export async function isSuperseded(
+  core: SettlementNetwork,
+  payment: SubmittedPayment,
+): Promise<boolean> {
   const { submission } = payment
-  const mined = await core.chain.getMinedCount(submission.relayer)
-  if (mined <= submission.transactionCount) return false
+  const mined = await core.chain.getMinedNonce(submission.relayer)
+  if (mined <= submission.accountNonce) return false
   for (const transaction of transactionsOf(core, submission))
     if ((await core.chain.getReceipt(transaction)) !== undefined) return false
   // A node may have mined it, and not have its receipt at hand.
@@ -116,7 +119,7 @@ export async function isBarred(core: NetworkCore, payment: SubmittedPayment): Pr
  * killed. One that this ledger does not know is not: another ledger answers for it.
  */
 export async function findUse(
-  core: NetworkCore,
+  core: SettlementNetwork,
   payment: LedgerEntry & { readonly submission?: Submission | undefined },
 ): Promise<Outcome> {
   const transaction = await findUsingTransaction(core.chain, payment)
@@ -165,7 +168,7 @@ async function readAuthorization(chain: Chain, key: AuthorizationKey): Promise<A
     authorizationStateCall(key),
     { to: MULTICALL3, data: clock },
   ])
-  return { isUsed: saysUsed(state), time: wordOf(time) }
+  return { isUsed: toIsUsed(state), time: wordOf(time) }
 }
 
 /** Asks whether an authorization was used or cancelled. */
@@ -175,7 +178,7 @@ export function authorizationStateCall({ asset: to, from, nonce }: Authorization
 }
 
 /** The answer to {@link authorizationStateCall}. */
-export function saysUsed(result: CallResult | undefined): boolean | undefined {
+export function toIsUsed(result: CallResult | undefined): boolean | undefined {
   const word = wordOf(result)
   return word === undefined ? undefined : word !== 0n
 }
@@ -186,7 +189,10 @@ export function wordOf(result: CallResult | undefined): bigint | undefined {
 }
 
 /** The hashes under which a transaction may be mined: more than one, where it was replaced. */
-export function transactionsOf({ relayers }: NetworkCore, submission: Submission): readonly Hex[] {
+export function transactionsOf(
+  { relayers }: SettlementNetwork,
+  submission: Submission,
+): readonly Hex[] {
   const { transaction, replaces = [] } = submission
   const known = [transaction, ...replaces, ...relayers.transactionsOf(submission)]
   return [...new Set(known.map(lowerHex))]

@@ -153,7 +153,7 @@ export function createPayerGuard(options: PayerGuardOptions = {}): PayerGuard {
       if (!acceptContractPayers) return 'contract_payer_not_accepted'
       return !mayLose(codeHash) || isCodeRefused(codeHash) ? 'payer_temporarily_refused' : undefined
     },
-    take(key, { look: { codeHash }, limit }, validBefore) {
+    take(key, { simulation: { codeHash }, limit }, validBefore) {
       if (codeHash === undefined || limit === undefined || pending.has(recordId(key))) return true
       const now = Date.now()
       const paid = (code: Hex): number => paidOfCode.get(code) ?? 0

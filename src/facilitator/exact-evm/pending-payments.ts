@@ -1,7 +1,7 @@
 import type { AuthorizationKey } from '../../ledger/ledger.js'
 import type { Reason } from '../../protocol/reasons.js'
-import type { ExaminedPayment } from './examine.js'
-import type { NetworkCore } from './network-core.js'
+import type { VerifiedPayment } from './examine.js'
+import type { SettlementNetwork } from './network-core.js'
 
 /**
  * Counts what a payment that is about to be reserved takes of its payer's balance.
@@ -12,23 +12,23 @@ import type { NetworkCore } from './network-core.js'
  * @returns Why it is refused beside all that its payer has pending; then it is not counted.
  * @throws {@link ChainError}
  */
-export async function takePayment(payment: ExaminedPayment): Promise<Reason | undefined> {
+export async function takePayment(payment: VerifiedPayment): Promise<Reason | undefined> {
   return (await payment.core.pendingSpend.take(payment)) ? undefined : 'insufficient_funds'
 }
 
 /** One request does without a payment; another has it, or it could not be reserved. */
-export function leavePayment(core: NetworkCore, key: AuthorizationKey): void {
+export function leavePayment(core: SettlementNetwork, key: AuthorizationKey): void {
   core.pendingSpend.drop(key)
 }
 
 /** Nothing will be sent for a payment by the request that had it. */
-export function dropPayment(core: NetworkCore, key: AuthorizationKey): void {
+export function dropPayment(core: SettlementNetwork, key: AuthorizationKey): void {
   core.pendingSpend.drop(key)
   core.payers.end(key)
 }
 
 /** The chain has decided about a payment. */
-export function endPayment(core: NetworkCore, key: AuthorizationKey): void {
+export function endPayment(core: SettlementNetwork, key: AuthorizationKey): void {
   core.pendingSpend.end(key)
   core.payers.end(key)
 }

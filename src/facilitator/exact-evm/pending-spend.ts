@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { Chain } from '../../chain/chain.js'
 import type { AuthorizationKey } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
-import type { ExaminedPayment } from './examine.js'
-import { authorizationStateCall, saysUsed, wordOf } from './outcome.js'
+import type { VerifiedPayment } from './examine.js'
+import { authorizationStateCall, toIsUsed, wordOf } from './outcome.js'
 import { balanceCall } from './transfer-call.js'
 
 /** Seconds after `validBefore` for which a payment is counted whose end nobody has told. */
@@ -23,9 +23,9 @@ export interface PendingSpend {
    * @returns Whether he has, and it is counted.
    * @throws {@link ChainError}
    */
-  take(payment: ExaminedPayment): Promise<boolean>
+  take(payment: VerifiedPayment): Promise<boolean>
   /** Whether {@link take} would count it. @throws {@link ChainError} */
-  covers(payment: ExaminedPayment): Promise<boolean>
+  covers(payment: VerifiedPayment): Promise<boolean>
   /** Takes back one {@link take}: nothing will be sent, or another request has the payment. */
   drop(key: AuthorizationKey): void
   /** The chain has decided: the payment is mined, or can no longer be. */
@@ -74,7 +74,7 @@ export function createPendingSpend(chain: Chain): PendingSpend {
     if (pending?.size === 0) byPayer.delete(payer)
   }
 
-  const isCovered = (known: Balance, { key, transfer }: ExaminedPayment): boolean => {
+  const isCovered = (known: Balance, { key, transfer }: VerifiedPayment): boolean => {
     const { balance, used, at } = known
     if (balance === undefined) return true
     const payer = nameOf(key)
@@ -97,7 +97,7 @@ export function createPendingSpend(chain: Chain): PendingSpend {
       balanceCall(asset, from),
       ...nonces.map((nonce) => authorizationStateCall({ chainId, asset, from, nonce })),
     ])
-    const used = new Set(nonces.filter((_nonce, index) => saysUsed(states[index]) === true))
+    const used = new Set(nonces.filter((_nonce, index) => toIsUsed(states[index]) === true))
     return { balance: wordOf(balance), at, used }
   }
   const askOnce = (key: AuthorizationKey): Promise<Balance> => {
@@ -108,10 +108,10 @@ export function createPendingSpend(chain: Chain): PendingSpend {
   }
 
   /** Calls `use` in the turn in which the payment was found covered: no other is counted in between. */
-  const whenCovered = async (payment: ExaminedPayment, use?: () => void): Promise<boolean> => {
+  const whenCovered = async (payment: VerifiedPayment, use?: () => void): Promise<boolean> => {
     const { checked, key } = payment
     if (checked === undefined) return true
-    const { balance, at } = checked.look
+    const { balance, at } = checked.simulation
     const isFirst = isCovered({ balance, at, used: new Set() }, payment)
     const isGood = isFirst || isCovered(await askOnce(key), payment)
     if (isGood) use?.()

@@ -3,11 +3,14 @@ import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { BatchMember } from '../relayer/group-commit.js'
 import { checkOnChain, isFresh, type CheckedTransfer } from './check-on-chain.js'
-import type { ExaminedPayment } from './examine.js'
+import type { VerifiedPayment } from './examine.js'
 import { transferCall } from './transfer-call.js'
 
 /** A transfer that may be sent, but for where it is written down. */
-export type PreparedTransfer = Pick<BatchMember, 'call' | 'gas' | 'isAlone' | 'share' | 'recheck'>
+export type PreparedTransfer = Pick<
+  BatchMember,
+  'call' | 'gas' | 'isAlone' | 'gasShare' | 'recheck'
+>
 
 /** Thrown right before a transfer would be sent whose payer is no longer as he was looked at. */
 class PayerChanged extends Error {}
@@ -19,14 +22,14 @@ class PayerChanged extends Error {}
  * @throws {@link ChainError}
  */
 export async function prepareTransfer(
-  { core, asset, transfer, key }: ExaminedPayment,
+  { core, asset, transfer, key }: VerifiedPayment,
   known: CheckedTransfer | undefined,
 ): Promise<PreparedTransfer | Reason> {
-  const isGood = known !== undefined && isFresh(core, known.look)
+  const isGood = known !== undefined && isFresh(core, known.simulation)
   const checked = isGood ? known : await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return checked
   const call = transferCall(transfer, { asset, from: core.relayers.addresses[0] })
-  const limit = checked.limit ?? (await core.gas.limitOf(transfer, call, checked.look))
+  const limit = checked.limit ?? (await core.gasLimits.limitOf(transfer, call, checked.simulation))
   if (limit === 'reverts') return 'invalid_exact_evm_transaction_simulation_failed'
   const mayCost = core.payers.take(key, checked, transfer.authorization.validBefore)
   if (!mayCost) return 'payer_temporarily_refused'
@@ -34,8 +37,8 @@ export async function prepareTransfer(
 
   // It may have waited for its turn: others share its transaction, and pay for what its payer does.
   const recheck = async (): Promise<void> => {
-    if (isFresh(core, checked.look)) return
-    const look = await core.look(transfer, asset.address)
+    if (isFresh(core, checked.simulation)) return
+    const look = await core.simulate(transfer, asset.address)
     if (look.codeHash !== undefined || !look.succeeds) throw new PayerChanged()
   }
   return { call, ...limit, recheck }
@@ -67,10 +70,10 @@ export async function withChangedPayer<Sent>(
  *
  * @returns The transaction that went out; nothing where it would fail once more, or could not be sent.
  */
-export async function sendAlone(payment: ExaminedPayment): Promise<Submission | undefined> {
+export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
   const { core, asset, transfer, key } = payment
   const checked = await checkOnChain(core, asset, transfer)
-  if (typeof checked === 'string' || checked.look.codeHash !== undefined) return undefined
+  if (typeof checked === 'string' || checked.simulation.codeHash !== undefined) return undefined
   const prepared = await prepareTransfer(payment, checked)
   if (typeof prepared === 'string') return undefined
   /** What was written down before and given up: should it be mined after all, it is known as ours. */
@@ -79,17 +82,17 @@ export async function sendAlone(payment: ExaminedPayment): Promise<Submission | 
     key,
     ...prepared,
     isAlone: true,
-    prepare: (submission) => {
+    toSubmission: (submission) => {
       if (givenUp.length === 0) return submission
       const replaces = new Set([...(submission.replaces ?? []), ...givenUp])
       replaces.delete(submission.transaction)
       return { ...submission, replaces: [...replaces] }
     },
-    writing: ({ transaction }) => {
+    onWriteAhead: ({ transaction }) => {
       givenUp = [transaction, ...givenUp]
     },
     // Its record is there to stay: it tells of the transaction before, where this one is not sent.
-    mayForget: () => false,
+    canForget: () => false,
   })
   return sent.outcome === 'rejected' ? undefined : sent.submission
 }

@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { ChainError, isLedgerError } from '../../errors.js'
 import { recordId } from '../../ledger/ledger.js'
-import type { Ledger, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
+import type { LedgerStore, LedgerEntry, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { EventBus } from '../events.js'
 import { adoptBatch } from './adopt-batch.js'
 import { describeEntry } from './answers.js'
-import { createFinalityWatch } from './finality.js'
-import type { NetworkCore } from './network-core.js'
+import { createReorgWatch } from './finality.js'
+import type { SettlementNetwork } from './network-core.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
 import { endPayment } from './pending-payments.js'
 import type { Decision, Outcome, SubmittedPayment } from './outcome.js'
 
 /** Milliseconds before a transaction that is not mined is handed over again; doubled each time. */
-const FOLLOW_STEP_MS = { inDoubt: 1000, accepted: 5000, longest: 10_000 }
+const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
 
 /** Milliseconds for which a transaction is followed closely; beyond, rounds are enough. */
 const FOLLOW_MS = 120_000
@@ -27,7 +27,7 @@ const ROUND_WIDTH = 4
 const MOST_ROUNDS_SKIPPED = 16
 
 /** Milliseconds to the next round where the chain has dropped what was settled. */
-const UNEASY_MS = 2000
+const AFTER_REORG_MS = 2000
 
 /** Payments remembered: those announced, and those that rounds come back to later. */
 const REMEMBERED = 100_000
@@ -35,8 +35,8 @@ const REMEMBERED = 100_000
 /** Options of {@link createReconciler}. */
 export interface ReconcilerOptions {
   /** By CAIP-2 id. */
-  readonly networks: ReadonlyMap<string, NetworkCore>
-  readonly ledger: Ledger
+  readonly networks: ReadonlyMap<string, SettlementNetwork>
+  readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
   /** Unix time in seconds. */
@@ -55,14 +55,14 @@ export interface ReconcilerOptions {
  */
 export interface Reconciler {
   /** Looks at the chain once, now. Never rejects. */
-  look(payment: SubmittedPayment): Promise<Outcome>
+  check(payment: SubmittedPayment): Promise<Outcome>
   /**
    * Looks until the outcome is known, and hands the transaction over again and again. Given up after
    * a while, and with the gateway: rounds, or whoever presents the payment, go on. Never rejects.
    *
    * @param sent - Whether the node's answer was lost: it may not have the transaction.
    */
-  follow(payment: SubmittedPayment, sent: FollowedSend): Promise<Outcome>
+  follow(payment: SubmittedPayment, sent: FollowedTransaction): Promise<Outcome>
   /**
    * Looks whether the authorization of a payment that failed was used after all, and writes that down.
    *
@@ -78,9 +78,9 @@ export interface Reconciler {
 }
 
 /** How a payment that is followed was sent. */
-export interface FollowedSend {
+export interface FollowedTransaction {
   /** Whether the node's answer was lost. */
-  readonly inDoubt: boolean
+  readonly isUnknown: boolean
   /**
    * Sends it once more, where its transaction was mined without it: beside others, of which one may
    * have taken the gas of all.
@@ -104,17 +104,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const revisits = new LRUCache<string, { readonly every: number; left: number }>({
     max: REMEMBERED,
   })
-  const finality = createFinalityWatch({ ...options, cores })
+  const reorgWatch = createReorgWatch({ ...options, cores })
 
   /** @returns What the ledger makes of what the chain has decided. @throws {@link LedgerError} */
   const write = async (payment: ConcludedPayment, decision: Decision): Promise<Decision> => {
     if ('failed' in decision) {
       const { transaction, failed: reason } = decision
-      await ledger.fail(payment, { transaction, reason })
+      await ledger.markFailed(payment, { transaction, reason })
       return decision
     }
     const { paid: transaction, transfer } = decision
-    if (await ledger.settle(payment, transaction, transfer)) return decision
+    if (await ledger.markSettled(payment, transaction, transfer)) return decision
     logger.error('A transfer was to pay for a second payment.', { transaction })
     return write(payment, { failed: 'invalid_exact_evm_transfer_event_mismatch', transaction })
   }
@@ -149,7 +149,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /** @throws {@link ChainError} */
-  const decide = async (core: NetworkCore, payment: SubmittedPayment): Promise<Outcome> => {
+  const decide = async (core: SettlementNetwork, payment: SubmittedPayment): Promise<Outcome> => {
     const outcome = await findOutcome(core, payment, now())
     return outcome === 'open' ? outcome : conclude(payment, outcome)
   }
@@ -166,7 +166,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return 'open'
     }
 
-  const look: Reconciler['look'] = async (payment) => {
+  const check: Reconciler['check'] = async (payment) => {
     const id = recordId(payment)
     const running = followed.get(id)
     // What became of its transaction before decides nothing while it is sent again.
@@ -178,7 +178,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /** Sends once more what failed though its authorization is good, as far as that can be told. */
-  const resendFailed = async (outcome: Outcome, resend: FollowedSend['resend']) => {
+  const resendFailed = async (outcome: Outcome, resend: FollowedTransaction['resend']) => {
     if (resend === undefined || !isUnpaid(outcome)) return undefined
     return resend().catch((error: unknown) => {
       logger.warn('A payment that failed beside others could not be sent again.', { error })
@@ -187,8 +187,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /** Hands a transaction over again; its members must all be known, for it pays all of them. */
-  const handOver = async (
-    { chain }: NetworkCore,
+  const rebroadcast = async (
+    { chain }: SettlementNetwork,
     { chainId, submission }: SubmittedPayment,
   ): Promise<void> => {
     try {
@@ -200,16 +200,16 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     await chain.broadcast(submission.raw)
   }
 
-  const pursue = async (
-    core: NetworkCore,
+  const followUntilDecided = async (
+    core: SettlementNetwork,
     first: SubmittedPayment,
-    { inDoubt, resend }: FollowedSend,
+    { isUnknown, resend }: FollowedTransaction,
   ): Promise<Outcome> => {
     const end = performance.now() + FOLLOW_MS
     let payment = first
     let isResent = false
     const transactions = (): readonly Hex[] => transactionsOf(core, payment.submission)
-    let timeoutMs = inDoubt ? FOLLOW_STEP_MS.inDoubt : FOLLOW_STEP_MS.accepted
+    let timeoutMs = isUnknown ? FOLLOW_STEP_MS.unknown : FOLLOW_STEP_MS.accepted
     for (;;) {
       const receipt = await core.chain.waitForReceipt(transactions, { timeoutMs, signal: closed })
       if (receipt !== undefined) {
@@ -236,7 +236,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const outcome = await decide(core, payment).catch(openWhereUnreachable)
       if (outcome !== 'open') return outcome
       const isOut = record?.state === 'submitted' && receipt === undefined
-      if (isOut) await handOver(core, payment)
+      if (isOut) await rebroadcast(core, payment)
       timeoutMs = Math.min(timeoutMs * 2, FOLLOW_STEP_MS.longest)
     }
   }
@@ -247,7 +247,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const running = followed.get(id)
     if (running !== undefined) return running
     if (core === undefined) return Promise.resolve('open')
-    const outcome = pursue(core, payment, sent)
+    const outcome = followUntilDecided(core, payment, sent)
       .catch(openAfterBug(payment))
       .finally(() => {
         followed.delete(id)
@@ -258,7 +258,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /** Looks after one record of the ledger, in a round. @throws {@link ChainError} */
-  const revisit = async (core: NetworkCore, record: SubmittedRecord): Promise<void> => {
+  const revisit = async (core: SettlementNetwork, record: SubmittedRecord): Promise<void> => {
     const { id } = record
     const past = revisits.get(id)
     if (followed.has(id) || (past !== undefined && past.left-- > 0)) return
@@ -267,19 +267,19 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return openAfterBug(record)(error)
     })
     // Who holds it may be sending it once more.
-    if (record.held && !record.suspect && isUnpaid(found)) return
+    if (record.locked && !record.ownerSilent && isUnpaid(found)) return
     const outcome = found === 'open' ? found : await concludeFound(record, found)
     if (outcome !== 'open') return void revisits.delete(id)
     // What is held is being sent at this moment, by us or beside us: its own sender may take it back.
-    if (record.held) return
-    await handOver(core, record)
+    if (record.locked) return
+    await rebroadcast(core, record)
     const every = Math.min((past?.every ?? 0.5) * 2, MOST_ROUNDS_SKIPPED)
     revisits.set(id, { every, left: every - 1 })
   }
 
   const reconcile = async (): Promise<void> => {
     const left = (await ledger.listSubmitted()).filter(isSubmitted).values()
-    const away = new Set<NetworkCore>()
+    const away = new Set<SettlementNetwork>()
     const work = async (): Promise<void> => {
       for (const record of left) {
         const core = cores.get(record.chainId)
@@ -294,7 +294,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       }
     }
     await Promise.all(Array.from({ length: ROUND_WIDTH }, work))
-    await finality.check()
+    await reorgWatch.check()
   }
 
   let round: Promise<void> | undefined
@@ -308,8 +308,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       .finally(() => {
         round = undefined
         clearTimeout(soon)
-        if (finality.isUneasy && options.reconcileIntervalMs > UNEASY_MS)
-          soon = setTimeout(startRound, UNEASY_MS).unref()
+        if (reorgWatch.hasRecentReorg && options.reconcileIntervalMs > AFTER_REORG_MS)
+          soon = setTimeout(startRound, AFTER_REORG_MS).unref()
       })
   }
   const timer = setInterval(startRound, options.reconcileIntervalMs)
@@ -317,7 +317,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   closed.addEventListener('abort', () => clearInterval(timer))
   startRound()
 
-  return { look, follow, conclude, review: finality.review }
+  return { check, follow, conclude, review: reorgWatch.review }
 }
 
 type SubmittedRecord = LedgerRecord & SubmittedPayment

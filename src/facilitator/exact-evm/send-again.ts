@@ -1,35 +1,35 @@
 import { parseTransaction } from 'viem/utils'
 import { addressWord, callsIn } from '../../chain/abi.js'
 import type { Broadcast, Call, Chain } from '../../chain/chain.js'
-import type { ConcludedEntry, Ledger, LedgerRecord, Submission } from '../../ledger/ledger.js'
+import type { FinalEntry, LedgerStore, LedgerRecord, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import { keccakHex } from '../keccak.js'
 import { adoptBatch } from './adopt-batch.js'
 import { lowerHex } from './authorization.js'
-import type { NetworkCore } from './network-core.js'
+import type { SettlementNetwork } from './network-core.js'
 
 /**
  * Looks in a row that find a payment dropped before it is sent under another count: a node that lags
  * behind may take a used count for a dropped transaction's.
  */
-const DROPS_BEFORE_NEW = 2
+const DROPS_BEFORE_NEW_NONCE = 2
 
 /** Milliseconds after which that is done though it could still be mined under its own count. */
 const STUCK_MS = 60_000
 
 /** Times it is sent under another count: its payer may have no money left. */
-const MOST_SENT_ANEW = 5
+const MAX_RESENDS = 5
 
 /** A settled payment that the chain may have dropped. */
-export interface Dropped {
-  readonly core: NetworkCore
-  readonly entry: ConcludedEntry
+export interface DroppedPayment {
+  readonly core: SettlementNetwork
+  readonly entry: FinalEntry
   /** Looks in a row that found it dropped. */
   drops: number
   /** When the first of them was, by `performance.now()`. */
   droppedAt: number
   /** Hashes under which it was sent anew, newest first. */
-  sentAnew: readonly Hex[]
+  resentAs: readonly Hex[]
 }
 
 /** What the ledger knows of it. */
@@ -44,40 +44,40 @@ type SentRecord = Extract<LedgerRecord, { transaction: Hex }> & { readonly submi
  *
  * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
-export async function sendAgain(
-  ledger: Ledger,
-  dropped: Dropped,
+export async function resendPayment(
+  ledger: LedgerStore,
+  dropped: DroppedPayment,
   { transaction, submission }: SentRecord,
 ): Promise<void> {
   const { core, entry } = dropped
   const { chain, relayers } = core
-  const others = [transaction, ...dropped.sentAnew].filter((one) => one !== submission.transaction)
+  const others = [transaction, ...dropped.resentAs].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
   // The record may name what it was sent anew by: these bytes are of the transaction before.
   const original = { ...submission, transaction: keccakHex(submission.raw) }
   await adoptBatch(ledger, entry.chainId, original)
   const broadcast = await chain.broadcast(submission.raw)
-  if (dropped.drops < DROPS_BEFORE_NEW || dropped.sentAnew.length >= MOST_SENT_ANEW) return
+  if (dropped.drops < DROPS_BEFORE_NEW_NONCE || dropped.resentAs.length >= MAX_RESENDS) return
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
-  if (!isStuck && !(await isBarred(chain, submission, broadcast))) return
+  if (!isStuck && !(await isNonceTaken(chain, submission, broadcast))) return
 
   const call = ownCall(entry, { raw: submission.raw, from: relayers.addresses[0] })
-  const limit = call && (await core.gas.estimate(call))
+  const limit = call && (await core.gasLimits.estimate(call))
   // Paid after all, by what that node knows, or its payer has no money left.
   if (call === undefined || typeof limit !== 'object') return
   await relayers.sendAlone({
     call,
     ...limit,
     writeAhead: async (sent) => {
-      await ledger.correct(entry, sent.transaction)
-      dropped.sentAnew = [sent.transaction, ...dropped.sentAnew]
+      await ledger.markSettledLate(entry, sent.transaction)
+      dropped.resentAs = [sent.transaction, ...dropped.resentAs]
     },
   })
 }
 
 /** The call of one payment, of all that a transaction makes. */
 function ownCall(
-  { asset, from: payer, nonce }: ConcludedEntry,
+  { asset, from: payer, nonce }: FinalEntry,
   { raw, from }: { readonly raw: Hex; readonly from: Hex },
 ): Call | undefined {
   const { to, data } = parseTransaction(raw)
@@ -98,11 +98,11 @@ async function isWaiting(chain: Chain, transaction: Hex): Promise<boolean> {
 }
 
 /** Whether a transaction's count was used by another, or one before it is missing. */
-async function isBarred(
+async function isNonceTaken(
   chain: Chain,
-  { relayer, transactionCount }: Submission,
+  { relayer, accountNonce }: Submission,
   broadcast: Broadcast,
 ): Promise<boolean> {
-  if (broadcast.outcome === 'rejected') return broadcast.because === 'stale_transaction_count'
-  return (await chain.getTransactionCount(relayer)) < transactionCount
+  if (broadcast.outcome === 'rejected') return broadcast.cause === 'stale_nonce'
+  return (await chain.getPendingNonce(relayer)) < accountNonce
 }

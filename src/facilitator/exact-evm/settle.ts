@@ -4,27 +4,32 @@ import type { SettleResponse } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { EventBus } from '../events.js'
 import type { Reservation } from '../facilitator.js'
-import { describePayment, failure, success } from './answers.js'
+import { describePayment, failedResponse, settledResponse } from './answers.js'
 import { checkTimeWindow, settleMarginSeconds } from './checks.js'
 import { startDeadline, type Deadline } from './deadline.js'
-import type { ExaminedPayment, ExamineContext } from './examine.js'
+import type { VerifiedPayment, VerifyContext } from './examine.js'
 import { findUse, type Decision, type SubmittedPayment } from './outcome.js'
 import type { Reconciler } from './reconcile.js'
 import { dropPayment } from './pending-payments.js'
 import { sendAlone } from './prepare-transfer.js'
-import { startSending, tooLate, type Sending, type Sent } from './sending.js'
+import {
+  submitTransfer,
+  settlementTimeout,
+  type TransferSubmission,
+  type SubmitResult,
+} from './sending.js'
 
 /**
  * Milliseconds that sending, or one look at the chain, is given in any case: a settlement is not
  * given up before it has begun, however short its time.
  */
-export const MIN_PATIENCE_MS = 2000
+export const MIN_WAIT_MS = 2000
 
 /** Milliseconds that the ledger is given to let go of a payment before its answer goes out. */
-const LEAVE_GRACE_MS = 500
+const UNLOCK_GRACE_MS = 500
 
 /** What settling takes. */
-export interface SettleContext extends ExamineContext {
+export interface SettleContext extends VerifyContext {
   readonly events: EventBus
   readonly logger: Logger
   readonly reconciler: Reconciler
@@ -35,12 +40,12 @@ export interface SettleContext extends ExamineContext {
 /**
  * A reservation of a payment that nothing was sent for yet.
  *
- * @param barred - Or nothing that will ever be mined.
+ * @param superseded - Or nothing that will ever be mined.
  */
-export function freshReservation(
+export function newReservation(
   context: SettleContext,
-  payment: ExaminedPayment,
-  barred?: Submission,
+  payment: VerifiedPayment,
+  superseded?: Submission,
 ): Reservation {
   const { ledger, events, reconciler } = context
   const { key, payer, core } = payment
@@ -50,55 +55,55 @@ export function freshReservation(
   }
 
   const refuse = async (reason: Reason): Promise<SettleResponse> => {
-    await note(context, release())
+    await logLedgerFailure(context, release())
     events.emit('refused', { ...describePayment(payment), reason })
-    return failure(payment, reason)
+    return failedResponse(payment, reason)
   }
 
   /** The authorization was used after we had found it unused: perhaps the merchant has been paid. */
-  const takeUse = async (): Promise<SettleResponse> => {
-    const known = { ...payment.entry, ...(barred && { submission: barred }) }
+  const onNonceUsed = async (): Promise<SettleResponse> => {
+    const known = { ...payment.entry, ...(superseded && { submission: superseded }) }
     const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: whoever presents it again has this looked at anew.
-      await note(context, ledger.yield(key))
+      await logLedgerFailure(context, ledger.unlock(key))
       throw error
     })
-    if (use === 'open' && barred !== undefined) return pend(barred)
+    if (use === 'open' && superseded !== undefined) return toPending(superseded)
     if (use === 'open' || 'failed' in use) return refuse('invalid_exact_evm_nonce_already_used')
     const concluded = await reconciler.conclude(payment.entry, use)
-    return settlement(payment, concluded)
+    return toSettleResponse(payment, concluded)
   }
 
-  const pend = async ({ transaction }: Submission): Promise<SettleResponse> => {
-    await note(context, ledger.yield(key))
+  const toPending = async ({ transaction }: Submission): Promise<SettleResponse> => {
+    await logLedgerFailure(context, ledger.unlock(key))
     events.emit('pending', { ...describePayment(payment), transaction })
-    return failure(payment, 'settlement_pending', transaction)
+    return failedResponse(payment, 'settlement_pending', transaction)
   }
 
   const announceSubmitted = ({ transaction }: Submission): void =>
     events.emit('submitted', { ...describePayment(payment), transaction })
 
-  const settleSent = async (sent: Sent, deadline: Deadline): Promise<SettleResponse> => {
+  const settleSent = async (sent: SubmitResult, deadline: Deadline): Promise<SettleResponse> => {
     if ('refused' in sent)
       return sent.refused === 'invalid_exact_evm_nonce_already_used'
-        ? takeUse()
+        ? onNonceUsed()
         : refuse(sent.refused)
-    if ('rejected' in sent && barred !== undefined) return pend(barred)
+    if ('rejected' in sent && superseded !== undefined) return toPending(superseded)
     if ('rejected' in sent) {
       dropPayment(core, key)
       const reason = 'invalid_transaction_state'
       events.emit('failed', { ...describePayment(payment), transaction: '', reason })
-      return failure(payment, reason)
+      return failedResponse(payment, reason)
     }
     const { submission } = sent
     announceSubmitted(submission)
-    const following = reconciler.follow(submittedOf(payment, submission), {
+    const following = reconciler.follow(toSubmitted(payment, submission), {
       ...sent,
       resend: resendAlone,
     })
     const outcome = await Promise.race([following, deadline.late])
-    if (outcome === 'late' || outcome === 'open') return pend(submission)
-    return settlement(payment, outcome)
+    if (outcome === 'late' || outcome === 'open') return toPending(submission)
+    return toSettleResponse(payment, outcome)
   }
 
   /** Its transaction was mined without it. Nobody else can have it meanwhile: it stays held. */
@@ -109,42 +114,45 @@ export function freshReservation(
   }
 
   /** Time is over while the transaction is on its way to the node: it goes on without its caller. */
-  const leave = async (sending: Sending): Promise<SettleResponse> => {
-    const left = sending.letGo()
-    if (left === undefined) throw tooLate()
+  const onTimeout = async (sending: TransferSubmission): Promise<SettleResponse> => {
+    const left = sending.detach()
+    if (left === undefined) throw settlementTimeout()
     const { submission, stored } = left
     const pending = stored.then(() => {
       announceSubmitted(submission)
-      return pend(submission)
+      return toPending(submission)
     })
     void followLate(pending, sending)
-    const grace = startDeadline(LEAVE_GRACE_MS)
+    const grace = startDeadline(UNLOCK_GRACE_MS)
     const answer = await Promise.race([pending, grace.late]).finally(grace.end)
     return answer === 'late'
-      ? failure(payment, 'settlement_pending', submission.transaction)
+      ? failedResponse(payment, 'settlement_pending', submission.transaction)
       : answer
   }
 
-  const followLate = async (pending: Promise<unknown>, { sent }: Sending): Promise<void> => {
+  const followLate = async (
+    pending: Promise<unknown>,
+    { sent }: TransferSubmission,
+  ): Promise<void> => {
     try {
       await pending
       const late = await sent
-      if ('submission' in late) await reconciler.follow(submittedOf(payment, late.submission), late)
+      if ('submission' in late) await reconciler.follow(toSubmitted(payment, late.submission), late)
     } catch (error) {
       // It was not written down, and not sent; or a later round finds it.
       context.logger.warn('A payment was left while it was being sent.', { error })
-      await note(context, release())
+      await logLedgerFailure(context, release())
     }
   }
 
-  const send = async (deadline: Deadline): Promise<Sent | SettleResponse> => {
-    const sending = startSending(payment, barred)
+  const send = async (deadline: Deadline): Promise<SubmitResult | SettleResponse> => {
+    const sending = submitTransfer(payment, superseded)
     try {
-      const sent = await patiently(sending, context.settleTimeoutMs, deadline)
-      return sent === 'late' ? await leave(sending) : sent
+      const sent = await awaitSubmission(sending, context.settleTimeoutMs, deadline)
+      return sent === 'late' ? await onTimeout(sending) : sent
     } catch (error) {
       // Nothing was sent. What was written down to be sent is no longer released by this.
-      await note(context, release())
+      await logLedgerFailure(context, release())
       throw error
     }
   }
@@ -165,37 +173,40 @@ export function freshReservation(
       }
     },
     release,
-    grant: () => ledger.grant(key),
-    reopen: () => ledger.yield(key),
+    markDelivered: () => ledger.markDelivered(key),
+    reopen: () => ledger.unlock(key),
   }
 }
 
 /** Tells the ledger what is decided already: one that is away can no longer change it. */
-export async function note({ logger }: SettleContext, written: Promise<void>): Promise<void> {
+export async function logLedgerFailure(
+  { logger }: SettleContext,
+  written: Promise<void>,
+): Promise<void> {
   await written.catch((error: unknown) =>
     logger.error('The ledger missed what became of a payment.', { error }),
   )
 }
 
-function settlement(payment: ExaminedPayment, outcome: Decision): SettleResponse {
+function toSettleResponse(payment: VerifiedPayment, outcome: Decision): SettleResponse {
   return 'paid' in outcome
-    ? success(payment, outcome.paid)
-    : failure(payment, outcome.failed, outcome.transaction)
+    ? settledResponse(payment, outcome.paid)
+    : failedResponse(payment, outcome.failed, outcome.transaction)
 }
 
-function submittedOf({ entry }: ExaminedPayment, submission: Submission): SubmittedPayment {
+function toSubmitted({ entry }: VerifiedPayment, submission: Submission): SubmittedPayment {
   return { ...entry, submission }
 }
 
 /** Waits for a payment to be sent, or to be too late. */
-async function patiently(
-  { sent, written }: Sending,
+async function awaitSubmission(
+  { sent, written }: TransferSubmission,
   settleTimeoutMs: number,
   { late }: Deadline,
-): Promise<Sent | 'late'> {
+): Promise<SubmitResult | 'late'> {
   const first = await Promise.race([sent, late])
-  if (first !== 'late' || settleTimeoutMs >= MIN_PATIENCE_MS) return first
-  const patience = startDeadline(MIN_PATIENCE_MS - settleTimeoutMs)
+  if (first !== 'late' || settleTimeoutMs >= MIN_WAIT_MS) return first
+  const patience = startDeadline(MIN_WAIT_MS - settleTimeoutMs)
   const isWritten = written.then(() => 'late' as const)
   return Promise.race([sent, isWritten, patience.late]).finally(patience.end)
 }

@@ -1,18 +1,18 @@
-import type { GasOffer } from '../../chain/chain.js'
+import type { FeeValues } from '../../chain/chain.js'
 import type { Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
-import type { Dispatch } from './relayer.js'
+import type { TransactionRequest } from './relayer.js'
 
 /** Mined transactions that are kept: a reorganisation of the chain may drop them. */
-const KEPT = 256
+const MAX_MINED = 256
 
 /** A transaction on its way: the last one, where it was replaced. */
-export interface Flight {
-  readonly dispatch: Dispatch
+export interface PendingTransaction {
+  readonly request: TransactionRequest
   readonly submission: Submission
-  readonly offer: GasOffer
+  readonly fees: FeeValues
   /** Whether no answer came: the node may not have it. */
-  readonly inDoubt: boolean
+  readonly isUnknown: boolean
   /** When it was last priced, by `performance.now()`. */
   readonly pricedAt: number
   /** A block by which it was waiting already. */
@@ -20,73 +20,73 @@ export interface Flight {
 }
 
 /** The transactions of one account that are on their way, by transaction count. */
-export interface Flights {
+export interface PendingTransactions {
   size(): number
   /** In the order of their counts. */
-  all(): readonly Flight[]
-  inDoubt(): boolean
+  all(): readonly PendingTransaction[]
+  hasUnknown(): boolean
   /** The count after the last one's; 0 without any. */
-  nextCount(): number
+  nextNonce(): number
   /** Whether it is still the one under its count. */
-  has(flight: Flight): boolean
-  add(flight: Flight): void
+  has(flight: PendingTransaction): boolean
+  add(flight: PendingTransaction): void
   /** Changes one, if it is still there. */
-  change(flight: Flight, changes: Partial<Flight>): void
-  remove(flight: Flight): void
+  update(flight: PendingTransaction, changes: Partial<PendingTransaction>): void
+  remove(flight: PendingTransaction): void
   /** Takes note of how many of the account's transactions are mined. */
-  noteMinedCount(count: number): void
+  noteMinedNonce(count: number): void
   /** Takes note that a transaction, and with it every earlier one, is mined. */
   noteMined(transaction: Hex): void
   /** The mined transaction under a count, if it is still kept. */
-  minedUnder(count: number): Flight | undefined
+  minedAt(count: number): PendingTransaction | undefined
   /** All hashes under the count of a transaction, newest first. */
   transactionsOf(submission: Submission): readonly Hex[]
 }
 
 /** Keeps track of transactions on their way. */
-export function createFlights(): Flights {
-  const flying = new Map<number, Flight>()
-  const landed = new Map<number, Flight>()
+export function createPendingTransactions(): PendingTransactions {
+  const pending = new Map<number, PendingTransaction>()
+  const mined = new Map<number, PendingTransaction>()
 
-  const has = ({ submission }: Flight): boolean =>
-    flying.get(submission.transactionCount)?.submission.transaction === submission.transaction
+  const has = ({ submission }: PendingTransaction): boolean =>
+    pending.get(submission.accountNonce)?.submission.transaction === submission.transaction
 
-  const land = (flight: Flight): void => {
-    const { transactionCount } = flight.submission
-    flying.delete(transactionCount)
-    landed.set(transactionCount, flight)
-    const [oldest] = landed.keys()
-    if (landed.size > KEPT && oldest !== undefined) landed.delete(oldest)
+  const moveToMined = (flight: PendingTransaction): void => {
+    const { accountNonce } = flight.submission
+    pending.delete(accountNonce)
+    mined.set(accountNonce, flight)
+    const [oldest] = mined.keys()
+    if (mined.size > MAX_MINED && oldest !== undefined) mined.delete(oldest)
   }
 
-  const all = (): readonly Flight[] => [...flying.values()]
+  const all = (): readonly PendingTransaction[] => [...pending.values()]
 
-  const noteMinedCount = (count: number): void => {
-    for (const flight of all()) if (flight.submission.transactionCount < count) land(flight)
+  const noteMinedNonce = (count: number): void => {
+    for (const flight of all()) if (flight.submission.accountNonce < count) moveToMined(flight)
   }
 
   return {
-    size: () => flying.size,
+    size: () => pending.size,
     all,
-    inDoubt: () => all().some((flight) => flight.inDoubt),
-    nextCount: () => Math.max(-1, ...flying.keys()) + 1,
+    hasUnknown: () => all().some((flight) => flight.isUnknown),
+    nextNonce: () => Math.max(-1, ...pending.keys()) + 1,
     has,
-    add: (flight) => void flying.set(flight.submission.transactionCount, flight),
-    change(flight, changes) {
-      if (has(flight)) flying.set(flight.submission.transactionCount, { ...flight, ...changes })
+    add: (flight) => void pending.set(flight.submission.accountNonce, flight),
+    update(flight, changes) {
+      if (has(flight)) pending.set(flight.submission.accountNonce, { ...flight, ...changes })
     },
     remove(flight) {
-      if (has(flight)) flying.delete(flight.submission.transactionCount)
+      if (has(flight)) pending.delete(flight.submission.accountNonce)
     },
-    noteMinedCount,
+    noteMinedNonce,
     noteMined(transaction) {
       const flight = all().find(({ submission }) => hashesOf(submission).includes(transaction))
-      if (flight !== undefined) noteMinedCount(flight.submission.transactionCount + 1)
+      if (flight !== undefined) noteMinedNonce(flight.submission.accountNonce + 1)
     },
-    minedUnder: (count) => landed.get(count),
+    minedAt: (count) => mined.get(count),
     transactionsOf(submission) {
-      const { transaction, transactionCount } = submission
-      const known = flying.get(transactionCount) ?? landed.get(transactionCount)
+      const { transaction, accountNonce } = submission
+      const known = pending.get(accountNonce) ?? mined.get(accountNonce)
       const hashes = known === undefined ? [] : hashesOf(known.submission)
       return hashes.includes(transaction) ? hashes : hashesOf(submission)
     },

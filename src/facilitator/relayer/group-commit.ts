@@ -1,55 +1,55 @@
 import { aggregate, MULTICALL3 } from '../../chain/abi.js'
 import { RelayerError } from '../../errors.js'
-import type { AuthorizationKey, Ledger, Submission } from '../../ledger/ledger.js'
+import type { AuthorizationKey, LedgerStore, Submission } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
 import { batchGasLimit, type GasShare } from './batch-gas.js'
-import type { Dispatch, Dispatched, Rejected } from './relayer.js'
-import { LostMembers, writeTogether } from './write-together.js'
+import type { TransactionRequest, SendResult, RejectedTransaction } from './relayer.js'
+import { LostLocks, writeAhead } from './write-together.js'
 
 /** Settlements that share a transaction at most. */
-const MOST_TOGETHER = 20
+const MAX_MEMBERS = 20
 
 /** Gas that a transaction may take together: no network's limit for one (EIP-7825), nor near it. */
-const MOST_GAS = 6_000_000n
+const MAX_BATCH_GAS = 6_000_000n
 
 /** Gas that Multicall3 takes, for a transaction and for each call in it, where none was measured. */
-const MULTICALL_GAS = { base: 30_000n, each: 5000n }
+const MULTICALL_GAS = { base: 30_000n, sendEach: 5000n }
 
 /** A settlement that may share its transaction. */
-export interface BatchMember extends Pick<Dispatch, 'call' | 'gas'> {
+export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas'> {
   readonly key: AuthorizationKey
   /** Whether it must not share a transaction with others. @defaultValue false */
   readonly isAlone?: boolean | undefined
   /** What it takes of the gas of a transaction that it shares, where that was measured. */
-  readonly share?: GasShare | undefined
+  readonly gasShare?: GasShare | undefined
   /** Looks once more, right before it is sent, whether it still may be; throws where it may not. */
   readonly recheck?: (() => Promise<void>) | undefined
   /**
    * Tells what its record is to say of a transaction, before that is sent; asked again, later, with
    * each transaction that is to replace the first. Throws when it must not be sent any more.
    */
-  readonly prepare: (submission: Submission) => Submission
+  readonly toSubmission: (submission: Submission) => Submission
   /** Is told that the first transaction, or another in its place, is being written down. */
-  readonly writing: (submission: Submission, stored: Promise<void>) => void
+  readonly onWriteAhead: (submission: Submission, stored: Promise<void>) => void
   /** Whether its record may be forgotten where nothing was sent: nobody was told of its transaction. */
-  readonly mayForget: () => boolean
+  readonly canForget: () => boolean
 }
 
-/** Options of {@link createGroupCommit}. */
-export interface GroupCommitOptions {
-  readonly ledger: Pick<Ledger, 'find' | 'submitTogether' | 'withdrawTogether'>
+/** Options of {@link createBatcher}. */
+export interface BatcherOptions {
+  readonly ledger: Pick<LedgerStore, 'find' | 'submitTogether' | 'withdrawTogether'>
   /** Sends one transaction. */
-  readonly send: (dispatch: Dispatch) => Promise<Dispatched>
+  readonly send: (request: TransactionRequest) => Promise<SendResult>
   /** Transactions that may be on their way to the node side by side. */
-  readonly lanes: () => number
+  readonly maxInFlight: () => number
   /** Whether calls can share a transaction: whether the network has Multicall3. */
-  readonly canShare: () => Promise<boolean>
+  readonly canBatch: () => Promise<boolean>
 }
 
 /** Sends settlements, several in one transaction where they come at once. */
-export interface GroupCommit {
+export interface Batcher {
   /** What is rejected was taken back. */
-  send(member: BatchMember): Promise<Dispatched>
+  send(member: BatchMember): Promise<SendResult>
   /** Settlements that wait for a transaction. */
   readonly waiting: number
 }
@@ -61,18 +61,18 @@ export interface GroupCommit {
  * goes out together as soon as that has ended: no timer, and nothing waits when idle. Calls in one
  * transaction may fail each by itself; its logs tell which did.
  */
-export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { ledger, send, lanes, canShare } = options
-  let waiting: Waiting[] = []
+export function createBatcher(options: BatcherOptions): Batcher {
+  const { ledger, send, maxInFlight, canBatch } = options
+  let waiting: QueuedMember[] = []
   let sending = 0
-  let isPumping = false
+  let isFlushing = false
 
-  const take = (most: number): Waiting[] => {
+  const take = (most: number): QueuedMember[] => {
     const [first] = waiting
     let gas = 0n
-    const fits = ({ member }: Waiting): boolean => (gas += member.gas) <= MOST_GAS
+    const fits = ({ member }: QueuedMember): boolean => (gas += member.gas) <= MAX_BATCH_GAS
     const batch =
-      first === undefined || first.member.isAlone || first.member.gas > MOST_GAS
+      first === undefined || first.member.isAlone || first.member.gas > MAX_BATCH_GAS
         ? waiting.slice(0, 1)
         : waiting
             .filter(({ member }) => !member.isAlone)
@@ -82,27 +82,27 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     return batch
   }
 
-  const pump = async (): Promise<void> => {
-    const most = (await canShare()) ? MOST_TOGETHER : 1
-    isPumping = false
-    while (waiting.length > 0 && sending < lanes()) {
+  const flush = async (): Promise<void> => {
+    const most = (await canBatch()) ? MAX_MEMBERS : 1
+    isFlushing = false
+    while (waiting.length > 0 && sending < maxInFlight()) {
       sending++
       void sendChecked(take(most)).finally(() => {
         sending--
-        pumpSoon()
+        flushSoon()
       })
     }
   }
 
-  const pumpSoon = (): void => {
-    if (isPumping || waiting.length === 0) return
-    isPumping = true
+  const flushSoon = (): void => {
+    if (isFlushing || waiting.length === 0) return
+    isFlushing = true
     // At the end of this turn of the event loop: what came in it goes together.
-    setImmediate(() => void pump())
+    setImmediate(() => void flush())
   }
 
   /** Leaves out what may no longer be sent as it was asked for. Never rejects. */
-  const sendChecked = async (all: readonly Waiting[]): Promise<void> => {
+  const sendChecked = async (all: readonly QueuedMember[]): Promise<void> => {
     const checks = await Promise.allSettled(all.map(async ({ member }) => member.recheck?.()))
     const good = all.filter((one, index) => {
       const check = checks[index]
@@ -113,7 +113,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   /** Never rejects: each of them is told by itself. */
-  const sendTogether = async (all: readonly Waiting[]): Promise<void> => {
+  const sendTogether = async (all: readonly QueuedMember[]): Promise<void> => {
     const failures = await attempt(all)
     if (failures.length === 0) return
     const isForgotten = await forget(failures).catch(() => false)
@@ -125,34 +125,34 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
    * @returns Those for which nothing was sent; the others are told.
    */
   const attempt = async (
-    all: readonly Waiting[],
+    all: readonly QueuedMember[],
     before: readonly Hex[] = [],
   ): Promise<readonly Failure[]> => {
     const written = [...before]
     const failed = (error: unknown): Failure[] => all.map((one) => ({ one, written, error }))
-    const writeAhead = async (submission: Submission): Promise<void> => {
+    const writeRecords = async (submission: Submission): Promise<void> => {
       // The answer to a write may be lost: it counts from here on.
       written.push(submission.transaction)
-      await writeTogether(ledger, all, submission)
+      await writeAhead(ledger, all, submission)
     }
     try {
-      const sent = await send({ ...together(all), writeAhead })
+      const sent = await send({ ...batchRequest(all), writeAhead: writeRecords })
       if (sent.outcome !== 'rejected') {
         for (const { resolve } of all) resolve(sent)
         return []
       }
-      if (sent.because === 'other' && all.length > 1) return await each(all, written)
+      if (sent.cause === 'other' && all.length > 1) return await each(all, written)
       return all.map((one) => ({ one, written, rejected: sent }))
     } catch (error) {
       // Only those could not be written down: the rest goes without them.
-      if (error instanceof LostMembers) return goWithout(error, all, written.slice(0, -1))
-      return isTooDearTogether(error) && all.length > 1 ? each(all, written) : failed(error)
+      if (error instanceof LostLocks) return goWithout(error, all, written.slice(0, -1))
+      return exceedsFunds(error) && all.length > 1 ? each(all, written) : failed(error)
     }
   }
 
   const goWithout = async (
-    { lost }: LostMembers,
-    all: readonly Waiting[],
+    { lost }: LostLocks,
+    all: readonly QueuedMember[],
     written: readonly Hex[],
   ): Promise<readonly Failure[]> => {
     const left = all.filter((one) => !lost.has(one))
@@ -164,7 +164,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   const each = async (
-    all: readonly Waiting[],
+    all: readonly QueuedMember[],
     written: readonly Hex[],
   ): Promise<readonly Failure[]> => {
     const failures: Failure[] = []
@@ -179,7 +179,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
    * @returns Whether nothing is left of it.
    */
   const forget = async (failures: readonly Failure[]): Promise<boolean> => {
-    if (!failures.every(({ one }) => one.member.mayForget())) return false
+    if (!failures.every(({ one }) => one.member.canForget())) return false
     const hashes = new Set(failures.flatMap(({ written }) => written))
     // The oldest first: those are shared by the most.
     for (const hash of hashes) {
@@ -196,7 +196,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     send: (member) =>
       new Promise((resolve, reject) => {
         waiting.push({ member, resolve, reject })
-        pumpSoon()
+        flushSoon()
       }),
     get waiting() {
       return waiting.length
@@ -205,19 +205,19 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 }
 
 /** A settlement, and who waits for it. */
-export interface Waiting {
+export interface QueuedMember {
   readonly member: BatchMember
-  readonly resolve: (sent: Dispatched) => void
+  readonly resolve: (sent: SendResult) => void
   readonly reject: (error: unknown) => void
 }
 
 /** A settlement for which nothing was sent. */
 interface Failure {
-  readonly one: Waiting
+  readonly one: QueuedMember
   /** Hashes that its record may name, oldest first. */
   readonly written: readonly Hex[]
   /** What the node said; else `error` says why it was not asked. */
-  readonly rejected?: Rejected
+  readonly rejected?: RejectedTransaction
   readonly error?: unknown
 }
 
@@ -228,20 +228,23 @@ function tellFailure({ one, rejected, error }: Failure, isForgotten: boolean): v
   else one.resolve({ outcome: 'unknown', submission: rejected.submission })
 }
 
-function together(all: readonly Waiting[]): Pick<Dispatch, 'call' | 'gas'> {
+function batchRequest(all: readonly QueuedMember[]): Pick<TransactionRequest, 'call' | 'gas'> {
   const [only] = all
   if (only !== undefined && all.length === 1)
     return { call: only.member.call, gas: only.member.gas }
   const data = aggregate(all.map(({ member }) => member.call))
-  const shares = all.flatMap(({ member }) => member.share ?? [])
+  const shares = all.flatMap(({ member }) => member.gasShare ?? [])
   const gas =
     shares.length === all.length
       ? batchGasLimit(shares, data)
-      : all.reduce((sum, { member }) => sum + member.gas + MULTICALL_GAS.each, MULTICALL_GAS.base)
+      : all.reduce(
+          (sum, { member }) => sum + member.gas + MULTICALL_GAS.sendEach,
+          MULTICALL_GAS.base,
+        )
   return { call: { to: MULTICALL3, data }, gas }
 }
 
 /** No relayer can pay for all of them at once; perhaps for one. */
-function isTooDearTogether(error: unknown): boolean {
+function exceedsFunds(error: unknown): boolean {
   return error instanceof RelayerError && error.code === 'relayer_without_funds'
 }

@@ -27,7 +27,7 @@ export function gasPriceTooHigh({ network }: Chain): RelayerError {
 }
 
 /** The node did not say whether it has an earlier transaction; another one would wait behind it. */
-export function earlierInDoubt({ network }: Chain): ChainError {
+export function earlierUnknown({ network }: Chain): ChainError {
   return new ChainError(
     'chain_unreachable',
     `The node of ${network.caip2} does not say whether it has an earlier transaction.`,

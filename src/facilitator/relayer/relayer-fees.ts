@@ -1,5 +1,5 @@
 /** What relayers offer for gas: pure, in wei per gas. */
-import type { Fees, GasOffer } from '../../chain/chain.js'
+import type { Fees, FeeValues } from '../../chain/chain.js'
 
 /**
  * What a transaction offers now.
@@ -7,7 +7,7 @@ import type { Fees, GasOffer } from '../../chain/chain.js'
  * @param cap - The most that may be offered.
  * @returns `undefined` when the next block would cost more than the cap.
  */
-export function offerFees(fees: Fees, cap: bigint | undefined): GasOffer | undefined {
+export function feesWithin(fees: Fees, cap: bigint | undefined): FeeValues | undefined {
   const { baseFeePerGas, maxFeePerGas, maxPriorityFeePerGas } = fees
   if (cap === undefined || maxFeePerGas <= cap) return { maxFeePerGas, maxPriorityFeePerGas }
   if (baseFeePerGas + maxPriorityFeePerGas > cap) return undefined
@@ -20,17 +20,17 @@ export function offerFees(fees: Fees, cap: bigint | undefined): GasOffer | undef
  *
  * @returns `undefined` when that is above the cap, or would not be mined now either.
  */
-export function raiseFees(
-  earlier: GasOffer,
+export function bumpFees(
+  earlier: FeeValues,
   fees: Fees,
   cap: bigint | undefined,
-): GasOffer | undefined {
-  const offer = offerFees(fees, cap)
+): FeeValues | undefined {
+  const offer = feesWithin(fees, cap)
   if (offer === undefined) return undefined
-  const maxFeePerGas = most(offer.maxFeePerGas, raised(earlier.maxFeePerGas))
+  const maxFeePerGas = most(offer.maxFeePerGas, bumped(earlier.maxFeePerGas))
   const maxPriorityFeePerGas = most(
     offer.maxPriorityFeePerGas,
-    raised(earlier.maxPriorityFeePerGas),
+    bumped(earlier.maxPriorityFeePerGas),
   )
   const isTooDear = cap !== undefined && maxFeePerGas > cap
   return isTooDear || maxPriorityFeePerGas > maxFeePerGas
@@ -38,7 +38,7 @@ export function raiseFees(
     : { maxFeePerGas, maxPriorityFeePerGas }
 }
 
-function raised(fee: bigint): bigint {
+function bumped(fee: bigint): bigint {
   return fee + fee / 8n + 1n
 }
 

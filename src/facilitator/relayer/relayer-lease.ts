@@ -1,4 +1,4 @@
-import { RELAYER_LEASE_MS, type Ledger } from '../../ledger/ledger.js'
+import { RELAYER_LEASE_MS, type LedgerStore } from '../../ledger/ledger.js'
 import type { Address } from '../../protocol/payment.js'
 
 /** Milliseconds between two renewals: two may fail before a lease is no longer used. */
@@ -23,7 +23,7 @@ export interface RelayerLease {
 
 /** Options of {@link keepLease}. */
 export interface RelayerLeaseOptions {
-  readonly ledger: Ledger
+  readonly ledger: LedgerStore
   readonly chainId: number
   readonly addresses: readonly Address[]
   /** Accounts that have something under way. */

@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MULTICALL3 } from '../../chain/abi.js'
 import type { Chain, Receipt } from '../../chain/chain.js'
-import { RELAYER_LEASE_MS, type Ledger, type Submission } from '../../ledger/ledger.js'
+import { RELAYER_LEASE_MS, type LedgerStore, type Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
-import { createGroupCommit, type BatchMember } from './group-commit.js'
-import { earlierInDoubt, gasPriceTooHigh, withoutFunds, withoutLease } from './relayer-errors.js'
-import { offerFees } from './relayer-fees.js'
+import { createBatcher, type BatchMember } from './group-commit.js'
+import { earlierUnknown, gasPriceTooHigh, withoutFunds, withoutLease } from './relayer-errors.js'
+import { feesWithin } from './relayer-fees.js'
 import { watchFunds, type RelayerFunds } from './relayer-funds.js'
 import { keepLease } from './relayer-lease.js'
 import { createRelayer } from './relayer.js'
-import type { Dispatch, Dispatched, Rejected, Relayer, Unsent } from './relayer.js'
+import type {
+  TransactionRequest,
+  SendResult,
+  RejectedTransaction,
+  Relayer,
+  UnsentTransaction,
+} from './relayer.js'
 
 /** Milliseconds after which a transaction that is not mined is replaced. */
 const DEFAULT_STUCK_MS = 30_000
@@ -43,13 +49,13 @@ export interface RelayerPool {
    *
    * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
    */
-  send(member: BatchMember): Promise<Dispatched>
+  send(member: BatchMember): Promise<SendResult>
   /**
    * Sends a call in a transaction of its own. What it writes ahead is the caller's to take back.
    *
    * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
    */
-  sendAlone(dispatch: Dispatch): Promise<Dispatched>
+  sendAlone(request: TransactionRequest): Promise<SendResult>
   /** Whether a transaction of one of the accounts was sent for a payment of this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean>
   /** All hashes under which a transaction may be mined: more than one, where it was replaced. */
@@ -62,7 +68,7 @@ export interface RelayerPool {
 export interface RelayerPoolOptions {
   readonly chain: Chain
   readonly privateKeys: readonly [Hex, ...Hex[]]
-  readonly ledger: Ledger
+  readonly ledger: LedgerStore
   readonly logger: Logger
   /** Most that is offered for gas, in wei. @defaultValue no limit */
   readonly maxFeePerGas?: bigint | undefined
@@ -92,7 +98,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       privateKey,
       stuckMs: options.stuckMs ?? DEFAULT_STUCK_MS,
       mayUse: () => lease.has(relayer.address),
-      isAwaited: () => group.waiting > 0,
+      isAwaited: () => batcher.waiting > 0,
     })
     const { address } = relayer
     const low = (balance: bigint): void => onLow?.({ relayer: address, balance })
@@ -141,7 +147,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     tried: ReadonlySet<Relayer>,
     use: (member: Member) => T,
   ): Promise<Awaited<T> | undefined> => {
-    if (offerFees(await chain.getFees(), maxFeePerGas) === undefined) throw gasPriceTooHigh(chain)
+    if (feesWithin(await chain.getFees(), maxFeePerGas) === undefined) throw gasPriceTooHigh(chain)
     const poor = new Set<Member>()
     for (;;) {
       const untried = (await leased()).filter(({ relayer }) => !tried.has(relayer))
@@ -153,41 +159,41 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     }
   }
 
-  const trySend = (dispatch: Dispatch, tried: ReadonlySet<Relayer>) =>
-    withUsable(tried, async (member) => ({ member, sent: await member.relayer.send(dispatch) }))
+  const trySend = (request: TransactionRequest, tried: ReadonlySet<Relayer>) =>
+    withUsable(tried, async (member) => ({ member, sent: await member.relayer.send(request) }))
 
   /** Sends from one relayer after the other, until a node has it or no other would fare better. */
-  const sendFromAny = async (dispatch: Dispatch): Promise<Dispatched> => {
+  const sendFromAny = async (request: TransactionRequest): Promise<SendResult> => {
     const tried = new Set<Relayer>()
-    let isCountAskedAnew = false
+    let isNonceRefreshed = false
     let leasesLost = 0
     let repricings = 0
-    let last: Dispatched | Unsent | undefined
+    let last: SendResult | UnsentTransaction | undefined
     for (;;) {
-      const attempt = await trySend(dispatch, tried)
+      const attempt = await trySend(request, tried)
       if (attempt === undefined) throw failure(chain, last)
       const { member, sent } = attempt
       last = sent
-      if (!('because' in sent)) return sent
+      if (!('cause' in sent)) return sent
       // Another would be written down in its place: only what is not out may be forgotten.
-      if (sent.outcome === 'rejected' && (await mayBeOut(sent)))
+      if (sent.outcome === 'rejected' && (await mayBeBroadcast(sent)))
         return { outcome: 'unknown', submission: sent.submission }
-      switch (sent.because) {
+      switch (sent.cause) {
         case 'insufficient_gas_funds':
           member.funds.deny()
           tried.add(member.relayer)
           break
-        case 'doubt':
+        case 'unknown':
           tried.add(member.relayer)
           break
         case 'lease':
           // Just given to another process; perhaps others are left, or were given to this one.
           if (++leasesLost > MOST_LEASES_LOST) throw withoutLease(chain)
           break
-        case 'stale_transaction_count':
+        case 'stale_nonce':
           // Somebody else sent from this account: the count is asked anew, once.
-          if (isCountAskedAnew) return sent
-          isCountAskedAnew = true
+          if (isNonceRefreshed) return sent
+          isNonceRefreshed = true
           break
         case 'fee_too_low':
           if (++repricings > MOST_REPRICINGS) return sent
@@ -200,14 +206,15 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
   }
 
   /** Whether a transaction that was rejected is out all the same, or may be. */
-  const mayBeOut = async ({ because, submission }: Rejected): Promise<boolean> =>
-    because !== 'lease' && (await chain.hasTransaction(submission.transaction).catch(() => true))
+  const mayBeBroadcast = async ({ cause, submission }: RejectedTransaction): Promise<boolean> =>
+    cause !== 'lease' && (await chain.hasTransaction(submission.transaction).catch(() => true))
 
-  const group = createGroupCommit({
+  const batcher = createBatcher({
     ledger,
     send: sendFromAny,
-    lanes: () => Math.max(1, members.filter(({ relayer }) => lease.has(relayer.address)).length),
-    canShare: () => chain.hasCode(MULTICALL3).catch(() => false),
+    maxInFlight: () =>
+      Math.max(1, members.filter(({ relayer }) => lease.has(relayer.address)).length),
+    canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
   })
 
   const find = (address: Address): Relayer | undefined =>
@@ -218,7 +225,7 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
     async requireReady() {
       await withUsable(new Set(), () => undefined)
     },
-    send: group.send,
+    send: batcher.send,
     sendAlone: sendFromAny,
     knowsTransaction: (transaction) => ledger.knowsTransaction(transaction),
     transactionsOf(submission) {
@@ -233,15 +240,15 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
 function byPreference(one: Member, other: Member): number {
   return (
     Number(one.funds.suffice === false) - Number(other.funds.suffice === false) ||
-    Number(one.relayer.inDoubt) - Number(other.relayer.inDoubt) ||
+    Number(one.relayer.hasUnknown) - Number(other.relayer.hasUnknown) ||
     one.relayer.load - other.relayer.load
   )
 }
 
 /** Why no relayer could send. */
-function failure(chain: Chain, last: Dispatched | Unsent | undefined): Error {
-  if (last?.outcome === 'unsent') return earlierInDoubt(chain)
-  if (last?.outcome === 'rejected' && last.because === 'insufficient_gas_funds')
+function failure(chain: Chain, last: SendResult | UnsentTransaction | undefined): Error {
+  if (last?.outcome === 'unsent') return earlierUnknown(chain)
+  if (last?.outcome === 'rejected' && last.cause === 'insufficient_gas_funds')
     return withoutFunds(chain)
   return withoutLease(chain)
 }

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { Broadcast, Call, Chain, GasOffer, RejectionCause } from '../../chain/chain.js'
+import type { Broadcast, Call, Chain, FeeValues, RejectionCause } from '../../chain/chain.js'
 import { ChainError } from '../../errors.js'
 import type { Submission } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
-import { createFlights, type Flight } from './flights.js'
-import { offerFees } from './relayer-fees.js'
+import { createPendingTransactions, type PendingTransaction } from './flights.js'
+import { feesWithin } from './relayer-fees.js'
 import { gasPriceTooHigh } from './relayer-errors.js'
 import { createTransactionSigner } from './sign-transaction.js'
-import { createTending } from './tend-flights.js'
+import { createResubmitter } from './tend-flights.js'
 
 /** Milliseconds between two attempts to find a transaction again; doubled each time. */
-const DOUBT_MS = { first: 50, attempts: 6 }
+const LOCATE_MS = { first: 50, attempts: 6 }
 
 /** Milliseconds for which it is not tried again to find it: whoever waits is told so at once. */
-const DOUBT_PAUSE_MS = 1000
+const LOCATE_PAUSE_MS = 1000
 
 /** A call that is to be sent as a transaction. */
-export interface Dispatch {
+export interface TransactionRequest {
   readonly call: Call
   readonly gas: bigint
   /**
@@ -29,26 +29,26 @@ export interface Dispatch {
 }
 
 /** What became of a transaction. */
-export type Dispatched = HandedOver | Rejected
+export type SendResult = SentTransaction | RejectedTransaction
 
 /** A node was given it; `unknown` when its answer was lost. */
-interface HandedOver {
+interface SentTransaction {
   readonly outcome: 'accepted' | 'unknown'
   readonly submission: Submission
 }
 
 /** No node has it and none will get it. */
-export interface Rejected {
+export interface RejectedTransaction {
   readonly outcome: 'rejected'
-  readonly because: RejectionCause | 'lease'
+  readonly cause: RejectionCause | 'lease'
   readonly submission: Submission
 }
 
 /** Nothing was written down, and nothing sent. */
-export interface Unsent {
+export interface UnsentTransaction {
   readonly outcome: 'unsent'
   /** The lease has ended, or an earlier transaction must first be found again. */
-  readonly because: 'lease' | 'doubt'
+  readonly cause: 'lease' | 'unknown'
 }
 
 /** One account that sends transactions. */
@@ -57,9 +57,9 @@ export interface Relayer {
   /** Transactions that wait to be sent or mined. */
   readonly load: number
   /** Whether an earlier transaction, to which no answer came, must be found before the next. */
-  readonly inDoubt: boolean
+  readonly hasUnknown: boolean
   /** Signs a call under the next transaction count and hands it to the node. */
-  send(dispatch: Dispatch): Promise<Dispatched | Unsent>
+  send(request: TransactionRequest): Promise<SendResult | UnsentTransaction>
   /** All hashes that were sent under the count of a transaction. */
   transactionsOf(submission: Submission): readonly Hex[]
   /** Takes note that a transaction is mined. */
@@ -84,9 +84,9 @@ export interface RelayerOptions {
 
 /** Signs under a count, at a price. */
 export type Sign = (
-  dispatch: Pick<Dispatch, 'call' | 'gas'>,
-  transactionCount: number,
-  offer: GasOffer,
+  request: Pick<TransactionRequest, 'call' | 'gas'>,
+  accountNonce: number,
+  fees: FeeValues,
 ) => Promise<Submission>
 
 /**
@@ -100,11 +100,11 @@ export type Sign = (
 export function createRelayer(options: RelayerOptions): Relayer {
   const { chain, privateKey, maxFeePerGas: cap, mayUse, isAwaited } = options
   const address = privateKeyToAddress(privateKey)
-  const flights = createFlights()
-  let nextCount: number | undefined
+  const pending = createPendingTransactions()
+  let nextNonce: number | undefined
   let queued = 0
   let last: Promise<unknown> = Promise.resolve()
-  let hopelessUntil = 0
+  let retryAfter = 0
 
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work, work)
@@ -113,111 +113,120 @@ export function createRelayer(options: RelayerOptions): Relayer {
   }
 
   const signTransaction = createTransactionSigner(privateKey)
-  const sign: Sign = async ({ call, gas }, transactionCount, offer) => {
+  const sign: Sign = async ({ call, gas }, accountNonce, fees) => {
     const { chainId } = chain.network
-    const signed = await signTransaction({ chainId, transactionCount, call, gas, offer })
-    return { ...signed, relayer: address, transactionCount }
+    const signed = await signTransaction({ chainId, accountNonce, call, gas, fees })
+    return { ...signed, relayer: address, accountNonce }
   }
 
   /** Finds out whether the node has a transaction, and hands it over where it has not. */
-  const locate = async ({ submission }: Flight): Promise<'there' | 'gone' | 'unknown'> => {
+  const locate = async ({
+    submission,
+  }: PendingTransaction): Promise<'there' | 'gone' | 'unknown'> => {
     const { transaction, raw } = submission
     if (await chain.hasTransaction(transaction)) return 'there'
     if (!mayUse()) return 'unknown'
     const broadcast = await chain.broadcast(raw)
     if (broadcast.outcome !== 'rejected')
       return broadcast.outcome === 'accepted' ? 'there' : 'unknown'
-    if (broadcast.because === 'insufficient_gas_funds') return 'unknown'
+    if (broadcast.cause === 'insufficient_gas_funds') return 'unknown'
     // It got too cheap: as one that is stuck it is replaced.
-    if (broadcast.because === 'fee_too_low') return 'there'
+    if (broadcast.cause === 'fee_too_low') return 'there'
     // Its count may have been used: by itself, or by another, and then it will never be mined.
     return (await chain.hasTransaction(transaction)) ? 'there' : 'gone'
   }
 
-  const settleDoubt = async (flight: Flight): Promise<boolean> => {
-    let pauseMs = DOUBT_MS.first
+  const resolveOne = async (flight: PendingTransaction): Promise<boolean> => {
+    let pauseMs = LOCATE_MS.first
     for (let attempt = 1; ; attempt++) {
-      const found = await locate(flight).catch(unknownWhereAway)
-      if (found === 'there') flights.change(flight, { inDoubt: false })
+      const found = await locate(flight).catch(unknownIfUnreachable)
+      if (found === 'there') pending.update(flight, { isUnknown: false })
       if (found === 'gone') {
         // What became of its payment is found out from the chain: it stays as it was written down.
-        flights.remove(flight)
-        nextCount = undefined
+        pending.remove(flight)
+        nextNonce = undefined
       }
       if (found !== 'unknown') return true
-      if (attempt === DOUBT_MS.attempts || options.closed.aborted) return false
+      if (attempt === LOCATE_MS.attempts || options.closed.aborted) return false
       await sleep(pauseMs)
       pauseMs *= 2
     }
   }
 
   /** @returns Whether every transaction is known to be with the node. */
-  const settleDoubts = async (): Promise<boolean> => {
-    if (!flights.inDoubt()) return true
-    if (performance.now() < hopelessUntil) return false
-    for (const flight of flights.all()) {
-      if (!flight.inDoubt || (await settleDoubt(flight))) continue
-      hopelessUntil = performance.now() + DOUBT_PAUSE_MS
+  const resolveUnknown = async (): Promise<boolean> => {
+    if (!pending.hasUnknown()) return true
+    if (performance.now() < retryAfter) return false
+    for (const flight of pending.all()) {
+      if (!flight.isUnknown || (await resolveOne(flight))) continue
+      retryAfter = performance.now() + LOCATE_PAUSE_MS
       return false
     }
     return true
   }
 
-  const tending = createTending({ ...options, address, flights, sign, inTurn, settleDoubts })
+  const resubmitter = createResubmitter({
+    ...options,
+    address,
+    pending,
+    sign,
+    inTurn,
+    resolveUnknown,
+  })
 
-  const countNext = async (): Promise<number> =>
-    nextCount ?? Math.max(await chain.getTransactionCount(address), flights.nextCount())
+  const chooseNonce = async (): Promise<number> =>
+    nextNonce ?? Math.max(await chain.getPendingNonce(address), pending.nextNonce())
 
-  const sendNext = async (dispatch: Dispatch): Promise<Dispatched | Unsent> => {
-    if (!mayUse()) return { outcome: 'unsent', because: 'lease' }
-    if (!(await settleDoubts())) return { outcome: 'unsent', because: 'doubt' }
-    const [transactionCount, fees] = await Promise.all([countNext(), chain.getFees()])
-    const offer = offerFees(fees, cap)
-    if (offer === undefined) throw gasPriceTooHigh(chain)
-    const submission = await sign(dispatch, transactionCount, offer)
-    await dispatch.writeAhead(submission)
-    if (!mayUse()) return { outcome: 'rejected', because: 'lease', submission }
+  const sendNext = async (request: TransactionRequest): Promise<SendResult | UnsentTransaction> => {
+    if (!mayUse()) return { outcome: 'unsent', cause: 'lease' }
+    if (!(await resolveUnknown())) return { outcome: 'unsent', cause: 'unknown' }
+    const [accountNonce, current] = await Promise.all([chooseNonce(), chain.getFees()])
+    const fees = feesWithin(current, cap)
+    if (fees === undefined) throw gasPriceTooHigh(chain)
+    const submission = await sign(request, accountNonce, fees)
+    await request.writeAhead(submission)
+    if (!mayUse()) return { outcome: 'rejected', cause: 'lease', submission }
 
     // A count that was given out is never given out again before the chain was asked.
-    nextCount = undefined
+    nextNonce = undefined
     const broadcast = await chain
       .broadcastSync(submission, () => queued > 1 || isAwaited())
       .catch((error: unknown): Broadcast => {
         // Whatever went wrong, it may be out: it is never taken for unsent.
-        tending.report(error)
+        resubmitter.report(error)
         return { outcome: 'unknown' }
       })
     if (broadcast.outcome === 'rejected') return { ...broadcast, submission }
-    nextCount = transactionCount + 1
-    const inDoubt = broadcast.outcome === 'unknown'
-    flights.add({ dispatch, submission, offer, inDoubt, pricedAt: performance.now() })
-    if (inDoubt) void inTurn(settleDoubts).catch(tending.report)
-    tending.start()
+    nextNonce = accountNonce + 1
+    const isUnknown = broadcast.outcome === 'unknown'
+    pending.add({ request, submission, fees, isUnknown, pricedAt: performance.now() })
+    if (isUnknown) void inTurn(resolveUnknown).catch(resubmitter.report)
+    resubmitter.start()
     return { ...broadcast, submission }
   }
 
   return {
     address,
     get load() {
-      return queued + flights.size()
+      return queued + pending.size()
     },
-    get inDoubt() {
-      return flights.inDoubt()
+    get hasUnknown() {
+      return pending.hasUnknown()
     },
-    async send(dispatch) {
+    async send(request) {
       queued++
       try {
-        return await inTurn(() => sendNext(dispatch))
+        return await inTurn(() => sendNext(request))
       } finally {
         queued--
       }
     },
-    transactionsOf: (submission) => flights.transactionsOf(submission),
-    noteMined: (transaction) => flights.noteMined(transaction),
+    transactionsOf: (submission) => pending.transactionsOf(submission),
+    noteMined: (transaction) => pending.noteMined(transaction),
   }
 }
 
-function unknownWhereAway(error: unknown): 'unknown' {
+function unknownIfUnreachable(error: unknown): 'unknown' {
   if (error instanceof ChainError) return 'unknown'
   throw error
 }

@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes, serializeTransaction } from 'viem/utils'
 import { sign as signByViem } from 'viem/accounts'
-import type { Call, GasOffer } from '../../chain/chain.js'
+import type { Call, FeeValues } from '../../chain/chain.js'
 import type { Hex } from '../../protocol/payment.js'
 import { keccakHex } from '../keccak.js'
 import { nativeSigning, type KeySigning } from '../native-secp256k1.js'
@@ -8,10 +8,10 @@ import { nativeSigning, type KeySigning } from '../native-secp256k1.js'
 /** A transaction that is to be signed (EIP-1559). */
 export interface UnsignedTransaction {
   readonly chainId: number
-  readonly transactionCount: number
+  readonly accountNonce: number
   readonly call: Call
   readonly gas: bigint
-  readonly offer: GasOffer
+  readonly fees: FeeValues
 }
 
 /** Signs transactions of one account. */
@@ -34,9 +34,9 @@ export function createTransactionSigner(
     return { r: bytesToHex(rs.subarray(0, 32)), s: bytesToHex(rs.subarray(32)), yParity }
   }
 
-  return async ({ chainId, transactionCount, call, gas, offer }) => {
+  return async ({ chainId, accountNonce, call, gas, fees }) => {
     const { to, data } = call
-    const unsigned = { chainId, nonce: transactionCount, to, data, gas, ...offer }
+    const unsigned = { chainId, nonce: accountNonce, to, data, gas, ...fees }
     const digest = keccakHex(serializeTransaction(unsigned))
     const raw = serializeTransaction(unsigned, await signatureOf(digest))
     return { transaction: keccakHex(raw), raw }

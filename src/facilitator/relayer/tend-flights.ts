@@ -1,17 +1,17 @@
 import { ChainError, isLedgerError } from '../../errors.js'
 import type { Address } from '../../protocol/payment.js'
-import type { Flight, Flights } from './flights.js'
+import type { PendingTransaction, PendingTransactions } from './flights.js'
 import type { RelayerOptions, Sign } from './relayer.js'
-import { offerFees, raiseFees } from './relayer-fees.js'
+import { feesWithin, bumpFees } from './relayer-fees.js'
 
 /** Milliseconds between two looks at transactions that are on their way. */
-const TENDING_MS = { usual: 5000, inDoubt: 1000 }
+const CHECK_INTERVAL_MS = { usual: 5000, unknown: 1000 }
 
 /** Gas of a transaction that only uses up a count. */
-const PLAIN_GAS = 21_000n
+const EMPTY_TRANSACTION_GAS = 21_000n
 
 /** Looks after transactions that are on their way. */
-export interface Tending {
+export interface Resubmitter {
   /** Looks now and then, for as long as there are any. */
   start(): void
   /** Reports what went wrong meanwhile. */
@@ -19,13 +19,13 @@ export interface Tending {
 }
 
 /** What looking after an account's transactions takes. */
-export interface TendingOptions extends RelayerOptions {
+export interface ResubmitterOptions extends RelayerOptions {
   readonly address: Address
-  readonly flights: Flights
+  readonly pending: PendingTransactions
   readonly sign: Sign
   /** Does something that is handed to the node after all that was asked for before. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>
-  readonly settleDoubts: () => Promise<boolean>
+  readonly resolveUnknown: () => Promise<boolean>
 }
 
 /**
@@ -35,8 +35,8 @@ export interface TendingOptions extends RelayerOptions {
  * it, is replaced under the same count at a higher price; a gap before it, as a reorganisation leaves
  * it, is filled.
  */
-export function createTending(options: TendingOptions): Tending {
-  const { chain, address, flights, logger, stuckMs, mayUse, inTurn, sign, maxFeePerGas } = options
+export function createResubmitter(options: ResubmitterOptions): Resubmitter {
+  const { chain, address, pending, logger, stuckMs, mayUse, inTurn, sign, maxFeePerGas } = options
   let timer: NodeJS.Timeout | undefined
 
   const report = (error: unknown): void => {
@@ -48,11 +48,11 @@ export function createTending(options: TendingOptions): Tending {
   }
 
   const start = (): void => {
-    if (timer !== undefined || options.closed.aborted || flights.size() === 0) return
-    const usual = flights.inDoubt() ? TENDING_MS.inDoubt : TENDING_MS.usual
+    if (timer !== undefined || options.closed.aborted || pending.size() === 0) return
+    const usual = pending.hasUnknown() ? CHECK_INTERVAL_MS.unknown : CHECK_INTERVAL_MS.usual
     timer = setTimeout(
       () => {
-        void tend()
+        void check()
           .catch(report)
           .finally(() => {
             timer = undefined
@@ -64,12 +64,12 @@ export function createTending(options: TendingOptions): Tending {
     timer.unref()
   }
 
-  const tend = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if (options.closed.aborted || !mayUse()) return
-    if (flights.inDoubt()) await inTurn(options.settleDoubts)
-    const mined = await chain.getMinedCount(address)
-    flights.noteMinedCount(mined)
-    const [first] = flights.all()
+    if (pending.hasUnknown()) await inTurn(options.resolveUnknown)
+    const mined = await chain.getMinedNonce(address)
+    pending.noteMinedNonce(mined)
+    const [first] = pending.all()
     if (first === undefined) return
     const [block, isThere] = await Promise.all([
       chain.getBlockNumber(),
@@ -77,55 +77,55 @@ export function createTending(options: TendingOptions): Tending {
     ])
     await inTurn(async () => {
       if (!mayUse()) return
-      await fillGap(mined)
-      if (!flights.has(first)) return
-      if (isStuck(first, block)) await replaceWaiting(first)
-      else if (!isThere) await handOverAgain()
+      await fillNonceGap(mined)
+      if (!pending.has(first)) return
+      if (isStuck(first, block)) await replacePending(first)
+      else if (!isThere) await rebroadcastAll()
     })
   }
 
-  const isStuck = (flight: Flight, block: bigint): boolean => {
+  const isStuck = (flight: PendingTransaction, block: bigint): boolean => {
     const { seenWaitingAt, pricedAt } = flight
-    if (seenWaitingAt === undefined) flights.change(flight, { seenWaitingAt: block })
+    if (seenWaitingAt === undefined) pending.update(flight, { seenWaitingAt: block })
     if (seenWaitingAt === undefined || block <= seenWaitingAt) return false
     return performance.now() - pricedAt >= stuckMs
   }
 
-  const handOverAgain = async (): Promise<void> => {
-    for (const { submission } of flights.all()) await chain.broadcast(submission.raw)
+  const rebroadcastAll = async (): Promise<void> => {
+    for (const { submission } of pending.all()) await chain.broadcast(submission.raw)
   }
 
   /** Replaces the first, and those behind it that offer less than one offers now. */
-  const replaceWaiting = async (first: Flight): Promise<void> => {
+  const replacePending = async (first: PendingTransaction): Promise<void> => {
     const fees = await chain.getFees()
-    const isFirst = ({ submission }: Flight): boolean =>
-      submission.transactionCount === first.submission.transactionCount
-    for (const flight of flights.all()) {
-      const isCheap = flight.offer.maxFeePerGas < fees.maxFeePerGas
+    const isFirst = ({ submission }: PendingTransaction): boolean =>
+      submission.accountNonce === first.submission.accountNonce
+    for (const flight of pending.all()) {
+      const isCheap = flight.fees.maxFeePerGas < fees.maxFeePerGas
       if (isCheap || isFirst(flight)) await replace(flight)
     }
   }
 
-  const replace = async (flight: Flight): Promise<void> => {
-    const { dispatch, submission } = flight
-    const offer = raiseFees(flight.offer, await chain.getFees(), maxFeePerGas)
-    if (offer === undefined) return logger.warn('Gas is too dear to replace a stuck transaction.')
-    const { transactionCount, transaction, replaces = [] } = submission
+  const replace = async (flight: PendingTransaction): Promise<void> => {
+    const { request, submission } = flight
+    const fees = bumpFees(flight.fees, await chain.getFees(), maxFeePerGas)
+    if (fees === undefined) return logger.warn('Gas is too dear to replace a stuck transaction.')
+    const { accountNonce, transaction, replaces = [] } = submission
     const next = {
-      ...(await sign(dispatch, transactionCount, offer)),
+      ...(await sign(request, accountNonce, fees)),
       replaces: [transaction, ...replaces],
     }
     try {
-      await dispatch.writeAhead(next)
+      await request.writeAhead(next)
     } catch (error) {
       // It may have been written down, and another process may send it.
       const known = [...new Set([...replaces, next.transaction])]
-      flights.change(flight, { submission: { ...submission, replaces: known } })
+      pending.update(flight, { submission: { ...submission, replaces: known } })
       throw error
     }
-    flights.change(flight, {
+    pending.update(flight, {
       submission: next,
-      offer,
+      fees,
       pricedAt: performance.now(),
       seenWaitingAt: undefined,
     })
@@ -134,20 +134,22 @@ export function createTending(options: TendingOptions): Tending {
   }
 
   /** Fills the counts between those that are mined and those that wait. */
-  const fillGap = async (mined: number): Promise<void> => {
-    const [first] = flights.all()
-    if (first === undefined || first.submission.transactionCount <= mined) return
-    const pending = await chain.getTransactionCount(address)
-    for (let count = pending; count < first.submission.transactionCount; count++)
-      await chain.broadcast(flights.minedUnder(count)?.submission.raw ?? (await plain(count)))
+  const fillNonceGap = async (mined: number): Promise<void> => {
+    const [first] = pending.all()
+    if (first === undefined || first.submission.accountNonce <= mined) return
+    const next = await chain.getPendingNonce(address)
+    for (let nonce = next; nonce < first.submission.accountNonce; nonce++)
+      await chain.broadcast(
+        pending.minedAt(nonce)?.submission.raw ?? (await emptyTransaction(nonce)),
+      )
   }
 
   /** A transaction that moves nothing. */
-  const plain = async (count: number) => {
-    const fees = await chain.getFees()
-    const offer = offerFees(fees, maxFeePerGas) ?? fees
+  const emptyTransaction = async (nonce: number) => {
+    const current = await chain.getFees()
+    const fees = feesWithin(current, maxFeePerGas) ?? current
     const call = { to: address, data: '0x' } as const
-    const { raw } = await sign({ call, gas: PLAIN_GAS }, count, offer)
+    const { raw } = await sign({ call, gas: EMPTY_TRANSACTION_GAS }, nonce, fees)
     return raw
   }
 

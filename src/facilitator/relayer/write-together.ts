@@ -1,13 +1,13 @@
 import { LedgerError } from '../../errors.js'
-import type { KeyedSubmission, Ledger, Submission } from '../../ledger/ledger.js'
-import type { Waiting } from './group-commit.js'
+import type { KeyedSubmission, LedgerStore, Submission } from '../../ledger/ledger.js'
+import type { QueuedMember } from './group-commit.js'
 
 /** Thrown where some of a batch may not be sent; nothing was written down then. */
-export class LostMembers extends Error {
+export class LostLocks extends Error {
   /** Why, of each. */
-  readonly lost: ReadonlyMap<Waiting, unknown>
+  readonly lost: ReadonlyMap<QueuedMember, unknown>
 
-  constructor(lost: ReadonlyMap<Waiting, unknown>) {
+  constructor(lost: ReadonlyMap<QueuedMember, unknown>) {
     super('Some payments of a batch may not be sent.')
     this.lost = lost
   }
@@ -20,12 +20,12 @@ export class LostMembers extends Error {
  *
  * @throws {@link LostMembers}; {@link LedgerError} where it is not known whether they were written.
  */
-export async function writeTogether(
-  ledger: Pick<Ledger, 'find' | 'submitTogether'>,
-  all: readonly Waiting[],
+export async function writeAhead(
+  ledger: Pick<LedgerStore, 'find' | 'submitTogether'>,
+  all: readonly QueuedMember[],
   submission: Submission,
 ): Promise<void> {
-  const entries = prepareAll(all, submission)
+  const entries = toSubmissions(all, submission)
   const isReplacement = submission.replaces !== undefined
   const writing = isReplacement ? replaceTogether(ledger, entries) : writeFirst(ledger, entries)
   if (!isReplacement)
@@ -33,56 +33,59 @@ export async function writeTogether(
       const stored = writing.then(() => undefined)
       // Who waits for it is told by the settlement itself.
       stored.catch(() => undefined)
-      member.writing(submission, stored)
+      member.onWriteAhead(submission, stored)
     }
   await writing
 }
 
 /** A member, and what its record is to say. */
-interface Prepared extends KeyedSubmission {
-  readonly one: Waiting
+interface PreparedRecord extends KeyedSubmission {
+  readonly one: QueuedMember
 }
 
-function prepareAll(all: readonly Waiting[], submission: Submission): readonly Prepared[] {
-  const lost = new Map<Waiting, unknown>()
-  const entries: Prepared[] = []
+function toSubmissions(
+  all: readonly QueuedMember[],
+  submission: Submission,
+): readonly PreparedRecord[] {
+  const lost = new Map<QueuedMember, unknown>()
+  const entries: PreparedRecord[] = []
   for (const one of all) {
-    const { key, prepare } = one.member
+    const { key, toSubmission } = one.member
     try {
-      entries.push({ one, key, submission: prepare(submission) })
+      entries.push({ one, key, submission: toSubmission(submission) })
     } catch (error) {
       lost.set(one, error)
     }
   }
-  if (lost.size > 0) throw new LostMembers(lost)
+  if (lost.size > 0) throw new LostLocks(lost)
   return entries
 }
 
 async function writeFirst(
-  ledger: Pick<Ledger, 'submitTogether'>,
-  entries: readonly Prepared[],
+  ledger: Pick<LedgerStore, 'submitTogether'>,
+  entries: readonly PreparedRecord[],
 ): Promise<void> {
   const lost = await ledger.submitTogether(entries)
   if (lost.length === 0) return
   const ofLost = entries.filter(({ key }) => lost.includes(key))
-  throw new LostMembers(new Map(ofLost.map(({ one }) => [one, lostHold()])))
+  throw new LostLocks(new Map(ofLost.map(({ one }) => [one, lockLost()])))
 }
 
 /** What is decided is not written anew; the transaction still has to be replaced, for its nonce. */
 async function replaceTogether(
-  ledger: Pick<Ledger, 'find' | 'submitTogether'>,
-  entries: readonly Prepared[],
+  ledger: Pick<LedgerStore, 'find' | 'submitTogether'>,
+  entries: readonly PreparedRecord[],
 ): Promise<void> {
   const lost = await ledger.submitTogether(entries)
   if (lost.length === 0) return
   for (const key of lost) {
     const record = await ledger.find(key)
-    if (record?.state !== 'settled' && record?.state !== 'failed') throw lostHold()
+    if (record?.state !== 'settled' && record?.state !== 'failed') throw lockLost()
   }
   const open = entries.filter(({ key }) => !lost.includes(key))
-  if ((await ledger.submitTogether(open)).length > 0) throw lostHold()
+  if ((await ledger.submitTogether(open)).length > 0) throw lockLost()
 }
 
-function lostHold(): LedgerError {
+function lockLost(): LedgerError {
   return new LedgerError('ledger_unavailable', 'This payment is no longer held: it was let go.')
 }

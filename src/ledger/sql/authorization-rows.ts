@@ -35,7 +35,7 @@ export function entryColumns(entry: LedgerEntry) {
     value: entry.value.toString(),
     valid_before: entry.validBefore.toString(),
     project: entry.project ?? null,
-    quote: entry.quote === undefined ? null : JSON.stringify(entry.quote),
+    applied_rate: entry.appliedRate === undefined ? null : JSON.stringify(entry.appliedRate),
     resource: entry.purchase?.resource ?? null,
     offer: entry.purchase?.offer ?? null,
     payment_id: entry.purchase?.paymentId ?? null,
@@ -53,7 +53,7 @@ export const ENTRY_COLUMNS = [
   'value',
   'valid_before',
   'project',
-  'quote',
+  'applied_rate',
   'resource',
   'offer',
   'payment_id',
@@ -74,7 +74,8 @@ export function entryOf(
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
-    quote: row.quote === null ? undefined : (JSON.parse(row.quote) as AppliedRate),
+    appliedRate:
+      row.applied_rate === null ? undefined : (JSON.parse(row.applied_rate) as AppliedRate),
     ...(row.resource !== null && {
       purchase: {
         resource: row.resource,
@@ -91,22 +92,22 @@ export function recordOf(
   row: TimedRow,
   {
     isOurs,
-    isDoubtful,
-    suspectMs,
-  }: { readonly isOurs: boolean; readonly isDoubtful: boolean; readonly suspectMs: number },
+    isUncertain,
+    silentMs,
+  }: { readonly isOurs: boolean; readonly isUncertain: boolean; readonly silentMs: number },
 ): LedgerRecord {
-  const leftMs = row.hold === null ? -1 : Number(row.held_until) - Number(row.now)
-  const isGranted = row.granted === 1 && !isDoubtful
+  const leftMs = row.lock_owner === null ? -1 : Number(row.locked_until) - Number(row.now)
+  const isDelivered = row.delivered === 1 && !isUncertain
   return {
     ...entryOf(row),
     id: row.id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
-    held: isGranted || isDoubtful || isOurs || leftMs >= 0,
-    heldElsewhere: !isGranted && !isOurs && leftMs >= 0,
+    locked: isDelivered || isUncertain || isOurs || leftMs >= 0,
+    lockedElsewhere: !isDelivered && !isOurs && leftMs >= 0,
     // A grant that failed is taken back in a moment: the payment is open, and not yet free.
-    suspect: isDoubtful || (!isGranted && !isOurs && leftMs >= 0 && leftMs < suspectMs),
-    granted: isGranted,
+    ownerSilent: isUncertain || (!isDelivered && !isOurs && leftMs >= 0 && leftMs < silentMs),
+    delivered: isDelivered,
     fresh: Number(row.now) - Number(row.created_at) < REDEEM_WITHOUT_PROOF_MS,
     paidLate: row.paid_late === 1,
     ...statusOf(row),
@@ -135,7 +136,7 @@ function submissionOf(row: Selectable<AuthorizationRow>): Submission {
   return {
     transaction: row.transaction_hash as Hex,
     relayer: row.relayer as Address,
-    transactionCount: Number(row.transaction_count),
+    accountNonce: Number(row.account_nonce),
     raw: row.raw as Hex,
     ...(replaces && { replaces }),
   }

@@ -6,8 +6,8 @@ const KEPT_MS = 3_600_000
 /** Milliseconds between two sweeps. */
 const SWEEP_MS = 300_000
 
-/** Options of {@link forgetBytes}. */
-export interface ForgetBytesOptions {
+/** Options of {@link pruneRaw}. */
+export interface PruneRawOptions {
   /** @defaultValue an hour */
   readonly keptMs?: number | undefined
   /** @defaultValue five minutes */
@@ -17,12 +17,12 @@ export interface ForgetBytesOptions {
 /**
  * Forgets the raw bytes of transactions that are settled for good.
  *
- * Payments that share a transaction each hold all of its bytes, 17 KB of twenty; what is kept for
+ * Payments that share a transaction each lock all of its bytes, 17 KB of twenty; what is kept for
  * ever of a payment is its record and the transaction's hash.
  *
  * @returns Ends the sweeps.
  */
-export function forgetBytes({ run }: SqlStore, options: ForgetBytesOptions = {}): () => void {
+export function pruneRaw({ run }: SqlStore, options: PruneRawOptions = {}): () => void {
   const { keptMs = KEPT_MS, sweepMs = SWEEP_MS } = options
   const sweep = (): Promise<unknown> =>
     run(({ db, plus }) =>

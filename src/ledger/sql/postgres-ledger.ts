@@ -1,7 +1,7 @@
 import type * as KyselyModule from 'kysely'
 import type * as PgModule from 'pg'
 import { ConfigError } from '../../errors.js'
-import type { Ledger } from '../ledger.js'
+import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate, requirePeers } from './open.js'
 import type { LedgerDatabase } from './schema.js'
 import { sqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
@@ -44,7 +44,7 @@ export function postgresLedger(poolOrUrl: PostgresPool | string): Ledger {
 export function openPostgresLedger(
   poolOrUrl: PostgresPool | string,
   options?: SqlLedgerOptions,
-): Ledger {
+): LedgerStore {
   const { kysely, pool, end } = preparePool(poolOrUrl)
   const open = async (): Promise<SqlDatabase> => {
     const dialect = new kysely.PostgresDialect({ pool: pool() })

@@ -1,18 +1,18 @@
 import type { ExpressionBuilder, Updateable } from 'kysely'
-import { recordId, type AuthorizationKey, type Ledger } from '../ledger.js'
+import { recordId, type AuthorizationKey, type LedgerStore } from '../ledger.js'
 import { keyColumns } from './authorization-rows.js'
-import type { Holds } from './holds.js'
+import type { Locks } from './locks.js'
 import type { AuthorizationRow, LedgerDatabase } from './schema.js'
 import type { SqlStore } from './sql-store.js'
 
 /** SQLSTATE of two statements that gave the same transfer to two records at the same moment. */
 const UNIQUE_VIOLATION = '23505'
 
-/** How a ledger records what the chain has decided: that is so, whoever holds the record. */
-export function recordConclusions(
+/** How a ledger records what the chain has decided: that is so, whoever locks the record. */
+export function recordOutcomes(
   { run }: SqlStore,
-  holds: Holds,
-): Pick<Ledger, 'settle' | 'fail' | 'correct'> {
+  locks: Locks,
+): Pick<LedgerStore, 'markSettled' | 'markFailed' | 'markSettledLate'> {
   const conclude = (key: AuthorizationKey, to: Updateable<AuthorizationRow>): Promise<boolean> =>
     run(async ({ db, now }) => {
       const { numUpdatedRows } = await db
@@ -40,25 +40,25 @@ export function recordConclusions(
     })
 
   return {
-    async settle(key, transaction, transfer) {
+    async markSettled(key, transaction, transfer) {
       const paid = { state: 'settled', transaction_hash: transaction } as const
       const isDone = await conclude(key, { ...paid, ...(transfer && { transfer }) })
       return isDone || !(await isSpent(key, transfer))
     },
 
-    async fail(key, { transaction, reason }) {
+    async markFailed(key, { transaction, reason }) {
       await conclude(key, { state: 'failed', transaction_hash: transaction, reason })
-      holds.drop(key)
+      locks.drop(key)
     },
 
-    async correct(key, transaction, transfer) {
+    async markSettledLate(key, transaction, transfer) {
       const isDone = await run(async ({ db, now }) => {
         const changed = {
           transaction_hash: transaction,
           transfer: transfer ?? null,
           updated_at: now,
         }
-        const free = { state: 'settled', reason: null, hold: null, held_until: 0 } as const
+        const free = { state: 'settled', reason: null, lock_owner: null, locked_until: 0 } as const
         const settled = await db
           .updateTable('x402_authorizations')
           .set(changed)

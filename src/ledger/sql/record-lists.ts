@@ -1,4 +1,4 @@
-import type { Ledger, LedgerRecord } from '../ledger.js'
+import type { LedgerStore, LedgerRecord } from '../ledger.js'
 import { ENTRY_COLUMNS, entryOf, type TimedRow } from './authorization-rows.js'
 import type { SqlStore } from './sql-store.js'
 
@@ -6,7 +6,7 @@ import type { SqlStore } from './sql-store.js'
 export function recordLists(
   { run }: SqlStore,
   toRecord: (row: TimedRow) => LedgerRecord,
-): Pick<Ledger, 'listSubmitted' | 'listConcluded' | 'list'> {
+): Pick<LedgerStore, 'listSubmitted' | 'listFinal' | 'list'> {
   return {
     listSubmitted: () =>
       run(async ({ db, now }) => {
@@ -21,7 +21,7 @@ export function recordLists(
         return rows.map(toRecord)
       }),
 
-    listConcluded: ({ state, withinMs, limit }) =>
+    listFinal: ({ state, withinMs, limit }) =>
       run(async ({ db, plus }) => {
         const rows = await db
           .selectFrom('x402_authorizations')
@@ -44,8 +44,8 @@ export function recordLists(
           .where((where) =>
             where.or([
               where('state', '!=', 'reserved'),
-              where('hold', 'is', null),
-              where('held_until', '>=', now),
+              where('lock_owner', 'is', null),
+              where('locked_until', '>=', now),
             ]),
           )
         if (id !== undefined) select = select.where('id', '=', id)

@@ -1,9 +1,9 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import { LedgerError } from '../../errors.js'
 import { recordId } from '../ledger.js'
-import type { AuthorizationKey, KeyedSubmission, Ledger, Submission } from '../ledger.js'
+import type { AuthorizationKey, KeyedSubmission, LedgerStore, Submission } from '../ledger.js'
 import { entryColumns, keyColumns } from './authorization-rows.js'
-import type { Holds } from './holds.js'
+import type { Locks } from './locks.js'
 import type { LedgerDatabase } from './schema.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -14,24 +14,24 @@ type Condition = Expression<SqlBool>
 /** How a ledger writes down transactions before they are sent. */
 export function recordSubmissions(
   { run }: SqlStore,
-  holds: Holds,
+  locks: Locks,
 ): Pick<
-  Ledger,
+  LedgerStore,
   'submit' | 'submitTogether' | 'withdraw' | 'withdrawTogether' | 'adopt' | 'knowsTransaction'
 > {
-  /** Which records may be written: what the caller holds, or what is replaced. */
+  /** Which records may be written: what the caller locks, or what is replaced. */
   const maySubmit =
     (members: readonly KeyedSubmission[]) =>
     (where: Where): Condition =>
       where.or(
-        members.map(({ key, submission: { relayer, transactionCount } }) => {
+        members.map(({ key, submission: { relayer, accountNonce } }) => {
           const id = recordId(key)
-          const hold = holds.of(key)
-          const sent = { relayer, transaction_count: transactionCount }
+          const lock = locks.of(key)
+          const sent = { relayer, account_nonce: accountNonce }
           const isReplaced = where.and({ id, state: 'submitted', ...sent })
-          if (hold === undefined) return isReplaced
+          if (lock === undefined) return isReplaced
           const isOpen = where('state', 'in', OPEN_STATES)
-          return where.or([isReplaced, where.and([where.and({ id, hold }), isOpen])])
+          return where.or([isReplaced, where.and([where.and({ id, lock_owner: lock }), isOpen])])
         }),
       )
 
@@ -52,7 +52,7 @@ export function recordSubmissions(
       return Number(changed)
     })
 
-  const submitTogether: Ledger['submitTogether'] = async (members) => {
+  const submitTogether: LedgerStore['submitTogether'] = async (members) => {
     for (let attempt = 0; attempt < SUBMIT_ATTEMPTS; attempt++) {
       if (members.length === 0) return []
       if (await run((database) => submitAll(database, members))) return []
@@ -63,12 +63,12 @@ export function recordSubmissions(
       const lost = members.map(({ key }) => key).filter((key) => !free.has(recordId(key)))
       if (lost.length > 0) return lost
     }
-    throw lostHold()
+    throw lockLost()
   }
 
-  const withdrawTogether: Ledger['withdrawTogether'] = async (keys, transaction) => {
+  const withdrawTogether: LedgerStore['withdrawTogether'] = async (keys, transaction) => {
     const ids = keys.map(recordId)
-    const ours = keys.flatMap((key) => holds.of(key) ?? [])
+    const ours = keys.flatMap((key) => locks.of(key) ?? [])
     const left = await run((database) =>
       inOneChange(database, keys.length, async (db) => {
         if (ours.length > 0)
@@ -78,7 +78,7 @@ export function recordSubmissions(
               rowsInOrder(database, db, (where) =>
                 where.and([
                   where('id', 'in', ids),
-                  where('hold', 'in', ours),
+                  where('lock_owner', 'in', ours),
                   where('state', '=', 'submitted'),
                   where('transaction_hash', '=', transaction),
                 ]),
@@ -93,18 +93,18 @@ export function recordSubmissions(
         const isOthers = rows.some(
           (row) => row.state === 'submitted' && row.transaction_hash === transaction,
         )
-        if (isOthers) throw lostHold()
+        if (isOthers) throw lockLost()
         return new Set(rows.map(({ id }) => id))
       }),
     )
     // Also of what was gone already: the answer to a first try may have been lost.
-    for (const key of keys) if (!left.has(recordId(key))) holds.drop(key)
+    for (const key of keys) if (!left.has(recordId(key))) locks.drop(key)
   }
 
   return {
     async submit(key, submission) {
       const lost = await submitTogether([{ key, submission }])
-      if (lost.length > 0) throw lostHold()
+      if (lost.length > 0) throw lockLost()
     },
     submitTogether,
     withdraw: (key, transaction) => withdrawTogether([key], transaction),
@@ -122,8 +122,8 @@ export function recordSubmissions(
                 ...keyColumns(entry),
                 ...entryColumns(entry),
                 ...submitted,
-                hold: null,
-                held_until: 0,
+                lock_owner: null,
+                locked_until: 0,
                 created_at: now,
               })
               .onConflict((conflict) =>
@@ -171,12 +171,12 @@ const SUBMIT_ATTEMPTS = 3
 
 /** The columns of a transaction that is written down. */
 function submissionColumns(submission: Submission) {
-  const { transaction, relayer, transactionCount, raw, replaces } = submission
+  const { transaction, relayer, accountNonce, raw, replaces } = submission
   return {
     state: 'submitted',
     transaction_hash: transaction,
     relayer,
-    transaction_count: transactionCount,
+    account_nonce: accountNonce,
     raw,
     replaces: replaces?.join(',') ?? null,
   } as const
@@ -226,6 +226,6 @@ function byId(one: AuthorizationKey, other: AuthorizationKey): number {
 }
 
 /** Of an error: the caller wants to change what it does not hold. */
-export function lostHold(): LedgerError {
-  return new LedgerError('ledger_unavailable', 'This payment is no longer held: it was let go.')
+export function lockLost(): LedgerError {
+  return new LedgerError('ledger_unavailable', 'This payment is no longer locked: it was let go.')
 }

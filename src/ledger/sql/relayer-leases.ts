@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Address } from '../../protocol/payment.js'
 import { RELAYER_LEASE_MS } from '../ledger.js'
-import type { Ledger } from '../ledger.js'
+import type { LedgerStore } from '../ledger.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 
 /** The leases of one process. */
 export interface RelayerLeases {
-  readonly lease: Ledger['leaseRelayers']
+  readonly lease: LedgerStore['leaseRelayers']
   /** Gives them all up, so that others need not wait until they lapse. */
   giveUp(database: SqlDatabase): Promise<void>
 }
 
 /** One process's part in the accounts of a chain. */
-interface Request {
+interface LeaseRequest {
   readonly chainId: number
   /** In lower case. */
   readonly wanted: readonly string[]
@@ -29,9 +29,9 @@ interface Request {
 export function relayerLeases(store: SqlStore): RelayerLeases {
   const holder = randomUUID()
 
-  const lease: Ledger['leaseRelayers'] = async (chainId, relayers, busy = []) => {
+  const lease: LedgerStore['leaseRelayers'] = async (chainId, relayers, busy = []) => {
     if (relayers.length === 0) return []
-    const request: Request = {
+    const request: LeaseRequest = {
       chainId,
       wanted: relayers.map((address) => address.toLowerCase()),
       busy: new Set(busy.map((address) => address.toLowerCase())),
@@ -45,22 +45,25 @@ export function relayerLeases(store: SqlStore): RelayerLeases {
     return relayers.filter((address: Address) => held.includes(address.toLowerCase()))
   }
 
-  const announce = async ({ db, now, plus }: SqlDatabase, { chainId, wanted }: Request) => {
-    await db.deleteFrom('x402_relayer_wishes').where('wanted_until', '<', now).execute()
-    const wanted_until = plus(RELAYER_LEASE_MS)
+  const announce = async ({ db, now, plus }: SqlDatabase, { chainId, wanted }: LeaseRequest) => {
+    await db.deleteFrom('x402_relayer_candidates').where('candidate_until', '<', now).execute()
+    const candidate_until = plus(RELAYER_LEASE_MS)
     await db
-      .insertInto('x402_relayer_wishes')
-      .values(wanted.map((relayer) => ({ chain_id: chainId, relayer, holder, wanted_until })))
+      .insertInto('x402_relayer_candidates')
+      .values(wanted.map((relayer) => ({ chain_id: chainId, relayer, holder, candidate_until })))
       .onConflict((conflict) =>
-        conflict.columns(['chain_id', 'relayer', 'holder']).doUpdateSet({ wanted_until }),
+        conflict.columns(['chain_id', 'relayer', 'holder']).doUpdateSet({ candidate_until }),
       )
       .execute()
   }
 
   /** The sum of this process's parts in each account, rounded up. */
-  const fairShare = async ({ db }: SqlDatabase, { chainId, wanted }: Request): Promise<number> => {
+  const fairShare = async (
+    { db }: SqlDatabase,
+    { chainId, wanted }: LeaseRequest,
+  ): Promise<number> => {
     const rows = await db
-      .selectFrom('x402_relayer_wishes')
+      .selectFrom('x402_relayer_candidates')
       .select(['relayer', (select) => select.fn.countAll<number | string>().as('processes')])
       .where('chain_id', '=', chainId)
       .where('relayer', 'in', wanted)
@@ -74,7 +77,7 @@ export function relayerLeases(store: SqlStore): RelayerLeases {
   /** Renews what this process has, as far as it is its share or busy; the rest is given up. */
   const keep = async (
     { db, plus }: SqlDatabase,
-    { chainId, wanted, busy }: Request,
+    { chainId, wanted, busy }: LeaseRequest,
     share: number,
   ): Promise<readonly string[]> => {
     const renewed = await db
@@ -99,7 +102,7 @@ export function relayerLeases(store: SqlStore): RelayerLeases {
   /** Takes what is free, up to this process's share. */
   const take = async (
     { db, now, plus }: SqlDatabase,
-    { chainId, wanted }: Request,
+    { chainId, wanted }: LeaseRequest,
     { kept, share }: { readonly kept: readonly string[]; readonly share: number },
   ): Promise<readonly string[]> => {
     const held = [...kept]
@@ -127,7 +130,7 @@ export function relayerLeases(store: SqlStore): RelayerLeases {
     lease,
     async giveUp({ db }) {
       await db.deleteFrom('x402_relayer_leases').where('holder', '=', holder).execute()
-      await db.deleteFrom('x402_relayer_wishes').where('holder', '=', holder).execute()
+      await db.deleteFrom('x402_relayer_candidates').where('holder', '=', holder).execute()
     },
   }
 }

@@ -17,20 +17,20 @@ export interface AuthorizationRow {
   readonly project: string | null
   readonly state: 'reserved' | 'submitted' | 'settled' | 'failed'
   /** 1 once the payer was given what he paid for. */
-  readonly granted: Generated<number>
-  /** Who works on it, until `held_until`: a random name for each taking. */
-  readonly hold: string | null
+  readonly delivered: Generated<number>
+  /** Who works on it, until `locked_until`: a random name for each taking. */
+  readonly lock_owner: string | null
   /** Milliseconds since the epoch, by the database's clock. PostgreSQL gives it as text. */
-  readonly held_until: ColumnType<number | string, number, number>
+  readonly locked_until: ColumnType<number | string, number, number>
   readonly transaction_hash: string | null
   readonly relayer: string | null
-  readonly transaction_count: number | null
+  readonly account_nonce: number | null
   readonly raw: string | null
   /** Hashes, newest first, with commas between them. */
   readonly replaces: string | null
   readonly reason: string | null
   /** `AppliedRate` as JSON. */
-  readonly quote: string | null
+  readonly applied_rate: string | null
   /** Members of `Purchase`; `resource` is null in rows of earlier versions. */
   readonly resource: string | null
   readonly offer: string | null
@@ -73,14 +73,14 @@ interface RelayerLeaseRow {
 }
 
 /** An account that a process has the key of. */
-interface RelayerWishRow {
+interface RelayerCandidateRow {
   /** PostgreSQL gives it as text. */
   readonly chain_id: ColumnType<number | string, number, number>
   /** Lower case. */
   readonly relayer: string
   readonly holder: string
   /** Milliseconds since the epoch, by the database's clock. */
-  readonly wanted_until: ColumnType<number | string, number, number>
+  readonly candidate_until: ColumnType<number | string, number, number>
 }
 
 /** A secret that all processes share. */
@@ -99,7 +99,7 @@ export interface LedgerDatabase {
   readonly x402_authorizations: AuthorizationRow
   readonly x402_idempotency: IdempotencyRow
   readonly x402_relayer_leases: RelayerLeaseRow
-  readonly x402_relayer_wishes: RelayerWishRow
+  readonly x402_relayer_candidates: RelayerCandidateRow
   readonly x402_secrets: SecretRow
   readonly x402_migrations: MigrationRow
 }
@@ -213,6 +213,24 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0007_transactions': async (db, { sql }) => {
     // Which payments a transaction was sent for.
     await sql`CREATE INDEX x402_authorizations_transaction ON x402_authorizations (transaction_hash) WHERE transaction_hash IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0008_words': async (db, { sql }) => {
+    const rename = (from: string, to: string): Promise<void> =>
+      db.schema.alterTable('x402_authorizations').renameColumn(from, to).execute()
+    await rename('hold', 'lock_owner')
+    await rename('held_until', 'locked_until')
+    await rename('granted', 'delivered')
+    await rename('transaction_count', 'account_nonce')
+    await rename('quote', 'applied_rate')
+    await db.schema
+      .alterTable('x402_relayer_wishes')
+      .renameColumn('wanted_until', 'candidate_until')
+      .execute()
+    await db.schema.alterTable('x402_relayer_wishes').renameTo('x402_relayer_candidates').execute()
+    await sql`DROP INDEX x402_authorizations_held`.execute(db)
+    await sql`CREATE INDEX x402_authorizations_locked ON x402_authorizations (lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0`.execute(
       db,
     )
   },

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type * as KyselyModule from 'kysely'
 import { ConfigError } from '../../errors.js'
-import type { Ledger } from '../ledger.js'
+import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate, requirePeers } from './open.js'
 import type { LedgerDatabase } from './schema.js'
 import { sqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
@@ -39,7 +39,7 @@ export function sqliteLedger(file: string): Ledger {
 }
 
 /** {@link sqliteLedger}, with what only tests set. */
-export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledger {
+export function openSqliteLedger(file: string, options?: SqlLedgerOptions): LedgerStore {
   const { kysely, Engine } = loadPackages()
   let connection = openConfigured(Engine, file)
 

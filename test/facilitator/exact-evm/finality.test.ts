@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { recordId, type Ledger } from '../../../src/ledger/ledger.js'
-import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
+import { recordId, type LedgerStore } from '../../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../src/protocol/payment.js'
 import { askNode, offerOf, openCore, termsOf, type Core } from '../../support/core.js'
@@ -35,13 +35,13 @@ function open(options: Parameters<typeof openCore>[1] = {}): Core {
 }
 
 /** One that is gone before it looks whether what it has settled stays so. */
-const openInattentive = (ledger: Ledger): Core => open({ ledger, reconcileIntervalMs: 60_000 })
+const openInattentive = (ledger: LedgerStore): Core => open({ ledger, reconcileIntervalMs: 60_000 })
 
-const stores: [string, () => () => Ledger][] = [
+const stores: [string, () => () => LedgerStore][] = [
   [
     'memory',
     () => {
-      const ledger = memoryLedger()
+      const ledger = createMemoryLedger()
       return () => ledger
     },
   ],
@@ -121,7 +121,7 @@ describe.each(stores)(
       await until(async () => (await merchantBalance()) === before + PRICE)
       await until(async () => (await next.ledger.find(keyOf(payment)))!.state === 'settled')
       const record = await next.ledger.find(keyOf(payment))
-      expect(record).toMatchObject({ state: 'settled', granted: true })
+      expect(record).toMatchObject({ state: 'settled', delivered: true })
       const { transaction } = record as { transaction: Hex }
       expect(transaction).not.toBe(answer.transaction)
       const receipt = await askNode(devnet, 'eth_getTransactionReceipt', transaction)
@@ -156,7 +156,7 @@ async function paidBy(core: Core, payment: PaymentPayload): Promise<Hex | undefi
 
 describe('settled payments that a reorganisation undoes', () => {
   it('are each sent again where they had shared a transaction, and each names its own', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
     const before = await merchantBalance()
     const payments = await Promise.all([0, 1, 2].map((payer) => sign(devnet.payers[payer])))
@@ -184,7 +184,7 @@ describe('settled payments that a reorganisation undoes', () => {
   })
 
   it('are sent again soon, whatever the time between two rounds', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
     const [before, payment] = [await merchantBalance(), await sign()]
     await settle(first, payment)
@@ -197,7 +197,7 @@ describe('settled payments that a reorganisation undoes', () => {
 
   it('long before anybody was there to look are sent again', async () => {
     let elapsedMs = 0
-    const ledger = memoryLedger({ now: () => Date.now() + elapsedMs })
+    const ledger = createMemoryLedger({ now: () => Date.now() + elapsedMs })
     const first = openInattentive(ledger)
     const [before, payment] = [await merchantBalance(), await sign()]
     await settle(first, payment)
@@ -221,7 +221,7 @@ async function undoUntilSentAgain(): Promise<void> {
 
 describe('a settled payment that a reorganisation undoes', () => {
   it('is sent under another count where one before its own is missing', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
     await sendAs(devnet, first.relayer.address, '0x')
     const [before, payment] = [await merchantBalance(), await sign()]
@@ -322,7 +322,10 @@ describe.each([
     await until(async () => (await merchantBalance()) === before + PRICE)
     if (reconcileIntervalMs < 1000) await core.until('settled')
     expect(await settle(core, payment)).toMatchObject({ ...USED, transaction: '' })
-    expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled', held: false })
+    expect(await core.ledger.find(keyOf(payment))).toMatchObject({
+      state: 'settled',
+      locked: false,
+    })
   })
 
   it('stays failed while nobody sends it, and once its payer has taken it back', async () => {

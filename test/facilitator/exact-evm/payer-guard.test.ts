@@ -15,7 +15,7 @@ const LATER = BigInt(Math.floor(Date.now() / 1000) + 300)
 const keyOf = (index: number) =>
   ({ chainId: 84532, asset: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
 const checked = (gas: bigint, codeHash: Hex | undefined = CODE): CheckedTransfer =>
-  ({ look: { codeHash }, limit: { gas, isAlone: true } }) as CheckedTransfer
+  ({ simulation: { codeHash }, limit: { gas, isAlone: true } }) as CheckedTransfer
 const fail = (guard: PayerGuard, index: number, gasUsed: bigint): void => {
   const transaction = hashOf(1000 + index)
   guard.noteReceipt({ transaction, gasUsed, logs: [] } as never)

@@ -1,31 +1,30 @@
 import { describe, expect, it } from '@jest/globals'
 import { ChainError, LedgerError, RelayerError } from '../../../src/errors.js'
-import {
-  createGroupCommit,
-  type BatchMember,
-} from '../../../src/facilitator/relayer/group-commit.js'
-import type { Dispatch, Dispatched } from '../../../src/facilitator/relayer/relayer.js'
+import { createBatcher, type BatchMember } from '../../../src/facilitator/relayer/group-commit.js'
+import type { TransactionRequest, SendResult } from '../../../src/facilitator/relayer/relayer.js'
 import type { Submission } from '../../../src/ledger/ledger.js'
-import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { newNonce } from '../../support/sign-payment.js'
 
 const submissionOf = (count: number): Submission => ({
   transaction: `0x${count.toString(16).padStart(64, '0')}`,
   relayer: '0x00000000000000000000000000000000000000aa',
-  transactionCount: count,
+  accountNonce: count,
   raw: '0x02',
 })
 
 /** Transactions that are sent when the test says so, each written down before in one ledger. */
 function openSending({ lanes = 1, canShare = true } = {}) {
-  const sends: { readonly dispatch: Dispatch; answer(sent: Partial<Dispatched> | Error): void }[] =
-    []
-  const ledger = memoryLedger()
+  const sends: {
+    readonly dispatch: TransactionRequest
+    answer(sent: Partial<SendResult> | Error): void
+  }[] = []
+  const ledger = createMemoryLedger()
   const written: number[] = []
   let isAway = false
-  const group = createGroupCommit({
-    lanes: () => lanes,
-    canShare: async () => canShare,
+  const group = createBatcher({
+    maxInFlight: () => lanes,
+    canBatch: async () => canShare,
     ledger: {
       ...ledger,
       submitTogether: async (members) => {
@@ -36,9 +35,9 @@ function openSending({ lanes = 1, canShare = true } = {}) {
     },
     async send(dispatch) {
       const submission = submissionOf(sends.length + 1)
-      const answered = new Promise<Dispatched>((resolve, reject) => {
-        const answer = (sent: Partial<Dispatched> | Error): void =>
-          sent instanceof Error ? reject(sent) : resolve({ ...sent, submission } as Dispatched)
+      const answered = new Promise<SendResult>((resolve, reject) => {
+        const answer = (sent: Partial<SendResult> | Error): void =>
+          sent instanceof Error ? reject(sent) : resolve({ ...sent, submission } as SendResult)
         sends.push({ dispatch, answer })
       })
       answered.catch(() => undefined)
@@ -57,9 +56,9 @@ function openSending({ lanes = 1, canShare = true } = {}) {
       key,
       call: { to: '0x00000000000000000000000000000000000000bb', data: '0x' },
       gas: 100_000n,
-      prepare: (submission) => submission,
-      writing: () => undefined,
-      mayForget: () => true,
+      toSubmission: (submission) => submission,
+      onWriteAhead: () => undefined,
+      canForget: () => true,
       ...overrides,
     }
     /** What the ledger knows of it. */
@@ -143,7 +142,7 @@ describe('settlements', () => {
     await turn()
     sends[1]!.answer(accepted)
     const sent = await sending
-    expect(sent.map(({ submission }) => submission.transactionCount)).toEqual([1, 2, 1])
+    expect(sent.map(({ submission }) => submission.accountNonce)).toEqual([1, 2, 1])
     expect(sends[1]!.dispatch.gas).toBe(1n)
   })
 
@@ -164,7 +163,7 @@ describe('settlements', () => {
     const { group, sends, settlement } = openSending()
     const late = new ChainError('chain_unreachable', 'too late')
     const left = await settlement({
-      prepare: () => {
+      toSubmission: () => {
         throw late
       },
     })
@@ -196,8 +195,8 @@ describe('settlements', () => {
     await sending
     // One of them is settled meanwhile: it stays as it is, and the other is written.
     const first = submissionOf(1)
-    await ledger.settle(all[0]!.member.key, first.transaction)
-    const next = { ...submissionOf(9), transactionCount: 1, replaces: [first.transaction] }
+    await ledger.markSettled(all[0]!.member.key, first.transaction)
+    const next = { ...submissionOf(9), accountNonce: 1, replaces: [first.transaction] }
     goAway()
     await expect(sends[0]!.dispatch.writeAhead(next)).rejects.toMatchObject({
       code: 'ledger_unavailable',
@@ -224,24 +223,24 @@ describe('settlements', () => {
     const all = await several(2)
     const sending = Promise.all(all.map(({ member }) => group.send(member)))
     await turn()
-    sends[0]!.answer({ outcome: 'rejected', because: 'fee_too_low' })
+    sends[0]!.answer({ outcome: 'rejected', cause: 'fee_too_low' })
     for (const sent of await sending) expect(sent.outcome).toBe('rejected')
     for (const { known } of all) expect(await known()).toBeUndefined()
   })
 
   it('are none of them taken back where one is known to somebody: its bytes pay for all', async () => {
     const { group, sends, settlement } = openSending()
-    const all = [await settlement(), await settlement({ mayForget: () => false })]
+    const all = [await settlement(), await settlement({ canForget: () => false })]
     const sending = Promise.all(all.map(({ member }) => group.send(member)))
     await turn()
-    sends[0]!.answer({ outcome: 'rejected', because: 'fee_too_low' })
+    sends[0]!.answer({ outcome: 'rejected', cause: 'fee_too_low' })
     for (const sent of await sending)
       expect(sent).toEqual({ outcome: 'unknown', submission: submissionOf(1) })
     for (const { known } of all) expect(await known()).toEqual(submissionOf(1))
   })
 
-  it.each<{ name: string; answer: Partial<Dispatched> | Error }>([
-    { name: 'the node refuses', answer: { outcome: 'rejected', because: 'other' } },
+  it.each<{ name: string; answer: Partial<SendResult> | Error }>([
+    { name: 'the node refuses', answer: { outcome: 'rejected', cause: 'other' } },
     { name: 'no relayer can pay', answer: new RelayerError('relayer_without_funds', 'poor') },
   ])('whose transaction $name go each by itself', async ({ answer }) => {
     const { group, sends, several } = openSending()
@@ -250,7 +249,7 @@ describe('settlements', () => {
     await turn()
     sends[0]!.answer(answer)
     await turn()
-    sends[1]!.answer({ outcome: 'rejected', because: 'other' })
+    sends[1]!.answer({ outcome: 'rejected', cause: 'other' })
     await turn()
     // It is not forgotten before the other one has left the transaction that they shared.
     expect(await all[0]!.known()).toEqual(submissionOf(2))
@@ -268,7 +267,7 @@ describe('settlements', () => {
     const sending = Promise.allSettled(all.map(({ member }) => group.send(member)))
     await turn()
     goAway()
-    sends[0]!.answer({ outcome: 'rejected', because: 'other' })
+    sends[0]!.answer({ outcome: 'rejected', cause: 'other' })
     expect((await sending).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     for (const { known } of all) expect(await known()).toBeUndefined()
   })

@@ -1,13 +1,13 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Chain } from '../../../src/chain/chain.js'
-import { viemChain } from '../../../src/chain/viem-chain.js'
+import { rpcChain } from '../../../src/chain/viem-chain.js'
 import type { Devnet } from '../../../src/devnet/index.js'
 import {
   createRelayerPool,
   type RelayerPool,
   type RelayerPoolOptions,
 } from '../../../src/facilitator/relayer/relayer-pool.js'
-import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { findNetwork } from '../../../src/protocol/networks.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import { askNode } from '../../support/core.js'
@@ -38,7 +38,7 @@ export type TestPoolOptions = Partial<RelayerPoolOptions> & { readonly rpcUrl?: 
 export function openPool(devnet: Devnet, options: TestPoolOptions): TestPool {
   const closing = new AbortController()
   const network = findNetwork('base-sepolia')!
-  const chain = viemChain({ network, rpcUrl: options.rpcUrl ?? devnet.rpcUrl })
+  const chain = rpcChain({ network, rpcUrl: options.rpcUrl ?? devnet.rpcUrl })
   const lows: TestPool['lows'] = []
   const warnings: string[] = []
   const note = (message: string): void => void warnings.push(message)
@@ -49,7 +49,7 @@ export function openPool(devnet: Devnet, options: TestPoolOptions): TestPool {
     onLow: (low) => void lows.push(low),
     closed: closing.signal,
     ...options,
-    ledger: withWrittenCalls(options.ledger ?? memoryLedger()),
+    ledger: withWrittenCalls(options.ledger ?? createMemoryLedger()),
   })
   return { pool, chain, lows, warnings, close: () => closing.abort() }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { offerFees, raiseFees } from '../../../src/facilitator/relayer/relayer-fees.js'
+import { feesWithin, bumpFees } from '../../../src/facilitator/relayer/relayer-fees.js'
 
 const fees = { baseFeePerGas: 100n, maxFeePerGas: 210n, maxPriorityFeePerGas: 10n }
 const offer = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
@@ -9,41 +9,41 @@ const offer = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
 
 describe('an offer for gas', () => {
   it('is what the chain suggests', () => {
-    expect(offerFees(fees, undefined)).toEqual(offer(210n, 10n))
-    expect(offerFees(fees, 210n)).toEqual(offer(210n, 10n))
+    expect(feesWithin(fees, undefined)).toEqual(offer(210n, 10n))
+    expect(feesWithin(fees, 210n)).toEqual(offer(210n, 10n))
   })
 
   it('is the cap where that is less, as long as the next block costs no more', () => {
-    expect(offerFees(fees, 209n)).toEqual(offer(209n, 10n))
-    expect(offerFees(fees, 110n)).toEqual(offer(110n, 10n))
-    expect(offerFees(fees, 109n)).toBeUndefined()
+    expect(feesWithin(fees, 209n)).toEqual(offer(209n, 10n))
+    expect(feesWithin(fees, 110n)).toEqual(offer(110n, 10n))
+    expect(feesWithin(fees, 109n)).toBeUndefined()
   })
 })
 
 describe('an offer that replaces another', () => {
   it('is what the chain suggests, where that is an eighth more', () => {
-    expect(raiseFees(offer(100n, 1n), fees, undefined)).toEqual(offer(210n, 10n))
+    expect(bumpFees(offer(100n, 1n), fees, undefined)).toEqual(offer(210n, 10n))
   })
 
   it('is an eighth more in both members, where the chain suggests less', () => {
-    expect(raiseFees(offer(800n, 80n), fees, undefined)).toEqual(offer(901n, 91n))
+    expect(bumpFees(offer(800n, 80n), fees, undefined)).toEqual(offer(901n, 91n))
   })
 
   it('is more than nothing', () => {
     const none = { ...fees, maxPriorityFeePerGas: 0n }
-    expect(raiseFees(offer(80n, 0n), none, undefined)).toEqual(offer(210n, 1n))
+    expect(bumpFees(offer(80n, 0n), none, undefined)).toEqual(offer(210n, 1n))
   })
 
   it('stays below the cap, or is none', () => {
-    expect(raiseFees(offer(100n, 1n), fees, 150n)).toEqual(offer(150n, 10n))
-    expect(raiseFees(offer(140n, 1n), fees, 150n)).toBeUndefined()
-    expect(raiseFees(offer(50n, 1n), fees, 109n)).toBeUndefined()
+    expect(bumpFees(offer(100n, 1n), fees, 150n)).toEqual(offer(150n, 10n))
+    expect(bumpFees(offer(140n, 1n), fees, 150n)).toBeUndefined()
+    expect(bumpFees(offer(50n, 1n), fees, 109n)).toBeUndefined()
   })
 
   it('never tips more than it offers in all', () => {
-    expect(raiseFees(offer(100n, 100n), { ...fees, maxFeePerGas: 101n }, 113n)).toEqual(
+    expect(bumpFees(offer(100n, 100n), { ...fees, maxFeePerGas: 101n }, 113n)).toEqual(
       offer(113n, 113n),
     )
-    expect(raiseFees(offer(100n, 110n), fees, 130n)).toEqual(offer(130n, 124n))
+    expect(bumpFees(offer(100n, 110n), fees, 130n)).toEqual(offer(130n, 124n))
   })
 })

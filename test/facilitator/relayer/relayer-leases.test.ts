@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../../src/errors.js'
-import { RELAYER_LEASE_MS, type Ledger } from '../../../src/ledger/ledger.js'
-import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
-import { postgresLedger } from '../../../src/ledger/sql/postgres-ledger.js'
-import { sqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
+import { RELAYER_LEASE_MS, type LedgerStore } from '../../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
+import { openPostgresLedger } from '../../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
 import type { Address } from '../../../src/protocol/payment.js'
 import { minedCount } from '../../support/core.js'
 import { useDevnet } from '../../support/devnet.js'
@@ -26,21 +26,21 @@ afterEach(async () => {
 
 const postgres = await findPostgres()
 
-function sqliteStores(): () => Ledger {
+function sqliteStores(): () => LedgerStore {
   const file = join(mkdtempSync(join(tmpdir(), 'leases-')), 'ledger.db')
-  return () => sqliteLedger(file)
+  return () => openSqliteLedger(file)
 }
 
-const stores: [string, () => () => Ledger][] = [['SQLite', sqliteStores]]
+const stores: [string, () => () => LedgerStore][] = [['SQLite', sqliteStores]]
 if (postgres !== undefined) {
   const schema = await createSchema(postgres)
   afterAll(() => schema.drop())
-  stores.push(['PostgreSQL', () => () => postgresLedger(schema.url)])
+  stores.push(['PostgreSQL', () => () => openPostgresLedger(schema.url)])
 }
 
 describe('a memory ledger', () => {
   it('leases everything: nobody shares it', async () => {
-    expect(await memoryLedger().leaseRelayers(1, KEYS)).toEqual(KEYS)
+    expect(await createMemoryLedger().leaseRelayers(1, KEYS)).toEqual(KEYS)
   })
 })
 
@@ -72,11 +72,11 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     const first = {
       transaction: hex('44'),
       relayer: hex('55'),
-      transactionCount: 6,
+      accountNonce: 6,
       raw: hex('77'),
     }
     await ledger.submit(key, first)
-    await ledger.yield(key)
+    await ledger.unlock(key)
     const second = { ...first, transaction: hex('88'), raw: hex('99'), replaces: [hex('44')] }
     await ledger.submit(key, second)
     const third = { ...first, transaction: hex('aa'), replaces: [hex('88'), hex('44')] }
@@ -200,8 +200,8 @@ describe('a gateway without a lease', () => {
 
   it('that cannot renew it stops sending before it is over', async () => {
     let away = false
-    const store = memoryLedger()
-    const ledger: Ledger = {
+    const store = createMemoryLedger()
+    const ledger: LedgerStore = {
       ...store,
       leaseRelayers: async (...asked) => {
         if (away) throw new LedgerError('ledger_unavailable', 'The database is away.')
@@ -225,8 +225,8 @@ describe('a gateway without a lease', () => {
 
   it('that has ended while a transaction was written down sends it not, and takes it back', async () => {
     let isOthers = false
-    const ledger: Ledger = {
-      ...memoryLedger(),
+    const ledger: LedgerStore = {
+      ...createMemoryLedger(),
       leaseRelayers: async (_chainId, relayers) => (isOthers ? [] : relayers),
     }
     const { pool, close } = openPool(devnet, {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createGateway } from '../../../src/gateway.js'
-import type { Ledger, Submission } from '../../../src/ledger/ledger.js'
-import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
+import type { LedgerStore, Submission } from '../../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import { askNode, minedCount, offerOf, termsOf } from '../../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'
@@ -33,11 +33,15 @@ const waitingCount = async (address: Hex): Promise<number> =>
   Number(await askNode(devnet, 'eth_getTransactionCount', address, 'pending'))
 
 /** A memory ledger that tells what was written down. */
-function openLedger(): { ledger: Ledger; relayerOf: Map<unknown, Hex>; written: Submission[] } {
-  const store = memoryLedger()
+function openLedger(): {
+  ledger: LedgerStore
+  relayerOf: Map<unknown, Hex>
+  written: Submission[]
+} {
+  const store = createMemoryLedger()
   const relayerOf = new Map<unknown, Hex>()
   const written: Submission[] = []
-  const ledger: Ledger = {
+  const ledger: LedgerStore = {
     ...store,
     submitTogether: async (members) => {
       for (const { submission } of members) {
@@ -117,9 +121,7 @@ describe('a pool of relayers', () => {
     expect(Math.min(...sent)).toBeGreaterThan(0)
     expect(await Promise.all(relayers.map(waitingCount))).toEqual(mined)
     for (const [index, relayer] of relayers.entries()) {
-      const used = written
-        .filter((one) => one.relayer === relayer)
-        .map((one) => one.transactionCount)
+      const used = written.filter((one) => one.relayer === relayer).map((one) => one.accountNonce)
       expect([...new Set(used)].sort((a, b) => a - b)).toEqual(
         Array.from({ length: sent[index]! }, (_, n) => counts[index]! + n),
       )
@@ -276,7 +278,7 @@ describe('an earlier transaction that cannot be found', () => {
     while ((await minedCount(devnet, address)) < 2) await new Promise((go) => setTimeout(go, 50))
     expect(await pool.send(call().dispatch)).toMatchObject({
       outcome: 'accepted',
-      submission: { transactionCount: 2 },
+      submission: { accountNonce: 2 },
     })
   })
 
@@ -307,7 +309,7 @@ describe('an earlier transaction that cannot be found', () => {
     expect(await pool.send(lost.dispatch)).toMatchObject({ outcome: 'unknown' })
     expect(await pool.send(callOf(devnet, { gas: 61_000n }).dispatch)).toMatchObject({
       outcome: 'accepted',
-      submission: { transactionCount: 0 },
+      submission: { accountNonce: 0 },
     })
     expect(lost.takenBack).toEqual([])
   })
@@ -332,7 +334,7 @@ describe('an earlier transaction that cannot be found', () => {
     })
     proxy.fault = undefined
     const sent = await pool.send(call().dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 1 } })
+    expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 1 } })
     expect(lost.takenBack).toEqual([])
   })
 })

@@ -45,7 +45,7 @@ describe('a relayer', () => {
     const { relayers, address } = await newRelayer()
     const calls = Array.from({ length: 20 }, () => aCall())
     const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
-    expect(sent.map(({ submission }) => submission.transactionCount)).toEqual(
+    expect(sent.map(({ submission }) => submission.accountNonce)).toEqual(
       Array.from({ length: 20 }, (_, n) => n),
     )
     await becomesMined(address, 20)
@@ -78,7 +78,7 @@ describe('a relayer', () => {
     })
     const sent = await relayers.send(dispatch)
     expect(written).toEqual([sent.submission])
-    expect(sent.submission).toMatchObject({ relayer: address, transactionCount: 0 })
+    expect(sent.submission).toMatchObject({ relayer: address, accountNonce: 0 })
     const { nonce, gas, chainId } = parseTransaction(sent.submission.raw)
     expect({ nonce: nonce ?? 0, gas, chainId }).toEqual({ nonce: 0, gas: 60_000n, chainId: 84532 })
     const { transaction } = sent.submission
@@ -103,7 +103,7 @@ describe('a relayer', () => {
     const calls = [aCall(), aCall(), aCall()]
     const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
     expect(sent.map(({ outcome }) => outcome)).toEqual(['accepted', 'rejected', 'accepted'])
-    expect(sent.map(({ submission }) => submission.transactionCount)).toEqual([1, 2, 2])
+    expect(sent.map(({ submission }) => submission.accountNonce)).toEqual([1, 2, 2])
     expect(calls.map(({ takenBack }) => takenBack.length)).toEqual([0, 1, 0])
     await becomesMined(address, 3)
   })
@@ -115,8 +115,8 @@ describe('a relayer', () => {
       relayers.send(aCall().dispatch),
       relayers.send(aCall().dispatch),
     ])
-    expect(lost).toMatchObject({ outcome: 'unknown', submission: { transactionCount: 0 } })
-    expect(next).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 1 } })
+    expect(lost).toMatchObject({ outcome: 'unknown', submission: { accountNonce: 0 } })
+    expect(next).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 1 } })
   })
 
   it('signs anew when somebody else has used its count', async () => {
@@ -125,8 +125,8 @@ describe('a relayer', () => {
     await sendElsewhere(address)
     const { dispatch, written } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 2 } })
-    expect(written.map(({ transactionCount }) => transactionCount)).toEqual([1, 2])
+    expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 2 } })
+    expect(written.map(({ accountNonce }) => accountNonce)).toEqual([1, 2])
   })
 
   it('signs anew when somebody else has a transaction waiting under its count', async () => {
@@ -136,7 +136,7 @@ describe('a relayer', () => {
     try {
       await sendElsewhere(address)
       const sent = await relayers.send(aCall().dispatch)
-      expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 2 } })
+      expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 2 } })
     } finally {
       await devnet.mine()
       await askNode(devnet, 'evm_setAutomine', true)
@@ -149,7 +149,7 @@ describe('a relayer', () => {
     onBroadcast(refuse('nonce too low'), refuse('nonce too low'))
     const { dispatch, written, takenBack } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'rejected', because: 'stale_transaction_count' })
+    expect(sent).toMatchObject({ outcome: 'rejected', because: 'stale_nonce' })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([written[1]])
   })
@@ -191,7 +191,7 @@ describe('a relayer', () => {
     await devnet.mine()
     const { dispatch, written, takenBack } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { transactionCount: 1 } })
+    expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 1 } })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([])
     await becomesMined(address, 2)

@@ -9,13 +9,13 @@ const hexOf = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex'
 const uint = (bits: number): fc.Arbitrary<bigint> => fc.bigInt({ min: 1n, max: 2n ** BigInt(bits) })
 const transactions = fc.record({
   chainId: fc.integer({ min: 1, max: 1_000_000 }),
-  transactionCount: fc.nat(),
+  accountNonce: fc.nat(),
   call: fc.record({
     to: fc.uint8Array({ minLength: 20, maxLength: 20 }).map(hexOf),
     data: fc.uint8Array({ maxLength: 400 }).map(hexOf),
   }),
   gas: uint(24),
-  offer: fc.record({ maxFeePerGas: uint(60), maxPriorityFeePerGas: uint(30) }),
+  fees: fc.record({ maxFeePerGas: uint(60), maxPriorityFeePerGas: uint(30) }),
 })
 const keys = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
@@ -26,15 +26,15 @@ describe('signing a transaction', () => {
   it('makes the very bytes that viem makes, natively or not', async () => {
     await fc.assert(
       fc.asyncProperty(keys, transactions, async (privateKey, unsigned) => {
-        const { chainId, transactionCount, call, gas, offer } = unsigned
-        fc.pre(offer.maxPriorityFeePerGas <= offer.maxFeePerGas)
+        const { chainId, accountNonce, call, gas, fees } = unsigned
+        fc.pre(fees.maxPriorityFeePerGas <= fees.maxFeePerGas)
         const raw = await privateKeyToAccount(privateKey).signTransaction({
           type: 'eip1559',
           chainId,
-          nonce: transactionCount,
+          nonce: accountNonce,
           ...call,
           gas,
-          ...offer,
+          ...fees,
         })
         for (const native of [nativeSigning(), undefined])
           expect((await createTransactionSigner(privateKey, native)(unsigned)).raw).toBe(raw)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
 import { createGateway } from '../../../src/gateway.js'
 import type { Submission } from '../../../src/ledger/ledger.js'
-import { memoryLedger } from '../../../src/ledger/memory-ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import { askNode, minedCount, offerOf, termsOf } from '../../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'
@@ -81,9 +81,9 @@ describe('a transaction on its way', () => {
     for (const [index, second] of transactions.entries()) {
       const first = transactions[index - 1]
       if (first === undefined) continue
-      const { transactionCount } = submission
+      const { accountNonce } = submission
       const replaces = written.slice(0, index).map(({ transaction }) => transaction)
-      expect(written[index]).toMatchObject({ transactionCount, replaces: replaces.toReversed() })
+      expect(written[index]).toMatchObject({ accountNonce, replaces: replaces.toReversed() })
       expect(second.data).toBe(first.data)
       for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const)
         expect(second[fee]! * 8n).toBeGreaterThanOrEqual(first[fee]! * 9n)
@@ -177,7 +177,7 @@ describe('a transaction on its way', () => {
     })
     await devnet.mine()
     const sent = await pool.send(call().dispatch)
-    expect(sent.submission.transactionCount).toBe(1)
+    expect(sent.submission.accountNonce).toBe(1)
     await askNode(devnet, 'anvil_rollback', 1)
     await askNode(devnet, 'anvil_dropTransaction', elsewhere).catch(() => 0)
     await until(async () => {
@@ -190,7 +190,7 @@ describe('a transaction on its way', () => {
 
 describe('a settlement whose transaction is stuck', () => {
   it('is paid by the replacement, once', async () => {
-    const ledger = memoryLedger()
+    const ledger = createMemoryLedger()
     const gateway = createGateway({
       ...shopOptions(devnet),
       ledger,
