@@ -6,28 +6,40 @@ const { dependencies, peerDependencies } = JSON.parse(
 )
 const packages = Object.keys({ ...dependencies, ...peerDependencies })
 
+/** Folders that every other may import. They import each other only as `leafArrows` says. */
+const leaves = ['protocol', 'money', 'crypto', 'http']
+
 /**
- * What a folder may import besides itself and `errors.ts`. The `surface` is the files of src that
- * wire the parts together: only those who use the finished gateway may reach up to them.
+ * What a folder may import besides itself, the leaves, `errors.ts` and `logger.ts`. The `surface` is
+ * the files of src that wire the parts together: only those who use the finished gateway may reach up
+ * to them.
  */
 const arrows = {
   protocol: [],
-  money: ['protocol'],
-  ledger: ['protocol', 'money'],
-  chain: ['protocol', 'money'],
-  ucp: ['protocol', 'money'],
-  merchants: ['protocol', 'money', 'ledger'],
-  facilitator: ['protocol', 'money', 'ledger', 'chain'],
-  protect: ['protocol', 'money', 'merchants', 'facilitator', 'ledger'],
-  router: ['protocol', 'money', 'merchants', 'facilitator', 'ledger', 'ucp'],
-  devnet: ['protocol', 'money', 'surface'],
-  cli: ['protocol', 'money', 'merchants', 'ledger', 'surface', 'devnet'],
+  http: ['protocol'],
+  crypto: ['protocol'],
+  money: ['protocol', 'http'],
+  ucp: leaves,
+  idempotency: leaves,
+  ledger: [...leaves, 'idempotency'],
+  merchants: [...leaves, 'ledger'],
+  chain: leaves,
+  relayer: [...leaves, 'chain', 'ledger'],
+  schemes: [...leaves, 'relayer', 'chain', 'ledger'],
+  facilitator: [...leaves, 'schemes', 'ledger', 'idempotency'],
+  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger'],
+  protect: [...leaves, 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency'],
+  router: [...leaves, 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency', 'ucp'],
+  devnet: [...leaves, 'surface'],
+  cli: [...leaves, 'merchants', 'ledger', 'config', 'surface', 'devnet'],
 }
 
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
   if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return ['chain', 'facilitator', 'devnet'].includes(folder) ? [] : ['viem']
+  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet'].includes(folder)
+    ? []
+    : ['viem']
 }
 
 /** Clients and transports belong to `chain/`; the local chain has a client of its own. */
@@ -56,26 +68,24 @@ function forbiddenImports(folder, way) {
     `^(\\.\\./)+(${folders.join('|')})/`,
     ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
   ]
-  if (!allowed.includes('surface'))
-    regexes.push(`^${way}(index|gateway|options|resolve-\\w+|sql)\\.js$`)
+  if (!allowed.includes('surface')) regexes.push(`^${way}(index|gateway|default-gateway|sql)\\.js$`)
   return {
     patterns: regexes.map((regex) => ({ regex, message })),
     paths: ['chain', 'devnet'].includes(folder) ? [] : [viemClients],
   }
 }
 
-const houseRules = Object.keys(arrows).flatMap((folder) => [
-  {
-    files: [`**/src/${folder}/*.ts`],
-    rules: { 'eslint/no-restricted-imports': ['error', forbiddenImports(folder, '\\.\\./')] },
-  },
-  {
-    files: [`**/src/${folder}/*/*.ts`],
+const houseRules = Object.keys(arrows).flatMap((folder) =>
+  ['', '*/', '*/*/'].map((deeper) => ({
+    files: [`**/src/${folder}/${deeper}*.ts`],
     rules: {
-      'eslint/no-restricted-imports': ['error', forbiddenImports(folder, '\\.\\./\\.\\./')],
+      'eslint/no-restricted-imports': [
+        'error',
+        forbiddenImports(folder, `(\\.\\./){${deeper.split('/').length}}`),
+      ],
     },
-  },
-])
+  })),
+)
 
 export default {
   plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'promise', 'node'],

@@ -1,4 +1,4 @@
-import { nameVariables, optionsFromEnvironment } from './environment.js'
+import { nameVariables, optionsFromEnvironment } from './config/environment.js'
 import { ConfigError } from './errors.js'
 import { createGateway, type Gateway } from './gateway.js'
 

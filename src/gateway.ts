@@ -1,32 +1,32 @@
-import { rpcChain } from './chain/viem-chain.js'
+import { rpcChain } from './chain/rpc-chain.js'
 import { announceRemote } from './facilitator/announce-remote.js'
 import {
   createEventBus,
   type EventBus,
   type GatewayEvents,
   type GatewayListener,
-} from './facilitator/events.js'
+} from './schemes/events.js'
 import {
   createSettlementNetwork,
   settlementAssets,
   type SettlementNetwork,
-} from './facilitator/exact-evm/network-core.js'
+} from './schemes/exact-evm/settlement-network.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
-import { createRelayerPool } from './facilitator/relayer/relayer-pool.js'
-import { createRemoteReservations } from './facilitator/reserve-remotely.js'
+import { createRelayerPool } from './relayer/relayer-pool.js'
+import { createRemoteReservations } from './facilitator/remote-reservations.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
 import type { Logger } from './logger.js'
-import type { GatewayOptions } from './options.js'
-import type { ResolvedNetwork } from './resolve-networks.js'
-import { resolveOptions, type ResolvedOptions } from './resolve-options.js'
+import type { GatewayOptions } from './config/options.js'
+import type { ResolvedNetwork } from './config/networks.js'
+import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
 import { createQuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
-import { quoteSecret } from './quote-secret.js'
+import { quoteSecret } from './merchants/quote-secret.js'
 import { createGatewayRouter } from './router/gateway-router.js'
 import type { UcpHandler } from './ucp/business-profile.js'
-import { warnOfCluster } from './warn-of-cluster.js'
+import { warnOfCluster } from './config/cluster-warning.js'
 import type { Router } from 'express'
 
 /** A gateway: its middleware, its API and its core, on one ledger. */

@@ -41,8 +41,9 @@ export {
   type RelayerErrorCode,
 } from './errors.js'
 export { chainlinkRates, type ChainlinkRatesOptions } from './chain/chainlink-rates.js'
-export type { GatewayEvents, GatewayListener, PaymentEvent } from './facilitator/events.js'
-export type { Facilitator, MerchantTerms } from './facilitator/facilitator.js'
+export type { GatewayEvents, GatewayListener, PaymentEvent } from './schemes/events.js'
+export type { Facilitator } from './facilitator/facilitator.js'
+export type { MerchantTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
 export { createGateway, type Gateway } from './gateway.js'
 export type {
@@ -50,7 +51,7 @@ export type {
   IdempotencyClaim,
   IdempotencyStore,
   RepeatableRequest,
-} from './ledger/idempotency.js'
+} from './idempotency/store.js'
 export type {
   AuthorizationKey,
   Ledger,
@@ -84,7 +85,7 @@ export type {
   ProjectOptions,
   RateLimitOptions,
   RatesOptions,
-} from './options.js'
+} from './config/options.js'
 export type { PaidRequest } from './protect/paid-request.js'
 export type { PriceFunction, ProtectOptions } from './protect/route.js'
 export type { X402Protect } from './protect/x402-protect.js'

@@ -8,7 +8,7 @@ import type { Address } from '../protocol/payment.js'
 import { aggregatorAbi } from './abi.js'
 import type { Chain } from './chain.js'
 import { DAILY, knownFeeds, type ChainlinkFeed } from './chainlink-feeds.js'
-import { rpcChain } from './viem-chain.js'
+import { rpcChain } from './rpc-chain.js'
 
 /** Options of {@link chainlinkRates}. */
 export interface ChainlinkRatesOptions {

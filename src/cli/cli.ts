@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { runDevnetCommand } from '../devnet/devnet-command.js'
-import type { Environment } from '../environment.js'
+import type { Environment } from '../config/environment.js'
 import { ConfigError } from '../errors.js'
 import { createToken, hashToken } from '../merchants/project.js'
 import { serve } from './serve.js'

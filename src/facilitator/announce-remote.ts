@@ -4,9 +4,11 @@ import { findNetwork } from '../protocol/networks.js'
 import { parseExactEvmPayload } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import type { EventBus, PaymentEvent } from './events.js'
-import { isRefusal, settleReserved } from './facilitator.js'
-import type { MerchantTerms, Refusal, Reservation, ReservingFacilitator } from './facilitator.js'
+import type { EventBus, PaymentEvent } from '../schemes/events.js'
+import { settleReserved } from './facilitator.js'
+import { isRefusal } from '../schemes/scheme.js'
+import type { ReservingFacilitator } from './facilitator.js'
+import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
 
 /** Settled payments that are remembered, so that each is announced once. */
 const REMEMBERED = 100_000

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
-import { fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
+import { fingerprintOf, idempotencyKey } from '../idempotency/store.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type {
@@ -12,7 +12,7 @@ import type {
   VerifyResponse,
 } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import { readBounded } from '../read-bounded.js'
+import { readBounded } from '../http/read-bounded.js'
 import type { Facilitator } from './facilitator.js'
 
 /** Milliseconds for which a remote facilitator is waited for: beyond its own 25 s for a settlement. */

@@ -4,24 +4,34 @@ import type { Logger } from '../logger.js'
 import { findNetwork } from '../protocol/networks.js'
 import { EXACT, parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
-import { authorizationKey, lowerHex, parseAuthorization } from './exact-evm/authorization.js'
-import { checkLedger, refusalDetails } from './exact-evm/checks.js'
-import { describePayment } from './exact-evm/answers.js'
+import {
+  authorizationKey,
+  lowerHex,
+  parseAuthorization,
+} from '../schemes/exact-evm/authorization.js'
+import { checkLedger, refusalDetails } from '../schemes/exact-evm/verify/checks.js'
+import { describePayment } from '../schemes/exact-evm/describe.js'
 import {
   verifyPayment,
   presentedOf,
   createRecentlyVerified,
   type VerifiedPayment,
   type PresentedPayment,
-} from './exact-evm/examine.js'
-import type { SettlementNetwork } from './exact-evm/network-core.js'
-import { leavePayment, takePayment } from './exact-evm/pending-payments.js'
-import { createReconciler } from './exact-evm/reconcile.js'
-import { resumeReservation } from './exact-evm/redeem.js'
-import { newReservation, logLedgerFailure, type SettleContext } from './exact-evm/settle.js'
-import type { EventBus } from './events.js'
-import { isRefusal, settleReserved } from './facilitator.js'
-import type { MerchantTerms, Refusal, Reservation, ReservingFacilitator } from './facilitator.js'
+} from '../schemes/exact-evm/verify/verify.js'
+import type { SettlementNetwork } from '../schemes/exact-evm/settlement-network.js'
+import { leavePayment, takePayment } from '../schemes/exact-evm/pending-payments.js'
+import { createReconciler } from '../schemes/exact-evm/confirm/reconciler.js'
+import { resumeReservation } from '../schemes/exact-evm/settle/resume.js'
+import {
+  newReservation,
+  logLedgerFailure,
+  type SettleContext,
+} from '../schemes/exact-evm/settle/reservation.js'
+import type { EventBus } from '../schemes/events.js'
+import { settleReserved } from './facilitator.js'
+import { isRefusal } from '../schemes/scheme.js'
+import type { ReservingFacilitator } from './facilitator.js'
+import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
 
 /** Milliseconds between two rounds over the payments whose outcome is not known. */
 const RECONCILE_INTERVAL_MS = 30_000

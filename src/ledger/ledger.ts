@@ -24,7 +24,7 @@ import { createHash } from 'node:crypto'
 import type { Address, Hex } from '../protocol/payment.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { Reason } from '../protocol/reasons.js'
-import type { IdempotencyStore } from './idempotency.js'
+import type { IdempotencyStore } from '../idempotency/store.js'
 import type { Purchase } from './purchase.js'
 
 /** What makes an authorization one: made of parsed values, never of its signature. */

@@ -1,6 +1,6 @@
 import { LedgerError } from '../errors.js'
 import { recordId } from './ledger.js'
-import { memoryIdempotency } from './memory-idempotency.js'
+import { memoryIdempotency } from '../idempotency/memory.js'
 import { isFinal, MemoryRecords } from './memory-records.js'
 import { REDEEM_WITHOUT_PROOF_MS } from './purchase.js'
 import type {

@@ -1,5 +1,5 @@
 import { ConfigError, RateError } from '../errors.js'
-import { readBounded } from '../read-bounded.js'
+import { readBounded } from '../http/read-bounded.js'
 import { cachedRates } from './cached-rates.js'
 import { crossRates } from './cross-rates.js'
 import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'

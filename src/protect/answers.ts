@@ -16,7 +16,7 @@ import type {
   ResourceInfo,
   SettleResponse,
 } from '../protocol/payment.js'
-import { PROBLEM_JSON, problemDetails, type Problem } from '../protocol/problem.js'
+import { PROBLEM_JSON, problemDetails, type Problem } from '../http/problem.js'
 
 /** Seconds after which an unknown outcome, or a network that was away, is worth another try. */
 const RETRY_AFTER_SECONDS = 5

@@ -3,10 +3,10 @@ import {
   authorizationKey,
   lowerHex,
   parseAuthorization,
-} from '../facilitator/exact-evm/authorization.js'
-import { checkTerms, sameOffer } from '../facilitator/exact-evm/checks.js'
-import type { PurchaseTerms } from '../facilitator/facilitator.js'
-import { entryOf } from '../facilitator/purchase.js'
+} from '../schemes/exact-evm/authorization.js'
+import { checkTerms, sameOffer } from '../schemes/exact-evm/verify/checks.js'
+import type { PurchaseTerms } from '../schemes/scheme.js'
+import { entryOf } from '../schemes/exact-evm/purchase.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { isSamePurchase } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
-import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
-import type { IdempotencyClaim, IdempotencyStore } from '../ledger/idempotency.js'
+import { beginOrWait, fingerprintOf, idempotencyKey } from '../idempotency/store.js'
+import type { IdempotencyClaim, IdempotencyStore } from '../idempotency/store.js'
 import type { Logger } from '../logger.js'
 import type { PaymentPayload } from '../protocol/payment.js'
 import { answerProblem, answerUnavailable } from './answers.js'

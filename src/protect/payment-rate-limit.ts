@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import { ipKeyGenerator, rateLimit, type AugmentedRequest } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
-import { limiterSettings, type LimiterOptions } from '../rate-limiter.js'
+import { limiterSettings, type LimiterOptions } from '../http/rate-limiter.js'
 import { answerProblem } from './answers.js'
 
 /** Where express-rate-limit leaves its count: `rateLimit` may belong to a limiter of the app. */

@@ -1,7 +1,8 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { ConfigError, isOutsideFailure, type OutsideFailure } from '../errors.js'
-import { isRefusal, refusalResponse } from '../facilitator/facilitator.js'
-import type { Refusal, Reservation, ReservingFacilitator } from '../facilitator/facilitator.js'
+import { isRefusal, refusalResponse } from '../schemes/scheme.js'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import type { Refusal, Reservation } from '../schemes/scheme.js'
 import type { Price } from '../money/price.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
@@ -60,7 +61,7 @@ interface MatchedPayment {
   /** The entry of `accepts` that is paid. */
   readonly requirements: PaymentRequirements
   /** How its amount came about, where a rate had a part in it. */
-  readonly quote: AppliedRate | undefined
+  readonly appliedRate: AppliedRate | undefined
   /** Whether its quote has expired: it is good for what is open already. */
   readonly redeemOnly: boolean
   readonly paymentId: string | undefined
@@ -137,7 +138,7 @@ function answerFailure({ logger }: ProtectContext, res: Response, error: Outside
 
 /** The story of a payment, which nobody else is working on. */
 async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): Promise<void> {
-  const { payload, requirements, quote } = sale.payment
+  const { payload, requirements, appliedRate } = sale.payment
   const { req } = sale.exchange
   const purchase = {
     method: pricedMethod(req),
@@ -147,7 +148,7 @@ async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): P
   }
   const { redeemWithoutProof, minValiditySeconds } = route
   const terms = {
-    ...{ ...route.merchant, quote, purchase },
+    ...{ ...route.merchant, appliedRate, purchase },
     ...{ redeemWithoutProof, minValiditySeconds },
   }
   if (route.paymentFlow === 'authorization' && context.heldBudget.isFull)
@@ -187,7 +188,7 @@ async function readMatchingPayment(
       const quote = await matchOffer(context, asked, { req, payload, accepted })
       if (typeof quote !== 'string') {
         const { entry, applied, redeemOnly = false } = quote
-        return { payload, requirements: entry, quote: applied, redeemOnly, paymentId }
+        return { payload, requirements: entry, appliedRate: applied, redeemOnly, paymentId }
       }
       if (offer.failure !== undefined) throw offer.failure
       answerPaymentRequired(res, paymentRequired(offer, quote))

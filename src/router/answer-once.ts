@@ -1,13 +1,9 @@
 import type { Request, Response } from 'express'
-import { beginOrWait, fingerprintOf, idempotencyKey } from '../ledger/idempotency.js'
-import type {
-  IdempotencyClaim,
-  IdempotencyStore,
-  RepeatableRequest,
-} from '../ledger/idempotency.js'
+import { beginOrWait, fingerprintOf, idempotencyKey } from '../idempotency/store.js'
+import type { IdempotencyClaim, IdempotencyStore, RepeatableRequest } from '../idempotency/store.js'
 import type { Logger } from '../logger.js'
 import { IDEMPOTENCY_KEY } from '../protocol/headers.js'
-import { RequestProblem } from './problem-response.js'
+import { RequestProblem } from '../http/problem-response.js'
 
 const MAX_KEY_LENGTH = 255
 

@@ -1,13 +1,13 @@
 import type { Response } from 'express'
-import type { Reservation } from '../facilitator/facilitator.js'
-import { fingerprintOf, idempotencyKey, lookOrWait } from '../ledger/idempotency.js'
-import type { IdempotencyStore } from '../ledger/idempotency.js'
+import type { Reservation } from '../schemes/scheme.js'
+import { fingerprintOf, idempotencyKey, lookOrWait } from '../idempotency/store.js'
+import type { IdempotencyStore } from '../idempotency/store.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import { parsePaymentSubmission } from '../protocol/payment.js'
 import type { PaymentSubmission, SettleResponse, VerifyResponse } from '../protocol/payment.js'
 import type { AnswerOnceContext, KeyedRequest } from './answer-once.js'
-import { RequestProblem } from './problem-response.js'
+import { RequestProblem } from '../http/problem-response.js'
 
 /** A payment to verify or settle, and the id that its payer gave it. */
 export interface Submission extends PaymentSubmission {

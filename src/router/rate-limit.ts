@@ -1,9 +1,9 @@
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
-import { limiterSettings, type LimiterOptions } from '../rate-limiter.js'
+import { limiterSettings, type LimiterOptions } from '../http/rate-limiter.js'
 import { projectOf } from './authenticate.js'
-import { RequestProblem } from './problem-response.js'
+import { RequestProblem } from '../http/problem-response.js'
 
 /** Limits requests: per project, and per address where there is no valid token. */
 export function limitRequests(options: LimiterOptions, logger: Logger): RequestHandler {

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
-import { isRefusal, refusalResponse } from '../facilitator/facilitator.js'
+import { isRefusal, refusalResponse } from '../schemes/scheme.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
-import type { IdempotencyClaim } from '../ledger/idempotency.js'
+import type { IdempotencyClaim } from '../idempotency/store.js'
 import type { SettleResponse, VerifyResponse } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import {
@@ -21,7 +21,7 @@ import {
   wasSettledForId,
   type Submission,
 } from './payment-id.js'
-import { RequestProblem } from './problem-response.js'
+import { RequestProblem } from '../http/problem-response.js'
 import { appliedRateOf, type QuoteContext } from './quote-fiat.js'
 
 /** What verifying and settling take of their gateway. */
@@ -172,8 +172,8 @@ async function settleOnce(
 ): Promise<OnceAnswer<Settlement>> {
   const merchant = merchantOf(res)
   const { paymentPayload, paymentRequirements } = submission
-  const quote = await appliedRateOf(context, merchant, paymentRequirements)
-  const terms = { ...merchant, quote }
+  const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
+  const terms = { ...merchant, appliedRate }
   const reserved = await context.facilitator.reserve(paymentPayload, paymentRequirements, terms)
   if (isRefusal(reserved)) {
     // Granted by a process that was gone before it could say so.

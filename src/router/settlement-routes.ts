@@ -1,7 +1,7 @@
 import express, { type Request, type Router } from 'express'
 import { z } from 'zod'
-import { displayAddress } from '../facilitator/exact-evm/authorization.js'
-import { ASKED } from '../facilitator/reserve-remotely.js'
+import { displayAddress } from '../schemes/exact-evm/authorization.js'
+import { ASKED } from '../facilitator/remote-reservations.js'
 import type { LedgerStore, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
@@ -10,9 +10,9 @@ import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/n
 import type { Address, Hex } from '../protocol/payment.js'
 import { SETTLEMENTS_QUERY } from '../protocol/tolerated-members.js'
 import type { Reason } from '../protocol/reasons.js'
-import { answerJson } from './answer-json.js'
+import { answerJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
-import { RequestProblem } from './problem-response.js'
+import { RequestProblem } from '../http/problem-response.js'
 import { readQuery, takesNoQuery } from './read-query.js'
 
 /** What the settlement endpoints take of their gateway. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { runCli } from '../../src/cli/cli.js'
-import type { Environment } from '../../src/environment.js'
+import type { Environment } from '../../src/config/environment.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`

@@ -3,11 +3,8 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { tokenAbi } from '../../src/chain/abi.js'
-import {
-  authorizationKey,
-  parseAuthorization,
-} from '../../src/facilitator/exact-evm/authorization.js'
-import { isRefusal, type Reservation } from '../../src/facilitator/facilitator.js'
+import { authorizationKey, parseAuthorization } from '../../src/schemes/exact-evm/authorization.js'
+import { isRefusal, type Reservation } from '../../src/schemes/scheme.js'
 import { parseExactEvmPayload } from '../../src/protocol/payment.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
 import { deploy, fakeTokenCode, type tokenPieces } from '../support/contracts.js'

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express'
 import { createGateway } from '../../src/gateway.js'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 
 /** How the shop is to be. */
 export interface FilesShopOptions {

@@ -6,7 +6,7 @@ import {
   authorizationKey,
   lowerHex,
   parseAuthorization,
-} from '../../src/facilitator/exact-evm/authorization.js'
+} from '../../src/schemes/exact-evm/authorization.js'
 import type { LedgerEntry } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { parseExactEvmPayload, type PaymentPayload } from '../../src/protocol/payment.js'

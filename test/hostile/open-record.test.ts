@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import type { Gateway } from '../../src/gateway.js'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import type {
   PaymentFlow,
   PaymentPayload,

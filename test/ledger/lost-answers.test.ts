@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { checkLedger } from '../../src/facilitator/exact-evm/checks.js'
+import { checkLedger } from '../../src/schemes/exact-evm/verify/checks.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import express, { type Express } from 'express'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { Logger } from '../../src/logger.js'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import { listen } from '../support/http.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 

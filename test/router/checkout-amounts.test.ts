@@ -1,6 +1,6 @@
 /** Amounts through `checkout-prepare`: what they come to, and what is said to who writes them wrong. */
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { MerchantOptions } from '../../src/options.js'
+import type { MerchantOptions } from '../../src/config/options.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { serveGateway, type GatewayApi } from './api.js'
 

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { RateError } from '../../src/errors.js'
 import type { RateSource } from '../../src/money/rates.js'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { problemOf, serveGateway, type ApiAnswer, type GatewayApi, type Mounting } from './api.js'
 

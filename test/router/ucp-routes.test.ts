@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import { HANDLER_VERSION } from '../../src/ucp/handler.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { problemOf, serveGateway, type GatewayApi, type Mounting } from './api.js'

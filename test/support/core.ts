@@ -1,15 +1,16 @@
-import { rpcChain } from '../../src/chain/viem-chain.js'
+import { rpcChain } from '../../src/chain/rpc-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
-import { createEventBus, type GatewayEvents } from '../../src/facilitator/events.js'
+import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
 import {
   createSettlementNetwork,
   settlementAssets,
-} from '../../src/facilitator/exact-evm/network-core.js'
-import type { MerchantTerms, ReservingFacilitator } from '../../src/facilitator/facilitator.js'
+} from '../../src/schemes/exact-evm/settlement-network.js'
+import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
+import type { MerchantTerms } from '../../src/schemes/scheme.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
-import { createRelayerPool, type RelayerPool } from '../../src/facilitator/relayer/relayer-pool.js'
+import { createRelayerPool, type RelayerPool } from '../../src/relayer/relayer-pool.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { startDevnet, type Devnet, type DevnetOptions } from '../../src/devnet/index.js'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex } from '../../src/protocol/payment.js'
 
 /** Runs one devnet for a test file. Read its members inside tests only. */

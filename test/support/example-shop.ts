@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { createApp } from '../../example-app/app.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { createGateway } from '../../src/gateway.js'
-import type { GatewayOptions } from '../../src/options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import { shopOptions } from './devnet.js'
 import { listen } from './http.js'
 

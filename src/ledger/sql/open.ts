@@ -1,7 +1,7 @@
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { ConfigError } from '../../errors.js'
-import { loadPeer } from '../../load-peer.cjs'
+import { loadPeer } from '../../crypto/load-peer.cjs'
 import { migrations, type LedgerDatabase } from './schema.js'
 
 /**

@@ -4,7 +4,7 @@ import type {
   IdempotencyClaim,
   IdempotencyStore,
   RepeatableRequest,
-} from '../idempotency.js'
+} from '../../idempotency/store.js'
 import { LedgerError } from '../../errors.js'
 import type { IdempotencyRow } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { ConfigError } from '../../errors.js'
-import { loadPeer } from '../../load-peer.cjs'
+import { loadPeer } from '../../crypto/load-peer.cjs'
 import { requirePeers } from './open.js'
 
 /** The package that brings an SQLite of its own, where Node's is too old or missing. */

@@ -1,0 +1,98 @@
+import type { Submission } from '../../../ledger/ledger.js'
+import type { Hex } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import type { BatchMember } from '../../../relayer/batcher.js'
+import { checkOnChain, isFresh, type CheckedTransfer } from '../verify/check-on-chain.js'
+import type { VerifiedPayment } from '../verify/verify.js'
+import { transferCall } from '../erc3009.js'
+
+/** A transfer that may be sent, but for where it is written down. */
+export type PreparedTransfer = Pick<
+  BatchMember,
+  'call' | 'gas' | 'isAlone' | 'gasShare' | 'recheck'
+>
+
+/** Thrown right before a transfer would be sent whose payer is no longer as he was looked at. */
+class PayerChanged extends Error {}
+
+/**
+ * Makes a transfer ready to be sent, and looks at it once more where the last look is too old.
+ *
+ * @returns Why it would fail.
+ * @throws {@link ChainError}
+ */
+export async function prepareTransfer(
+  { core, asset, transfer, key }: VerifiedPayment,
+  known: CheckedTransfer | undefined,
+): Promise<PreparedTransfer | Reason> {
+  const isGood = known !== undefined && isFresh(core, known.simulation)
+  const checked = isGood ? known : await checkOnChain(core, asset, transfer)
+  if (typeof checked === 'string') return checked
+  const call = transferCall(transfer, { asset, from: core.relayers.addresses[0] })
+  const limit = checked.limit ?? (await core.gasLimits.limitOf(transfer, call, checked.simulation))
+  if (limit === 'reverts') return 'invalid_exact_evm_transaction_simulation_failed'
+  const mayCost = core.payers.take(key, checked, transfer.authorization.validBefore)
+  if (!mayCost) return 'payer_temporarily_refused'
+  if (limit.isAlone) return { call, ...limit }
+
+  // It may have waited for its turn: others share its transaction, and pay for what its payer does.
+  const recheck = async (): Promise<void> => {
+    if (isFresh(core, checked.simulation)) return
+    const look = await core.simulate(transfer, asset.address)
+    if (look.codeHash !== undefined || !look.succeeds) throw new PayerChanged()
+  }
+  return { call, ...limit, recheck }
+}
+
+/** Times a payer may change, while his transfer waits to be sent, before it is refused. */
+const MOST_CHANGES = 2
+
+/** Sends what a payer has changed before it was sent once more, from the beginning. */
+export async function withChangedPayer<Sent>(
+  send: (checked: CheckedTransfer | undefined) => Promise<Sent>,
+  checked: CheckedTransfer | undefined,
+): Promise<Sent | Reason> {
+  for (let changes = 0; changes <= MOST_CHANGES; changes++) {
+    try {
+      return await send(changes === 0 ? checked : undefined)
+    } catch (error) {
+      if (!(error instanceof PayerChanged)) throw error
+    }
+  }
+  return 'invalid_exact_evm_transaction_simulation_failed'
+}
+
+/**
+ * Sends a transfer whose transaction was mined without paying, once more and alone.
+ *
+ * Another payer may have taken the gas of the transaction that they shared. Its own payer has no code,
+ * so that nothing but the state of the token decides about it now.
+ *
+ * @returns The transaction that went out; nothing where it would fail once more, or could not be sent.
+ */
+export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
+  const { core, asset, transfer, key } = payment
+  const checked = await checkOnChain(core, asset, transfer)
+  if (typeof checked === 'string' || checked.simulation.codeHash !== undefined) return undefined
+  const prepared = await prepareTransfer(payment, checked)
+  if (typeof prepared === 'string') return undefined
+  /** What was written down before and given up: should it be mined after all, it is known as ours. */
+  let givenUp: readonly Hex[] = []
+  const sent = await core.relayers.send({
+    key,
+    ...prepared,
+    isAlone: true,
+    toSubmission: (submission) => {
+      if (givenUp.length === 0) return submission
+      const replaces = new Set([...(submission.replaces ?? []), ...givenUp])
+      replaces.delete(submission.transaction)
+      return { ...submission, replaces: [...replaces] }
+    },
+    onWriteAhead: ({ transaction }) => {
+      givenUp = [transaction, ...givenUp]
+    },
+    // Its record is there to stay: it tells of the transaction before, where this one is not sent.
+    canForget: () => false,
+  })
+  return sent.outcome === 'rejected' ? undefined : sent.submission
+}

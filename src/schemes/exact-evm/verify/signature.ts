@@ -1,0 +1,111 @@
+import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem/utils'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import { keccak } from '../../../crypto/keccak.js'
+import { lowerHex } from '../authorization.js'
+import { nativeRecovery, type KeyRecovery } from '../../../crypto/native-secp256k1.js'
+
+/** Order of secp256k1's group. */
+const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/** What ends a signature of an account that is not deployed yet (ERC-6492). */
+const ERC6492_SUFFIX = '6492649264926492649264926492649264926492649264926492649264926492'
+
+/** An ECDSA signature in the one form that every token takes: low `s`, `v` 27 or 28. */
+export interface EcdsaSignature {
+  readonly r: Hex
+  readonly s: Hex
+  readonly v: 27 | 28
+}
+
+/** Tells whether a signature carries its account's deployment (ERC-6492). */
+export function isErc6492(signature: Hex): boolean {
+  return signature.endsWith(ERC6492_SUFFIX)
+}
+
+/**
+ * Reads an ECDSA signature: 65 bytes, or 64 in the compact form of EIP-2098.
+ *
+ * A signature can be rewritten without its key (high `s`, `v` 0/1); all forms become one here.
+ *
+ * @returns `undefined` for bytes that no key can have signed: some contract's own form perhaps.
+ */
+export function parseEcdsaSignature(signature: Hex): EcdsaSignature | undefined {
+  const length = size(signature)
+  if (length === 64) {
+    const yParityAndS = hexToBigInt(slice(signature, 32))
+    return canonical({
+      r: hexToBigInt(slice(signature, 0, 32)),
+      s: yParityAndS & ((1n << 255n) - 1n),
+      odd: yParityAndS >> 255n === 1n,
+    })
+  }
+  if (length !== 65) return undefined
+  const v = Number(slice(signature, 64))
+  const yParity = v >= 27 ? v - 27 : v
+  if (yParity > 1) return undefined
+  return canonical({
+    r: hexToBigInt(slice(signature, 0, 32)),
+    s: hexToBigInt(slice(signature, 32, 64)),
+    odd: yParity === 1,
+  })
+}
+
+function canonical(point: { r: bigint; s: bigint; odd: boolean }): EcdsaSignature | undefined {
+  const { r, s, odd } = point
+  if (r === 0n || r >= N || s === 0n || s >= N) return undefined
+  const isLow = s <= N / 2n
+  return {
+    r: numberToHex(r, { size: 32 }),
+    s: numberToHex(isLow ? s : N - s, { size: 32 }),
+    v: odd === isLow ? 28 : 27,
+  }
+}
+
+/** Finds out who signed a digest: in lower case; `undefined` when nobody can have. */
+export type SignerRecovery = (
+  digest: Hex,
+  signature: EcdsaSignature,
+) => Promise<Address | undefined>
+
+let recovery: SignerRecovery | undefined
+
+/** Who signed a digest, by the fastest way there is on this machine. */
+export const recoverSigner: SignerRecovery = (digest, signature) => {
+  recovery ??= chooseRecovery(nativeRecovery())
+  return recovery(digest, signature)
+}
+
+/** Native where that is to be had, else viem; the answers are the same. */
+export function chooseRecovery(recoverKey: KeyRecovery | undefined): SignerRecovery {
+  if (recoverKey === undefined) return recoverByViem
+  return async (digest, { r, s, v }) => {
+    const key = recoverKey({
+      digest: bytesOf(digest),
+      rs: bytesOf(concatHex([r, s])),
+      yParity: v === 28 ? 1 : 0,
+    })
+    return key && addressOf(key)
+  }
+}
+
+const recoverByViem: SignerRecovery = async (digest, { r, s, v }) => {
+  try {
+    const signer = await recoverAddress({
+      hash: digest,
+      signature: concatHex([r, s, numberToHex(v)]),
+    })
+    return lowerHex(signer)
+  } catch {
+    // `r` is no point of the curve.
+    return undefined
+  }
+}
+
+/** An account's address: the last twenty bytes of its public key's hash. */
+function addressOf(key: Uint8Array): Address {
+  return `0x${Buffer.from(keccak(key.subarray(1))).toString('hex', 12)}`
+}
+
+function bytesOf(hex: Hex): Uint8Array {
+  return Buffer.from(hex.slice(2), 'hex')
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals'
+import { coalesce } from '../../src/chain/coalesce.js'
+
+/** Work that ends when it is told to. */
+function openWork() {
+  const runs: { readonly items: readonly number[]; end(): void; fail(error: Error): void }[] = []
+  const run = (items: readonly number[]): Promise<readonly string[]> =>
+    new Promise((resolve, reject) =>
+      runs.push({ items, end: () => resolve(items.map(String)), fail: reject }),
+    )
+  return { runs, run }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('what is gathered', () => {
+  it('goes alone when it comes alone, at once', async () => {
+    const { runs, run } = openWork()
+    const ask = coalesce({ run, most: 10 })
+    const first = ask(1)
+    await turn()
+    expect(runs.map(({ items }) => items)).toEqual([[1]])
+    runs[0]!.end()
+    expect(await first).toBe('1')
+  })
+
+  it('goes together when it comes together', async () => {
+    const { runs, run } = openWork()
+    const ask = coalesce({ run, most: 10 })
+    const all = Promise.all([ask(1), ask(2), ask(3)])
+    await turn()
+    expect(runs.map(({ items }) => items)).toEqual([[1, 2, 3]])
+    runs[0]!.end()
+    expect(await all).toEqual(['1', '2', '3'])
+  })
+
+  it('waits while another is under way, and goes as soon as that has ended', async () => {
+    const { runs, run } = openWork()
+    const ask = coalesce({ run, most: 10 })
+    const first = ask(1)
+    await turn()
+    const others = Promise.all([ask(2), ask(3)])
+    await turn()
+    expect(runs).toHaveLength(1)
+    runs[0]!.end()
+    await first
+    await turn()
+    expect(runs[1]!.items).toEqual([2, 3])
+    runs[1]!.end()
+    expect(await others).toEqual(['2', '3'])
+  })
+
+  it('is never more than so many at once', async () => {
+    const { runs, run } = openWork()
+    const ask = coalesce({ run, most: 2 })
+    const all = Promise.all([1, 2, 3].map(ask))
+    await turn()
+    runs[0]!.end()
+    await turn()
+    runs[1]!.end()
+    expect(await all).toEqual(['1', '2', '3'])
+    expect(runs.map(({ items }) => items)).toEqual([[1, 2], [3]])
+  })
+
+  it('fails together, and leaves what comes later alone', async () => {
+    const { runs, run } = openWork()
+    const ask = coalesce({ run, most: 10 })
+    const failing = Promise.allSettled([ask(1), ask(2)])
+    await turn()
+    runs[0]!.fail(new Error('away'))
+    expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    const next = ask(3)
+    await turn()
+    runs[1]!.end()
+    expect(await next).toBe('3')
+  })
+})

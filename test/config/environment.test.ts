@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  nameVariables,
+  optionsFromEnvironment,
+  SERVE_DATABASE,
+  type Environment,
+} from '../../src/config/environment.js'
+import { ConfigError } from '../../src/errors.js'
+import { resolveOptions } from '../../src/config/resolve.js'
+
+const KEY = `0x${'5e'.repeat(32)}`
+const OTHER_KEY = `0x${'5f'.repeat(32)}`
+const PAY_TO = '0x000000000000000000000000000000000000bEEF'
+const COMPLETE = {
+  X402_PAY_TO: PAY_TO,
+  X402_NETWORK: 'base',
+  X402_RPC_URL: 'https://base.example/v2/key',
+  X402_RELAYER_KEY: KEY,
+}
+
+/** Variables that a gateway of this environment complains about. */
+function wrong(env: Environment): string[] {
+  try {
+    resolveOptions(optionsFromEnvironment(env))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return nameVariables(error, { env, isAlone: true }).issues.map(({ option }) => option)
+  }
+  return []
+}
+
+describe('the environment', () => {
+  it('describes one network and one project', () => {
+    expect(optionsFromEnvironment(COMPLETE)).toStrictEqual({
+      networks: { base: { rpcUrl: 'https://base.example/v2/key', relayerKeys: [KEY] } },
+      projects: [{ id: 'default', merchant: { payTo: PAY_TO } }],
+    })
+    expect(wrong(COMPLETE)).toStrictEqual([])
+  })
+
+  it('may say all that there is to say', () => {
+    const env = {
+      ...COMPLETE,
+      X402_RELAYER_KEY: ` ${KEY}, ${OTHER_KEY} `,
+      X402_ASSET: 'EURC',
+      X402_PROJECT_TOKEN: 'x402_token-of-the-shop',
+      X402_PUBLIC_URL: 'https://pay.example.com',
+      X402_QUOTE_SECRET: 'a secret of more than thirty-two characters',
+    }
+    expect(optionsFromEnvironment(env)).toStrictEqual({
+      publicUrl: 'https://pay.example.com',
+      quoteSecret: 'a secret of more than thirty-two characters',
+      networks: {
+        base: {
+          rpcUrl: 'https://base.example/v2/key',
+          relayerKeys: [KEY, OTHER_KEY],
+          assets: ['EURC'],
+        },
+      },
+      projects: [
+        { id: 'default', tokens: ['x402_token-of-the-shop'], merchant: { payTo: PAY_TO } },
+      ],
+    })
+    expect(wrong(env)).toStrictEqual([])
+  })
+
+  it('is told of a secret that is too short, by its variable', () => {
+    expect(wrong({ ...COMPLETE, X402_QUOTE_SECRET: 'short' })).toStrictEqual(['X402_QUOTE_SECRET'])
+  })
+
+  it('keeps payments in the database it names, and in no other kind', async () => {
+    const { ledger } = optionsFromEnvironment({
+      ...COMPLETE,
+      X402_DATABASE_URL: 'postgres://127.0.0.1:9/none',
+    })
+    expect(resolveOptions({ ledger: ledger! }).ledger).toBe(ledger)
+    await ledger?.close()
+    expect(wrong({ ...COMPLETE, X402_DATABASE_URL: ' ' })).toStrictEqual([])
+    expect(wrong({ ...COMPLETE, X402_DATABASE_URL: 'mysql://127.0.0.1/none' })).toStrictEqual([
+      'X402_DATABASE_URL',
+    ])
+  })
+
+  it.each(['postgres://127.0.0.1:9/app', 'mysql://127.0.0.1/app', 'file:./dev.db'])(
+    'leaves the DATABASE_URL of the app alone (rule 24): %s',
+    (url) => {
+      const env = { ...COMPLETE, DATABASE_URL: url }
+      expect(optionsFromEnvironment(env)).not.toHaveProperty('ledger')
+      expect(wrong(env)).toStrictEqual([])
+    },
+  )
+
+  it('of serve takes X402_DATABASE_URL before DATABASE_URL, and names the one it took', () => {
+    const bad = 'mysql://127.0.0.1/none'
+    const read = (env: object) => () =>
+      optionsFromEnvironment({ ...COMPLETE, ...env }, SERVE_DATABASE)
+    expect(read({ DATABASE_URL: bad })).toThrow(expect.objectContaining({ option: 'DATABASE_URL' }))
+    expect(read({ X402_DATABASE_URL: bad, DATABASE_URL: 'postgres://h/n' })).toThrow(
+      expect.objectContaining({ option: 'X402_DATABASE_URL' }),
+    )
+    expect(read({ X402_DATABASE_URL: 'postgres://h/n', DATABASE_URL: bad })()).toHaveProperty(
+      'ledger',
+    )
+  })
+
+  it('needs no node and no key beside a facilitator elsewhere', () => {
+    const remote = {
+      X402_PAY_TO: PAY_TO,
+      X402_NETWORK: 'base',
+      X402_FACILITATOR_URL: 'https://pay.example.com/api/v2/payment',
+      X402_FACILITATOR_TOKEN: 'x402_token',
+    }
+    expect(wrong(remote)).toStrictEqual([])
+    expect(optionsFromEnvironment(remote).facilitator).toBeDefined()
+    expect(wrong({ ...remote, X402_FACILITATOR_URL: undefined })).toStrictEqual([
+      'X402_RPC_URL',
+      'X402_RELAYER_KEY',
+    ])
+  })
+
+  it.each([{}, { X402_PAY_TO: ' ', X402_NETWORK: '' }])(
+    'names every variable that is missing: %j',
+    (env) => {
+      expect(wrong(env).sort()).toStrictEqual([
+        'X402_NETWORK',
+        'X402_PAY_TO',
+        'X402_RELAYER_KEY',
+        'X402_RPC_URL',
+      ])
+    },
+  )
+
+  it('names what is wrong together with what is missing', () => {
+    const env = {
+      X402_NETWORK: 'nowhere',
+      X402_RPC_URL: 'base.example',
+      X402_RELAYER_KEY: `${KEY},`,
+      X402_PROJECT_TOKEN: 'short',
+      X402_PUBLIC_URL: 'pay.example.com',
+    }
+    expect(wrong(env).sort()).toStrictEqual([
+      'X402_NETWORK',
+      'X402_PAY_TO',
+      'X402_PROJECT_TOKEN',
+      'X402_PUBLIC_URL',
+      'X402_RELAYER_KEY',
+      'X402_RPC_URL',
+    ])
+    expect(wrong({ ...COMPLETE, X402_ASSET: 'DOGE' })).toStrictEqual(['X402_ASSET'])
+  })
+
+  it('has no secret in what it complains about', () => {
+    const env = { ...COMPLETE, X402_NETWORK: COMPLETE.X402_RPC_URL, X402_RELAYER_KEY: KEY.slice(2) }
+    const refuse = (): unknown => resolveOptions(optionsFromEnvironment(env))
+    expect(refuse).toThrow(ConfigError)
+    expect(refuse).not.toThrow(/5e5e|v2\/key/)
+    expect(wrong(env)).toStrictEqual(['X402_RELAYER_KEY', 'X402_NETWORK'])
+  })
+})
+
+describe('the default gateway', () => {
+  const kept = { ...process.env }
+
+  beforeEach(() => {
+    for (const name of Object.keys(process.env))
+      if (name.startsWith('X402_')) delete process.env[name]
+  })
+  afterEach(() => {
+    process.env = { ...kept }
+  })
+
+  // One module for both claims: it is built once, at its first success.
+  it('is refused when the first route is declared, then built once the variables are there', async () => {
+    const { gatewayRouter, x402Protect } = await import('../../src/index.js')
+    for (const declare of [() => x402Protect('$0.01'), gatewayRouter])
+      expect(declare).toThrow(
+        expect.objectContaining({
+          code: 'config_invalid',
+          issues: expect.arrayContaining([
+            { option: 'X402_PAY_TO', message: expect.any(String) },
+            { option: 'X402_RPC_URL', message: expect.any(String) },
+          ]),
+        }),
+      )
+    process.env['X402_FACILITATOR_URL'] = 'not a url'
+    expect(() => x402Protect('$0.01')).toThrow(
+      expect.objectContaining({ option: 'X402_FACILITATOR_URL' }),
+    )
+    delete process.env['X402_FACILITATOR_URL']
+
+    Object.assign(process.env, COMPLETE)
+    expect(x402Protect('$0.01')).toBeInstanceOf(Function)
+    expect(gatewayRouter()).toBeInstanceOf(Function)
+    delete process.env['X402_PAY_TO']
+    expect(x402Protect('$0.02')).toBeInstanceOf(Function)
+  })
+})

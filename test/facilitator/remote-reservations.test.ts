@@ -1,0 +1,335 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { LedgerError } from '../../src/errors.js'
+import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
+import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
+import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
+import { createRemoteReservations } from '../../src/facilitator/remote-reservations.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { usdc } from '../support/core.js'
+import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
+import { signPayment } from '../support/sign-payment.js'
+
+const elsewhere = useScriptedFacilitator()
+const network = 'eip155:84532'
+const offer: PaymentRequirements = {
+  scheme: 'exact',
+  network,
+  amount: '10000',
+  payTo: MERCHANT.address,
+  maxTimeoutSeconds: 300,
+  asset: usdc.address,
+  extra: { name: 'USDC', version: '2' },
+}
+const terms = { payTo: MERCHANT.address, accepts: [usdc] }
+const payer = PAYERS[0]!.address
+const TRANSACTION = `0x${'aa'.repeat(32)}`
+
+const VALID: Script = { body: { isValid: true, payer } }
+const USED: Script = {
+  body: { isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used', payer },
+}
+const PAID: Script = { body: { success: true, transaction: TRANSACTION, network, payer } }
+const refusal = (errorReason: string, transaction = ''): Script => ({
+  body: { success: false, errorReason, transaction, network, payer },
+})
+const used = (settledBy: string): Script => ({
+  body: {
+    ...{ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' },
+    ...{ settledBy, network, payer },
+  },
+})
+
+let payment: PaymentPayload
+let ledger: LedgerStore
+let errors: string[]
+let facilitator: ReservingFacilitator
+beforeEach(async () => {
+  payment = await signPayment(PAYERS[0]!, offer)
+  use(createMemoryLedger())
+})
+
+function use(store: LedgerStore): void {
+  ledger = store
+  errors = []
+  const none = (): void => undefined
+  const logger = { debug: none, info: none, warn: none, error: (m: string) => void errors.push(m) }
+  const remote = httpFacilitator({ url: elsewhere.url, timeoutMs: 2000 })
+  facilitator = createRemoteReservations({ facilitator: remote, ledger, logger })
+}
+
+const settle = (one: PaymentPayload = payment) => facilitator.settle(one, offer, terms)
+const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
+const asked = (): string[] => elsewhere.requests.map(({ path }) => path.split('/').at(-1)!)
+
+interface AskedBody {
+  readonly paymentPayload: PaymentPayload
+}
+
+async function reserve(one: PaymentPayload = payment) {
+  const reserved = await facilitator.reserve(one, offer, terms)
+  if ('refused' in reserved) throw new Error(reserved.refused)
+  return reserved
+}
+
+describe('a remote facilitator with a ledger here', () => {
+  it('verifies there, but not what this merchant does not want', async () => {
+    elsewhere.scripts = { verify: VALID }
+    expect(await facilitator.verify(payment, offer, terms)).toEqual({ isValid: true, payer })
+    const stranger = { ...terms, payTo: payer }
+    expect(await facilitator.verify(payment, offer, stranger)).toMatchObject({
+      isValid: false,
+      invalidReason: 'pay_to_mismatch',
+    })
+    expect(asked()).toEqual(['verify'])
+  })
+
+  it('tells what is supported there', async () => {
+    elsewhere.scripts = { supported: { body: { kinds: [] } } }
+    expect(await facilitator.supported()).toMatchObject({ kinds: [] })
+  })
+
+  it.each<[string, Partial<PaymentRequirements>, Record<string, unknown> | undefined, string]>([
+    ['another scheme', { scheme: 'upto' }, undefined, 'unsupported_scheme'],
+    ['no EVM network', { network: 'solana:x' }, undefined, 'invalid_network'],
+    ['no authorization', {}, {}, 'invalid_payload'],
+  ])('refuses %s without asking', async (_name, members, payload, refused) => {
+    const changed = { ...offer, ...members }
+    const presented = { ...payment, accepted: changed, ...(payload && { payload }) }
+    expect(await facilitator.reserve(presented, changed)).toMatchObject({ refused })
+    expect(asked()).toEqual([])
+  })
+
+  it('keeps the rate that the amount comes from with the payment', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    const appliedRate = { price: '0.01', currency: 'EUR', rate: '1', asOf: 1, source: 'fixed' }
+    await facilitator.settle(payment, offer, { ...terms, project: 'shop', appliedRate })
+    expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ appliedRate }])
+  })
+
+  it('refuses what is refused there, and keeps nothing of it', async () => {
+    elsewhere.scripts = { verify: [USED, VALID], settle: PAID }
+    expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    expect(await settle()).toMatchObject({ success: true })
+  })
+
+  it('settles a payment there once', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    expect(await settle()).toEqual({ success: true, transaction: TRANSACTION, network, payer })
+    expect(await settle()).toEqual({
+      ...{ success: false, errorReason: 'invalid_exact_evm_nonce_already_used' },
+      ...{ transaction: '', settledBy: TRANSACTION, network, payer },
+    })
+    expect(asked()).toEqual(['verify', 'settle'])
+  })
+
+  it('settles one of twenty copies that come at once', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => settle()))
+    expect(answers.filter(({ success }) => success)).toHaveLength(1)
+    const reasons = answers.flatMap((one) => (one.success ? [] : [one.errorReason]))
+    expect(reasons).toHaveLength(19)
+    expect(['duplicate_settlement', 'invalid_exact_evm_nonce_already_used']).toEqual(
+      expect.arrayContaining([...new Set(reasons)]),
+    )
+    expect(asked().filter((path) => path === 'settle')).toHaveLength(1)
+  })
+
+  it('accepts a released payment again', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    await (await reserve()).release()
+    expect(await settle()).toMatchObject({ success: true })
+  })
+
+  it('releases what could not be settled', async () => {
+    elsewhere.scripts = { verify: VALID, settle: [refusal('insufficient_funds'), PAID] }
+    expect(await settle()).toEqual(failed('insufficient_funds'))
+    expect(await settle()).toMatchObject({ success: true })
+  })
+
+  describe('that granted nothing for a payment', () => {
+    it('grants it once more, though it is used up there', async () => {
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      const reservation = await reserve()
+      await reservation.settle()
+      await reservation.reopen()
+      elsewhere.scripts = { verify: USED }
+      const answers = await Promise.all(Array.from({ length: 10 }, () => settle()))
+      expect(answers.filter(({ success }) => success)).toEqual([
+        { success: true, transaction: TRANSACTION, network, payer },
+      ])
+      expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    })
+
+    it('grants nothing to whoever has not got the signature', async () => {
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      const reservation = await reserve()
+      await reservation.settle()
+      await reservation.reopen()
+      elsewhere.scripts = { verify: USED }
+      const thief = await signPayment(PAYERS[1]!, offer)
+      const { signature } = thief.payload as { signature: string }
+      for (const forged of [signature, '0x11']) {
+        const presented = { ...payment, payload: { ...payment.payload, signature: forged } }
+        expect(await settle(presented)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+      }
+      expect(await settle()).toMatchObject({ success: true })
+    })
+
+    it('asks there about one whose domain the offer does not tell', async () => {
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      const reservation = await reserve()
+      await reservation.settle()
+      await reservation.reopen()
+      elsewhere.scripts = { verify: USED }
+      const bare = { ...offer, extra: null }
+      expect(await facilitator.settle(payment, bare, terms)).toEqual(
+        failed('invalid_exact_evm_nonce_already_used'),
+      )
+    })
+
+    it('gives a redeemed payment back when its request comes to nothing', async () => {
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      const reservation = await reserve()
+      await reservation.settle()
+      await reservation.reopen()
+      await (await reserve()).release()
+      expect(await settle()).toMatchObject({ success: true })
+    })
+  })
+
+  describe('whose answer to settle was lost', () => {
+    const outages: [string, Script][] = [
+      ['broke off', 'break'],
+      ['timed out', 'hang'],
+      ['was unreadable', { status: 502, body: '<html>' }],
+    ]
+
+    it.each(outages)(
+      'since it %s: the payment is asked about again, and granted once',
+      async (_name, outage) => {
+        elsewhere.scripts = { verify: VALID, settle: outage }
+        await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+        elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
+        const answers = await Promise.all([settle(), settle(), settle()])
+        expect(answers.filter(({ success }) => success)).toEqual([
+          { success: true, transaction: TRANSACTION, network, payer },
+        ])
+        expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+      },
+    )
+
+    it('grants nothing for a transaction that the facilitator does not name as its own settlement', async () => {
+      elsewhere.scripts = { verify: VALID, settle: 'break' }
+      await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+      const someTransaction = refusal('invalid_exact_evm_nonce_already_used', TRANSACTION)
+      elsewhere.scripts = { verify: USED, settle: someTransaction }
+      expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    })
+
+    it('settles it now where it was not', async () => {
+      elsewhere.scripts = { verify: VALID, settle: ['break', PAID] }
+      await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+      expect(await settle()).toMatchObject({ success: true })
+    })
+
+    it('grants nothing for an authorization that was used without paying', async () => {
+      elsewhere.scripts = {
+        verify: VALID,
+        settle: ['break', refusal('invalid_exact_evm_nonce_already_used')],
+      }
+      await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+      expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    })
+
+    it('stays open while it cannot be asked', async () => {
+      elsewhere.scripts = { verify: VALID, settle: 'break' }
+      for (let tries = 0; tries < 3; tries++)
+        await expect(settle()).rejects.toMatchObject({ code: 'facilitator_unreachable' })
+      elsewhere.scripts = { settle: PAID }
+      expect(await settle()).toMatchObject({ success: true })
+    })
+  })
+
+  it('is asked again by a successor of a process that ended while it asked', async () => {
+    const never = new Promise<void>(() => undefined)
+    elsewhere.scripts = { verify: VALID, settle: 'hang' }
+    const shared = createMemoryLedger()
+    use({ ...shared, unlock: () => never })
+    void settle().catch(() => undefined)
+    while (!asked().includes('settle')) await new Promise((resolve) => setTimeout(resolve, 5))
+    const [record] = await shared.listSubmitted()
+    // Its hold lapses.
+    await shared.unlock(record!)
+    use(shared)
+    elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
+    expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
+    expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+  })
+
+  it('is told nothing of the id that a payer gave his payment, who is answered here', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    const info = { id: 'payment_0123456789abcdef' }
+    const extensions = { 'payment-identifier': { info }, other: { info: {} } }
+    expect(await settle({ ...payment, extensions })).toMatchObject({ success: true })
+    await facilitator.verify({ ...payment, extensions }, offer, terms)
+    const told = elsewhere.requests.map(({ body }) => (body as AskedBody).paymentPayload.extensions)
+    const rest = { other: { info: {} } }
+    expect(told).toEqual([rest, rest, rest])
+  })
+
+  it('that is at work on a call whose answer was lost is asked again, until it knows', async () => {
+    const busy = refusal('duplicate_settlement', TRANSACTION)
+    elsewhere.scripts = { verify: VALID, settle: ['break', busy, PAID] }
+    await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+    expect(await settle()).toEqual(failed('settlement_pending'))
+    expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
+  })
+
+  it('that is at work on a call of somebody else’s has refused the payment', async () => {
+    elsewhere.scripts = { verify: VALID, settle: refusal('duplicate_settlement', TRANSACTION) }
+    expect(await settle()).toEqual(failed('duplicate_settlement'))
+    expect(await ledger.listSubmitted()).toEqual([])
+  })
+
+  it('that answers pending is asked again, until it knows', async () => {
+    const pending = refusal('settlement_pending', TRANSACTION)
+    elsewhere.scripts = { verify: VALID, settle: [pending, pending, PAID] }
+    expect(await settle()).toEqual(failed('settlement_pending'))
+    expect(await settle()).toEqual(failed('settlement_pending'))
+    expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
+    expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+  })
+
+  describe('and a ledger that is away', () => {
+    const without = (method: keyof LedgerStore): LedgerStore => ({
+      ...createMemoryLedger(),
+      [method]: async () => {
+        throw new LedgerError('ledger_unavailable', 'The disk is full.')
+      },
+    })
+
+    it.each(['find', 'reserve'] as const)('at %s settles nothing', async (method) => {
+      use(without(method))
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      await expect(settle()).rejects.toMatchObject({ code: 'ledger_unavailable' })
+      expect(asked()).not.toContain('settle')
+    })
+
+    it('at settle answers what has been settled, and reports it', async () => {
+      use(without('markSettled'))
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      expect(await settle()).toMatchObject({ success: true })
+      expect(errors).toHaveLength(1)
+      expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
+    })
+
+    it('at yield tells why the settlement is not known', async () => {
+      use(without('unlock'))
+      elsewhere.scripts = { verify: VALID, settle: 'break' }
+      await expect(settle()).rejects.toMatchObject({ code: 'facilitator_unreachable' })
+      expect(errors).toHaveLength(1)
+    })
+  })
+})

@@ -1,0 +1,72 @@
+/** What `src/README.md` promises of the architecture, where the linter cannot see it. */
+import { describe, expect, it } from '@jest/globals'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url))
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.c?ts$/.test(name))
+  .map((name) => join(SRC, name))
+
+const textOf = (file: string): string => readFileSync(file, 'utf8')
+
+/** Files that a file imports, those of which it only imports types included. */
+function importsOf(file: string): readonly string[] {
+  const specifiers = [...textOf(file).matchAll(/(?:from|import)\s+'(\.{1,2}\/[^']+)'/g)]
+  return specifiers.map(([, specifier = '']) =>
+    join(dirname(file), specifier.replace(/\.(c?)js$/, '.$1ts')),
+  )
+}
+
+/** Circles of imports, each by the files that it goes through. */
+function circles(): readonly string[] {
+  const found = new Set<string>()
+  const done = new Set<string>()
+  const walk = (file: string, way: readonly string[]): void => {
+    const start = way.indexOf(file)
+    if (start >= 0) {
+      const circle = way.slice(start).map((one) => relative(SRC, one))
+      found.add(circle.toSorted().join(' ↔ '))
+    } else if (!done.has(file)) {
+      for (const other of importsOf(file)) walk(other, [...way, file])
+      done.add(file)
+    }
+  }
+  for (const file of files) walk(file, [])
+  return [...found]
+}
+
+describe('the house', () => {
+  it('has no circle of imports, not even of types alone', () => {
+    expect(circles()).toEqual([])
+  })
+
+  it('has at most seven files in its root', () => {
+    const root = files.filter((file) => dirname(file) === SRC)
+    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual([
+      'default-gateway.ts',
+      'errors.ts',
+      'gateway.ts',
+      'index.ts',
+      'logger.ts',
+      'sql.ts',
+    ])
+  })
+
+  it('imports only files that are there', () => {
+    const missing = files.flatMap((file) =>
+      importsOf(file).filter((one) => !files.includes(one) && !one.endsWith('.json')),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it('has no file of more than 250 lines but artifacts', () => {
+    const long = files
+      .filter((file) => !file.endsWith('devnet/artifacts.ts'))
+      .map((file) => [relative(SRC, file), textOf(file).split('\n').length - 1] as const)
+      .filter(([, lines]) => lines > 250)
+    expect(long).toEqual([])
+  })
+})

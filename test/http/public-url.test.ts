@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals'
+import express from 'express'
+import supertest from 'supertest'
+import { publicRootOf } from '../../src/http/public-url.js'
+
+/** How an app is set up. */
+interface Setup {
+  readonly trustProxy?: boolean | number | string
+  readonly publicUrl?: string
+}
+
+/** The root that an app takes a request to have. */
+async function rootOf(headers: Record<string, string>, setup: Setup = {}): Promise<string> {
+  const { trustProxy = false, publicUrl } = setup
+  const app = express()
+  app.set('trust proxy', trustProxy)
+  app.get('/', (req, res) => void res.send(publicRootOf(req, publicUrl)))
+  const { text } = await supertest(app).get('/').set(headers)
+  return text
+}
+
+describe('the public root of a request', () => {
+  const forwarded = {
+    Host: 'app:4021',
+    'X-Forwarded-Host': 'shop.example:8443',
+    'X-Forwarded-Proto': 'https',
+  }
+
+  it('is its own host and port', async () => {
+    expect(await rootOf({ Host: 'app:4021' })).toBe('http://app:4021')
+  })
+
+  it('is the forwarded one where the proxy is trusted, with its port', async () => {
+    expect(await rootOf(forwarded, { trustProxy: true })).toBe('https://shop.example:8443')
+    expect(await rootOf(forwarded, { trustProxy: 1 })).toBe('https://shop.example:8443')
+    expect(await rootOf(forwarded, { trustProxy: 'loopback' })).toBe('https://shop.example:8443')
+  })
+
+  it('is not the forwarded one where the proxy is not trusted', async () => {
+    expect(await rootOf(forwarded)).toBe('http://app:4021')
+    expect(await rootOf(forwarded, { trustProxy: '10.0.0.1' })).toBe('http://app:4021')
+  })
+
+  it('keeps the forwarded port where names are the same', async () => {
+    const headers = { Host: 'localhost:4021', 'X-Forwarded-Host': 'localhost:8080' }
+    expect(await rootOf(headers, { trustProxy: true })).toBe('http://localhost:8080')
+  })
+
+  it('is the first of several proxies’ hosts', async () => {
+    const headers = { ...forwarded, 'X-Forwarded-Host': 'shop.example, inner.example' }
+    expect(await rootOf(headers, { trustProxy: true })).toBe('https://shop.example')
+  })
+
+  it('is what the operator says, whatever the request says', async () => {
+    const publicUrl = 'https://pay.example'
+    expect(await rootOf(forwarded, { trustProxy: true, publicUrl })).toBe(publicUrl)
+  })
+})

@@ -1,0 +1,251 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { fingerprintOf, idempotencyKey } from '../../src/idempotency/store.js'
+import type { IdempotencyStore } from '../../src/idempotency/store.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { memoryIdempotency } from '../../src/idempotency/memory.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { until } from '../support/until.js'
+import { claim, describeIdempotency, newRequest } from './conformance.js'
+
+const HOUR = 3_600_000
+
+let folder: string
+let files = 0
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-answers-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+const newFile = (): string => join(folder, `${++files}.db`)
+
+const root = await findPostgres()
+const describePostgres = root === undefined ? describe.skip : describe
+
+describeIdempotency('the memory ledger', async () => {
+  const ledger = createMemoryLedger()
+  return { store: ledger.idempotency, close: () => ledger.close() }
+})
+
+describeIdempotency('the SQLite ledger', async () => {
+  const ledger = openSqliteLedger(newFile())
+  return { store: ledger.idempotency, close: () => ledger.close() }
+})
+
+describeSharedStore('the SQLite ledger', async () => {
+  const file = newFile()
+  return {
+    open: (lockMs) => openSqliteLedger(file, lockMs === undefined ? {} : { lockMs }),
+    async execute(statement) {
+      const database = new Database(file)
+      database.exec(statement)
+      database.close()
+    },
+    drop: async () => undefined,
+  }
+})
+
+describePostgres('on PostgreSQL', () => {
+  describeIdempotency('the PostgreSQL ledger', async () => {
+    const schema = await createSchema(root!)
+    const ledger = openPostgresLedger(schema.pool())
+    return {
+      store: ledger.idempotency,
+      async close() {
+        await ledger.close()
+        await schema.drop()
+      },
+    }
+  })
+
+  describeSharedStore('the PostgreSQL ledger', async () => {
+    const schema = await createSchema(root!)
+    return {
+      open: (lockMs) => openPostgresLedger(schema.pool(), lockMs === undefined ? {} : { lockMs }),
+      execute: schema.execute,
+      drop: () => schema.drop(),
+    }
+  })
+})
+
+/** A database that several processes share. */
+interface SharedStore {
+  open(lockMs?: number): LedgerStore
+  execute(statement: string): Promise<unknown>
+  drop(): Promise<void>
+}
+
+function describeSharedStore(name: string, create: () => Promise<SharedStore>): void {
+  describe(`${name}, shared by two processes,`, () => {
+    const withTwo = async (
+      work: (one: IdempotencyStore, other: IdempotencyStore, shared: SharedStore) => Promise<void>,
+      lockMs?: number,
+    ): Promise<void> => {
+      const shared = await create()
+      const ledgers = [shared.open(lockMs), shared.open(lockMs)] as const
+      try {
+        await work(ledgers[0].idempotency, ledgers[1].idempotency, shared)
+      } finally {
+        await Promise.all(ledgers.map((ledger) => ledger.close()))
+        await shared.drop()
+      }
+    }
+
+    it('gives the answer of one to the other', () =>
+      withTwo(async (one, other) => {
+        const request = newRequest()
+        const first = await claim(one, request)
+        expect(await other.begin(request)).toEqual({ state: 'busy' })
+        await first.finish('the answer')
+        expect(await other.begin(request)).toEqual({ state: 'done', answer: 'the answer' })
+      }))
+
+    it('frees the key of one that died, and shows what it had ready', async () => {
+      const shared = await create()
+      const [one, other] = [shared.open(200), shared.open(200)]
+      const request = newRequest()
+      await (await claim(one.idempotency, request)).keep('ready')
+      await one.close()
+      expect(await other.idempotency.begin(request)).toEqual({ state: 'busy' })
+      await until(async () => {
+        const begun = await other.idempotency.begin(request)
+        if (begun.state !== 'fresh') return false
+        expect(begun.claim.kept).toBe('ready')
+        return true
+      })
+      await other.close()
+      await shared.drop()
+    })
+
+    it('does not free the key of one that lives and takes its time', () =>
+      withTwo(async (one, other) => {
+        const request = newRequest()
+        const first = await claim(one, request)
+        await new Promise((resolve) => setTimeout(resolve, 1200))
+        expect(await other.begin(request)).toEqual({ state: 'busy' })
+        await first.finish('slow')
+        expect(await other.begin(request)).toEqual({ state: 'done', answer: 'slow' })
+      }, 300))
+
+    it('lets one that was taken for dead change nothing any more', () =>
+      withTwo(async (one, other, shared) => {
+        const request = newRequest()
+        const first = await claim(one, request)
+        await shared.execute('UPDATE x402_idempotency SET claimed_until = 0')
+        const second = await claim(other, request)
+        await expect(first.keep('mine')).rejects.toMatchObject({ code: 'ledger_unavailable' })
+        await expect(first.finish('mine')).rejects.toMatchObject({ code: 'ledger_unavailable' })
+        await first.abandon()
+        await second.finish('theirs')
+        expect(await one.begin(request)).toEqual({ state: 'done', answer: 'theirs' })
+      }))
+
+    it('keeps answers for a day, and purges older ones by itself', async () => {
+      const shared = await create()
+      const first = shared.open()
+      const [old, recent] = [newRequest(), newRequest()]
+      await (await claim(first.idempotency, old)).finish('old')
+      await (await claim(first.idempotency, recent)).finish('recent')
+      const age = (request: { key: string }, ms: number) =>
+        shared.execute(
+          `UPDATE x402_idempotency SET updated_at = updated_at - ${ms} WHERE key = '${request.key}'`,
+        )
+      await age(old, 24 * HOUR)
+      await age(recent, 24 * HOUR - 60_000)
+      await first.close()
+      const second = shared.open()
+      await second.idempotency.begin(newRequest())
+      await until(async () => (await second.idempotency.begin(old)).state !== 'done')
+      expect(await second.idempotency.begin(recent)).toEqual({ state: 'done', answer: 'recent' })
+      await second.close()
+      await shared.drop()
+    })
+  })
+}
+
+describe('answers in memory', () => {
+  it('are forgotten, those asked for longest ago first, when they take too much', async () => {
+    const store = memoryIdempotency({ maxBytes: 10_000 })
+    const [first, second, third] = [newRequest(), newRequest(), newRequest()]
+    const answer = 'x'.repeat(4000)
+    await (await claim(store, first)).finish(answer)
+    await (await claim(store, second)).finish(answer)
+    await store.begin(first)
+    await (await claim(store, third)).finish(answer)
+    expect(await store.begin(first)).toMatchObject({ state: 'done' })
+    expect(await store.begin(third)).toMatchObject({ state: 'done' })
+    expect(await store.begin(second)).toMatchObject({ state: 'fresh' })
+  })
+
+  it('never push out a request that is being answered', async () => {
+    const store = memoryIdempotency({ maxBytes: 1000 })
+    const request = newRequest()
+    await claim(store, request)
+    for (let count = 0; count < 50; count++)
+      await (await claim(store, newRequest())).finish('x'.repeat(400))
+    expect(await store.begin(request)).toEqual({ state: 'busy' })
+  })
+
+  it('are kept for a day', async () => {
+    const clock = { ms: 1_800_000_000_000 }
+    const store = memoryIdempotency({ now: () => clock.ms })
+    const request = newRequest()
+    await (await claim(store, request)).finish('answer')
+    clock.ms += 24 * HOUR - 1
+    expect(await store.begin(request)).toMatchObject({ state: 'done' })
+    clock.ms += 2
+    expect(await store.begin(request)).toMatchObject({ state: 'fresh' })
+  })
+})
+
+describe('a fingerprint', () => {
+  const document = { network: 'base', to: '0xABCDEF', list: [1, { b: true, a: 'Text' }] }
+
+  it.each<[string, unknown]>([
+    ['order of members', { list: [1, { a: 'Text', b: true }], to: '0xABCDEF', network: 'base' }],
+    ['case of hexadecimal digits', { ...document, to: '0xabcdef' }],
+    ['the name of a network', { ...document, network: 'eip155:8453' }],
+    ['members without a value', { ...document, extra: null, more: undefined }],
+  ])('does not change with %s', (_name, same) => {
+    expect(fingerprintOf(same)).toBe(fingerprintOf(document))
+  })
+
+  it.each<[string, unknown]>([
+    ['a value', { ...document, to: '0xABCDEE' }],
+    ['the case of text', { ...document, list: [1, { b: true, a: 'text' }] }],
+    ['a type', { ...document, list: ['1', { b: true, a: 'Text' }] }],
+    ['order in a list', { ...document, list: [{ b: true, a: 'Text' }, 1] }],
+    ['a network', { ...document, network: 'base-sepolia' }],
+    ['another member', { ...document, extra: 0 }],
+    [
+      'an object for a list of pairs',
+      {
+        ...document,
+        list: [
+          1,
+          [
+            ['a', 'Text'],
+            ['b', true],
+          ],
+        ],
+      },
+    ],
+  ])('changes with %s', (_name, other) => {
+    expect(fingerprintOf(other)).not.toBe(fingerprintOf(document))
+  })
+
+  it('is made of what is nested without end, too', () => {
+    const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown
+    expect(fingerprintOf(deep)).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+it('makes keys that tell where one part ends', () => {
+  expect(idempotencyKey('a', 'bc')).not.toBe(idempotencyKey('ab', 'c'))
+  expect(idempotencyKey('a', 'bc')).toBe(idempotencyKey('a', 'bc'))
+})

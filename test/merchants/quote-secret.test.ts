@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals'
+import { LedgerError } from '../../src/errors.js'
+import { quoteSecret } from '../../src/merchants/quote-secret.js'
+
+describe('the secret of quotes', () => {
+  it('is the configured one, whatever the ledger has', async () => {
+    const secret = quoteSecret('configured', { sharedSecret: async () => 'shared' })
+    expect(await secret()).toBe('configured')
+  })
+
+  it('is the ledger’s, asked for once', async () => {
+    const asked: string[] = []
+    const secret = quoteSecret(undefined, {
+      sharedSecret: async (name) => `${name}-${asked.push(name)}`,
+    })
+    expect(await Promise.all([secret(), secret()])).toStrictEqual(['quote-1', 'quote-1'])
+    expect(await secret()).toBe('quote-1')
+  })
+
+  it('is asked for again where the ledger was away', async () => {
+    let away = true
+    const secret = quoteSecret(undefined, {
+      sharedSecret: async () => {
+        if (away) throw new LedgerError('ledger_unavailable', 'It is away.')
+        return 'shared'
+      },
+    })
+    await expect(secret()).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    away = false
+    expect(await secret()).toBe('shared')
+  })
+
+  it('is random where nobody has one, and stays', async () => {
+    const [one, other] = [quoteSecret(undefined, {}), quoteSecret(undefined, {})]
+    expect(await one()).toMatch(/^[\w-]{43}$/)
+    expect(await one()).toBe(await one())
+    expect(await one()).not.toBe(await other())
+  })
+})

@@ -1,0 +1,228 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { parseTransaction } from 'viem'
+import { createGateway } from '../../src/gateway.js'
+import type { Submission } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { Hex } from '../../src/protocol/payment.js'
+import { askNode, minedCount, offerOf, termsOf } from '../support/core.js'
+import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
+import { signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+import { callOf, newKeys, ONE_ETHER, openPool } from './pools.js'
+import type { CallOverrides, TestPoolOptions } from './pools.js'
+
+const devnet = useDevnet()
+const opened: { close(): unknown }[] = []
+beforeEach(() => askNode(devnet, 'evm_setAutomine', false))
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+  await askNode(devnet, 'evm_setAutomine', true)
+  await devnet.mine(20)
+})
+
+const open = async (options: TestPoolOptions = {}) => {
+  const pool = openPool(devnet, {
+    privateKeys: await newKeys(devnet, ONE_ETHER),
+    stuckMs: 600,
+    ...options,
+  })
+  opened.push(pool)
+  return { ...pool, address: pool.pool.addresses[0] }
+}
+const call = (overrides?: CallOverrides) => callOf(devnet, overrides)
+const isWaiting = async (transaction: Hex): Promise<boolean> =>
+  (await askNode(devnet, 'eth_getTransactionByHash', transaction)) !== null
+const isMined = async (transaction: Hex): Promise<boolean> =>
+  (await askNode(devnet, 'eth_getTransactionReceipt', transaction)) !== null
+
+/** Mines a block that costs as much as told. */
+async function mineAt(baseFee: bigint): Promise<void> {
+  await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', `0x${baseFee.toString(16)}`)
+  await devnet.mine()
+}
+
+const GWEI = 10n ** 9n
+
+describe('a transaction on its way', () => {
+  it('that the node forgets is handed over again', async () => {
+    const { pool, address } = await open({ stuckMs: 3000 })
+    const calls = [call(), call(), call()]
+    const sent = await Promise.all(calls.map(({ dispatch }) => pool.send(dispatch)))
+    const { transaction } = sent[0]!.submission
+    await askNode(devnet, 'anvil_dropTransaction', transaction)
+    expect(await isWaiting(transaction)).toBe(false)
+    await until(() => isWaiting(transaction))
+    await until(async () => {
+      await devnet.mine()
+      return (await minedCount(devnet, address)) === 3
+    })
+    expect(calls[0]!.written).toHaveLength(1)
+    expect(await isMined(transaction)).toBe(true)
+  })
+
+  it('that waits, like all others, for a block is left alone', async () => {
+    const { pool } = await open({ stuckMs: 300 })
+    const { dispatch, written } = call()
+    await pool.send(dispatch)
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(written).toHaveLength(1)
+  })
+
+  it('that got too cheap is replaced at a higher price, written down before, and mined once', async () => {
+    const { pool, address } = await open()
+    const { dispatch, written } = call()
+    const { submission } = await pool.send(dispatch)
+    await until(async () => {
+      await mineAt(20n * GWEI)
+      return (await minedCount(devnet, address)) === 1
+    })
+    expect(written.length).toBeGreaterThan(1)
+    const transactions = written.map(({ raw }) => parseTransaction(raw))
+    for (const [index, second] of transactions.entries()) {
+      const first = transactions[index - 1]
+      if (first === undefined) continue
+      const { accountNonce } = submission
+      const replaces = written.slice(0, index).map(({ transaction }) => transaction)
+      expect(written[index]).toMatchObject({ accountNonce, replaces: replaces.toReversed() })
+      expect(second.data).toBe(first.data)
+      for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const)
+        expect(second[fee]! * 8n).toBeGreaterThanOrEqual(first[fee]! * 9n)
+    }
+    const hashes = written.map(({ transaction }) => transaction).toReversed()
+    expect(pool.transactionsOf(submission)).toEqual(hashes)
+    const mined = await Promise.all(hashes.map(isMined))
+    expect(mined.filter(Boolean)).toHaveLength(1)
+    expect(mined.at(-1)).toBe(false)
+  })
+
+  it('that cannot be replaced within the cap is left as it is, and reported', async () => {
+    const { pool, warnings } = await open({ maxFeePerGas: 3n * GWEI, stuckMs: 300 })
+    const { dispatch, written } = call()
+    await pool.send(dispatch)
+    await until(async () => {
+      await mineAt(20n * GWEI)
+      return warnings.length > 0
+    })
+    expect(written).toHaveLength(1)
+  })
+
+  it('is not replaced when the replacement cannot be written down, which may be known for all that', async () => {
+    const { pool, warnings } = await open({ stuckMs: 300 })
+    const refused: Submission[] = []
+    const { dispatch, written } = call({
+      writeAhead: async (next) => {
+        if (next.replaces === undefined) return
+        refused.push(next)
+        throw new Error('no ink')
+      },
+    })
+    const { submission } = await pool.send(dispatch)
+    await until(async () => {
+      await mineAt(20n * GWEI)
+      return warnings.length > 0
+    })
+    expect(written).toEqual([submission])
+    const [first, ...others] = pool.transactionsOf(submission)
+    expect(first).toBe(submission.transaction)
+    // The answer to a write may be lost: what was asked to be written may be sent by others.
+    expect(others).toEqual([...new Set(refused.map(({ transaction }) => transaction))])
+  })
+
+  it('is replaced after one failed ledger write, by what the ledger then says', async () => {
+    const { pool, address } = await open({ stuckMs: 300 })
+    let failures = 0
+    const { dispatch, written } = call({
+      writeAhead: async (next) => {
+        if (next.replaces !== undefined && failures++ === 0) throw new Error('no ink')
+      },
+    })
+    const { submission } = await pool.send(dispatch)
+    await until(async () => {
+      await mineAt(20n * GWEI)
+      return (await minedCount(devnet, address)) === 1
+    })
+    expect(failures).toBeGreaterThan(1)
+    const last = written.at(-1)!
+    expect(last.replaces).toContain(submission.transaction)
+    const sent = await askNode<{ status: string } | null>(
+      devnet,
+      'eth_getTransactionReceipt',
+      last.transaction,
+    )
+    expect(sent).toMatchObject({ status: '0x1' })
+  })
+
+  it('behind a count that the chain has lost is not blocked by it', async () => {
+    const { pool, address, chain } = await open({ stuckMs: 900 })
+    const first = await pool.send(call().dispatch)
+    await devnet.mine()
+    pool.noteMined((await chain.getReceipt(first.submission.transaction))!)
+    // A reorganisation that drops the transaction from the chain, and from the node.
+    await askNode(devnet, 'anvil_rollback', 1)
+    await askNode(devnet, 'anvil_dropTransaction', first.submission.transaction).catch(() => 0)
+    expect(await minedCount(devnet, address)).toBe(0)
+    await pool.send(call().dispatch)
+    await until(async () => {
+      await devnet.mine()
+      return (await minedCount(devnet, address)) === 2
+    })
+  })
+
+  it('behind a count that nobody remembers is not blocked by it', async () => {
+    const { pool, address } = await open({ stuckMs: 900 })
+    await askNode(devnet, 'anvil_impersonateAccount', address)
+    const elsewhere = await askNode<Hex>(devnet, 'eth_sendTransaction', {
+      ...{ from: address, to: address, gas: '0x5208' },
+      ...{ maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' },
+    })
+    await devnet.mine()
+    const sent = await pool.send(call().dispatch)
+    expect(sent.submission.accountNonce).toBe(1)
+    await askNode(devnet, 'anvil_rollback', 1)
+    await askNode(devnet, 'anvil_dropTransaction', elsewhere).catch(() => 0)
+    await until(async () => {
+      await devnet.mine()
+      return (await minedCount(devnet, address)) === 2
+    })
+    expect(await isMined(elsewhere)).toBe(false)
+  })
+})
+
+describe('a settlement whose transaction is stuck', () => {
+  it('is paid by the replacement, once', async () => {
+    const ledger = createMemoryLedger()
+    const gateway = createGateway({
+      ...shopOptions(devnet),
+      ledger,
+      networks: {
+        'base-sepolia': {
+          rpcUrl: devnet.rpcUrl,
+          relayerKeys: await newKeys(devnet, ONE_ETHER),
+          replaceAfterSeconds: 1,
+        },
+      },
+    })
+    opened.push(gateway)
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
+    let answer: Awaited<ReturnType<typeof gateway.facilitator.settle>> | undefined
+    const settling = gateway.facilitator
+      .settle(payment, offerOf(devnet), termsOf(devnet))
+      .then((settled) => (answer = settled))
+    const first = async (): Promise<Hex | undefined> => {
+      const [record] = await ledger.listSubmitted()
+      return record?.state === 'submitted' ? record.submission.transaction : undefined
+    }
+    await until(async () => (await first()) !== undefined)
+    const transaction = await first()
+    await until(async () => {
+      await mineAt(20n * GWEI)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return answer !== undefined
+    })
+    await settling
+    expect(answer).toMatchObject({ success: true })
+    expect(answer!.transaction).not.toBe(transaction)
+    expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(10_000n)
+  })
+})

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { privateKeyToAccount } from 'viem/accounts'
+import { nativeRecovery, nativeSigning } from '../../src/crypto/native-secp256k1.js'
+import { createTransactionSigner } from '../../src/relayer/sign-transaction.js'
+import type { Hex } from '../../src/protocol/payment.js'
+
+const hexOf = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`
+const uint = (bits: number): fc.Arbitrary<bigint> => fc.bigInt({ min: 1n, max: 2n ** BigInt(bits) })
+const transactions = fc.record({
+  chainId: fc.integer({ min: 1, max: 1_000_000 }),
+  accountNonce: fc.nat(),
+  call: fc.record({
+    to: fc.uint8Array({ minLength: 20, maxLength: 20 }).map(hexOf),
+    data: fc.uint8Array({ maxLength: 400 }).map(hexOf),
+  }),
+  gas: uint(24),
+  fees: fc.record({ maxFeePerGas: uint(60), maxPriorityFeePerGas: uint(30) }),
+})
+const keys = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .filter((bytes) => bytes[0]! < 0xff && bytes.some((byte) => byte > 0))
+  .map(hexOf)
+
+describe('signing a transaction', () => {
+  it('makes the very bytes that viem makes, natively or not', async () => {
+    await fc.assert(
+      fc.asyncProperty(keys, transactions, async (privateKey, unsigned) => {
+        const { chainId, accountNonce, call, gas, fees } = unsigned
+        fc.pre(fees.maxPriorityFeePerGas <= fees.maxFeePerGas)
+        const raw = await privateKeyToAccount(privateKey).signTransaction({
+          type: 'eip1559',
+          chainId,
+          nonce: accountNonce,
+          ...call,
+          gas,
+          ...fees,
+        })
+        for (const native of [nativeSigning(), undefined])
+          expect((await createTransactionSigner(privateKey, native)(unsigned)).raw).toBe(raw)
+      }),
+    )
+  })
+
+  it('is done natively wherever signatures are checked so', () => {
+    expect(nativeSigning() === undefined).toBe(nativeRecovery() === undefined)
+  })
+
+  it('is not done by an addon that is broken', () => {
+    expect(nativeSigning(() => ({ ecdsaRecover: () => new Uint8Array(65) }))).toBeUndefined()
+  })
+})

@@ -1,0 +1,349 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { recordId, type LedgerStore } from '../../../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
+import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
+import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
+import { askNode, offerOf, openCore, termsOf, type Core } from '../../../support/core.js'
+import { balanceOf, useDevnet } from '../../../support/devnet.js'
+import {
+  emptyAccount,
+  frontRun,
+  newPayer,
+  sendAs,
+  signedAuthorization,
+} from '../../../support/on-chain.js'
+import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
+import { until } from '../../../support/until.js'
+
+const PRICE = 10_000n
+const devnet = useDevnet()
+const toEnd: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of toEnd.splice(0).toReversed()) await end()
+  await askNode(devnet, 'evm_setAutomine', true)
+})
+
+function open(options: Parameters<typeof openCore>[1] = {}): Core {
+  const core = openCore(devnet, { reconcileIntervalMs: 100, ...options })
+  toEnd.push(() => core.close())
+  return core
+}
+
+/** One that is gone before it looks whether what it has settled stays so. */
+const openInattentive = (ledger: LedgerStore): Core => open({ ledger, reconcileIntervalMs: 60_000 })
+
+const stores: [string, () => () => LedgerStore][] = [
+  [
+    'memory',
+    () => {
+      const ledger = createMemoryLedger()
+      return () => ledger
+    },
+  ],
+  [
+    'SQLite',
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
+      toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
+      return () => {
+        const ledger = openSqliteLedger(join(folder, 'ledger.db'))
+        toEnd.push(() => ledger.close())
+        return ledger
+      }
+    },
+  ],
+]
+
+const sign = (payer: TestPayer = devnet.payers[0]!): Promise<PaymentPayload> =>
+  signPayment(payer, offerOf(devnet))
+const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
+  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
+const USED = { success: false, errorReason: 'invalid_exact_evm_nonce_already_used' }
+
+const keyOf = (payment: PaymentPayload) => {
+  const { from, nonce } = signedAuthorization(payment)
+  return { chainId: 84532, asset: devnet.asset, from, nonce }
+}
+
+/** The payer takes back an authorization that is not used. */
+async function cancel(payer: TestPayer, payment: PaymentPayload): Promise<void> {
+  const { nonce } = signedAuthorization(payment)
+  const types = { CancelAuthorization: [{ name: 'authorizer', type: 'address' }, NONCE] } as const
+  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
+    domain: { name: 'USDC', version: '2', chainId: 84532, verifyingContract: devnet.asset },
+    types,
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: payer.address, nonce },
+  })
+  const { r, s, yParity } = parseSignature(signature)
+  const abi = parseAbi([
+    'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  ])
+  const args = [payer.address, nonce, 27 + yParity, r, s] as const
+  const functionName = 'cancelAuthorization'
+  await sendAs(devnet, payer.address, encodeFunctionData({ abi, functionName, args }))
+}
+const NONCE = { name: 'nonce', type: 'bytes32' } as const
+
+describe.each(stores)(
+  'a settled payment that a reorganisation undoes, kept in %s',
+  (_name, make) => {
+    it('is sent again by a process that did not see it settled', async () => {
+      const openLedger = make()
+      const first = openInattentive(openLedger())
+      const [before, payment] = [await merchantBalance(), await sign()]
+      expect(await settle(first, payment)).toMatchObject({ success: true })
+      first.close()
+      await askNode(devnet, 'anvil_reorg', 1, [])
+      expect(await merchantBalance()).toBe(before)
+      const next = open({ ledger: openLedger() })
+      await until(async () => (await merchantBalance()) === before + PRICE)
+      expect(await settle(next, payment)).toMatchObject(USED)
+      expect(next.happened()).not.toContain('settled')
+    })
+
+    it('is sent under another count where its own was used meanwhile, and says so', async () => {
+      const openLedger = make()
+      const first = openInattentive(openLedger())
+      const [before, payment] = [await merchantBalance(), await sign()]
+      const answer = await settle(first, payment)
+      first.close()
+      await askNode(devnet, 'anvil_reorg', 1, [])
+      await sendAs(devnet, first.relayer.address, '0x')
+      expect(await merchantBalance()).toBe(before)
+      const next = open({ ledger: openLedger() })
+      await until(async () => (await merchantBalance()) === before + PRICE)
+      await until(async () => (await next.ledger.find(keyOf(payment)))!.state === 'settled')
+      const record = await next.ledger.find(keyOf(payment))
+      expect(record).toMatchObject({ state: 'settled', delivered: true })
+      const { transaction } = record as { transaction: Hex }
+      expect(transaction).not.toBe(answer.transaction)
+      const receipt = await askNode(devnet, 'eth_getTransactionReceipt', transaction)
+      expect(receipt).toMatchObject({ status: '0x1' })
+      // It is not sent more often than that.
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      expect(await merchantBalance()).toBe(before + PRICE)
+      expect(await settle(next, await sign())).toMatchObject({ success: true })
+    })
+  },
+)
+
+/** Undoes the last block, and has others take the counts of the transactions in it. */
+async function undoAndBar({ relayer }: Core, transactions = 1): Promise<void> {
+  await askNode(devnet, 'anvil_reorg', 1, [])
+  for (let n = 0; n < transactions; n++) await sendAs(devnet, relayer.address, '0x')
+}
+
+/** The transaction by which a record says that it was paid, as far as that is true. */
+async function paidBy(core: Core, payment: PaymentPayload): Promise<Hex | undefined> {
+  const record = await core.ledger.find(keyOf(payment))
+  if (record?.state !== 'settled') return undefined
+  const { transaction } = record
+  const receipt = await askNode<{ logs: { topics: Hex[] }[] } | null>(
+    devnet,
+    'eth_getTransactionReceipt',
+    transaction,
+  )
+  const { nonce } = signedAuthorization(payment)
+  return receipt?.logs.some(({ topics }) => topics.includes(nonce)) ? transaction : undefined
+}
+
+describe('settled payments that a reorganisation undoes', () => {
+  it('are each sent again where they had shared a transaction, and each names its own', async () => {
+    const ledger = createMemoryLedger()
+    const first = openInattentive(ledger)
+    const before = await merchantBalance()
+    const payments = await Promise.all([0, 1, 2].map((payer) => sign(devnet.payers[payer])))
+    await askNode(devnet, 'evm_setAutomine', false)
+    const settling = Promise.all(payments.map((payment) => settle(first, payment)))
+    await until(() => first.happened().filter((event) => event === 'submitted').length === 3)
+    await devnet.mine()
+    await askNode(devnet, 'evm_setAutomine', true)
+    const sent = new Set((await settling).map(({ transaction }) => transaction))
+    expect(sent.size).toBeLessThan(3)
+    first.close()
+    await undoAndBar(first, sent.size)
+    expect(await merchantBalance()).toBe(before)
+    const next = open({ ledger })
+    await until(async () => (await merchantBalance()) === before + 3n * PRICE)
+    for (const payment of payments) {
+      await until(async () => (await paidBy(next, payment)) !== undefined)
+      expect(await settle(next, payment)).toMatchObject(USED)
+    }
+    // Whoever was paid by another’s transaction would look like one whose money has gone elsewhere.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(next.errors).toEqual([])
+    expect(next.happened()).not.toContain('failed')
+    expect(await merchantBalance()).toBe(before + 3n * PRICE)
+  })
+
+  it('are sent again soon, whatever the time between two rounds', async () => {
+    const ledger = createMemoryLedger()
+    const first = openInattentive(ledger)
+    const [before, payment] = [await merchantBalance(), await sign()]
+    await settle(first, payment)
+    first.close()
+    await undoAndBar(first)
+    const next = openInattentive(ledger)
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    expect(await paidBy(next, payment)).toBeDefined()
+  })
+
+  it('long before anybody was there to look are sent again', async () => {
+    let elapsedMs = 0
+    const ledger = createMemoryLedger({ now: () => Date.now() + elapsedMs })
+    const first = openInattentive(ledger)
+    const [before, payment] = [await merchantBalance(), await sign()]
+    await settle(first, payment)
+    first.close()
+    await undoAndBar(first)
+    elapsedMs = 50 * 60_000
+    const next = open({ ledger })
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    expect(await paidBy(next, payment)).toBeDefined()
+  })
+})
+
+/** Undoes the last block; returns when what was in it waits to be mined again. */
+async function undoUntilSentAgain(): Promise<void> {
+  await askNode(devnet, 'evm_setAutomine', false)
+  await askNode(devnet, 'anvil_reorg', 1, [])
+  await devnet.mine()
+  const waiting = () => askNode<Hex>(devnet, 'eth_getBlockTransactionCountByNumber', 'pending')
+  await until(async () => (await waiting()) !== '0x0')
+}
+
+describe('a settled payment that a reorganisation undoes', () => {
+  it('is sent under another count where one before its own is missing', async () => {
+    const ledger = createMemoryLedger()
+    const first = openInattentive(ledger)
+    await sendAs(devnet, first.relayer.address, '0x')
+    const [before, payment] = [await merchantBalance(), await sign()]
+    await settle(first, payment)
+    first.close()
+    await askNode(devnet, 'anvil_reorg', 2, [])
+    expect(await merchantBalance()).toBe(before)
+    const next = open({ ledger })
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    expect(await settle(next, await sign())).toMatchObject({ success: true })
+    expect(await merchantBalance()).toBe(before + 2n * PRICE)
+  })
+
+  it('is one all the same where a stranger sends it then, and names his transaction', async () => {
+    const core = open({ reconcileIntervalMs: 300 })
+    const [before, payment] = [await merchantBalance(), await sign()]
+    const { transaction } = await settle(core, payment)
+    await undoUntilSentAgain()
+    const others = await frontRun(devnet, payment)
+    await devnet.mine()
+    expect(await merchantBalance()).toBe(before + PRICE)
+    expect(others).not.toBe(transaction)
+    await until(async () => {
+      const record = await core.ledger.find(keyOf(payment))
+      return record?.state === 'settled' && record.transaction === others
+    })
+    expect(await settle(core, payment)).toMatchObject(USED)
+  })
+
+  it('is told of where its payer has taken it back', async () => {
+    const core = open({ reconcileIntervalMs: 300 })
+    const payer = await newPayer(devnet)
+    const payment = await sign(payer)
+    await settle(core, payment)
+    await undoUntilSentAgain()
+    await cancel(payer, payment)
+    await devnet.mine()
+    await until(() => core.errors.some(({ message }) => message.includes('used up')))
+    expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled' })
+  })
+})
+
+/** What a route offers: with an id that the buyer echoes, and that is never on chain. */
+const provenOffer = () =>
+  offerOf(devnet, { extra: { name: 'USDC', version: '2', offerId: 'of-the-buyer-alone' } })
+
+/** A payment whose transaction is mined, and fails: its payer had no money at that moment. */
+async function failPayment(
+  core: Core,
+  offer = provenOffer(),
+): Promise<{ payer: TestPayer; payment: PaymentPayload }> {
+  const payer = await newPayer(devnet)
+  const payment = await signPayment(payer, offer)
+  await askNode(devnet, 'evm_setAutomine', false)
+  const settling = settle(core, payment)
+  await core.until('submitted')
+  await emptyAccount(devnet, payer)
+  await devnet.mine()
+  expect(await settling).toMatchObject({ errorReason: 'invalid_transaction_state' })
+  await askNode(devnet, 'evm_setAutomine', true)
+  return { payer, payment }
+}
+
+describe.each([
+  ['on its rounds', 100],
+  ['when it is presented', 1_000_000],
+])('a payment that failed, looked at %s,', (_how, reconcileIntervalMs) => {
+  it('is settled after all once a stranger has sent it, and redeemed once by its proven buyer', async () => {
+    const core = open({ reconcileIntervalMs })
+    const { payer, payment } = await failPayment(core)
+    expect(await settle(core, payment)).toMatchObject({ errorReason: 'invalid_transaction_state' })
+    const before = await merchantBalance()
+    await devnet.mint(payer.address, PRICE)
+    const transaction = await frontRun(devnet, payment)
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    if (reconcileIntervalMs < 1000) await core.until('settled')
+    const { accepted, ...onChain } = payment
+    const bare = { ...onChain, accepted: { ...accepted, extra: { name: 'USDC', version: '2' } } }
+    expect(await settle(core, bare)).toMatchObject({ ...USED, transaction: '' })
+    const answers = await Promise.all(Array.from({ length: 5 }, () => settle(core, payment)))
+    expect(answers.filter(({ success }) => success)).toMatchObject([{ transaction }])
+    expect(await settle(core, payment)).toMatchObject({ ...USED, settledBy: transaction })
+    expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled', transaction })
+    expect(core.happened().filter((name) => name === 'settled')).toHaveLength(1)
+    expect(core.events.find(({ name }) => name === 'settled')?.event).toMatchObject({
+      transaction,
+      amount: String(PRICE),
+      project: 'shop',
+    })
+  })
+
+  it('is redeemed by nobody where nothing was bound to it', async () => {
+    const core = open({ reconcileIntervalMs })
+    const { payer, payment } = await failPayment(core, offerOf(devnet))
+    const before = await merchantBalance()
+    await devnet.mint(payer.address, PRICE)
+    await frontRun(devnet, payment)
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    if (reconcileIntervalMs < 1000) await core.until('settled')
+    expect(await settle(core, payment)).toMatchObject({ ...USED, transaction: '' })
+    expect(await core.ledger.find(keyOf(payment))).toMatchObject({
+      state: 'settled',
+      locked: false,
+    })
+  })
+
+  it('stays failed while nobody sends it, and once its payer has taken it back', async () => {
+    const core = open({ reconcileIntervalMs })
+    const { payer, payment } = await failPayment(core)
+    await devnet.mint(payer.address, PRICE)
+    for (let tries = 0; tries < 3; tries++)
+      expect(await settle(core, payment)).toMatchObject({
+        errorReason: 'invalid_transaction_state',
+      })
+    await cancel(payer, payment)
+    for (let tries = 0; tries < 3; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      expect(await settle(core, payment)).toMatchObject({
+        errorReason: 'invalid_transaction_state',
+      })
+    }
+    expect(core.happened()).not.toContain('settled')
+    expect((await core.ledger.find(keyOf(payment)))?.id).toBe(recordId(keyOf(payment)))
+  })
+})
