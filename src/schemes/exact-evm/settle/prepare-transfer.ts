@@ -94,5 +94,5 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
     // Its record is there to stay: it tells of the transaction before, where this one is not sent.
     canForget: () => false,
   })
-  return sent.outcome === 'rejected' ? undefined : sent.submission
+  return sent.kind === 'rejected' ? undefined : sent.submission
 }

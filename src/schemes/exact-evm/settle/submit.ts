@@ -85,8 +85,8 @@ export function submitTransfer(
       })
     }, payment.checked)
     if (typeof sent === 'string') return { refused: sent }
-    if (sent.outcome === 'rejected') return { rejected: true }
-    return { submission: sent.submission, isUnknown: sent.outcome === 'unknown' }
+    if (sent.kind === 'rejected') return { rejected: true }
+    return { submission: sent.submission, isUnknown: sent.kind === 'unknown' }
   }
 
   return {
