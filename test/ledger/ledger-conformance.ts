@@ -36,8 +36,8 @@ const REPLACEMENT: Submission = {
   raw: '0x02ee',
   replaces: [SUBMISSION.transaction, `0x${'ff'.repeat(32)}`],
 }
-/** Of an error: what the caller wants needs a lock that it does not have. */
-export const NOT_LOCKED = { name: 'LedgerError', code: 'ledger_unavailable' }
+/** What the error of a method looks like that did nothing: no lock, or no database. */
+export const UNAVAILABLE = { name: 'LedgerError', code: 'ledger_unavailable' }
 const FAILURE = {
   transaction: SUBMISSION.transaction,
   reason: 'invalid_transaction_state',
@@ -195,14 +195,14 @@ export function describeLedger(
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.unlock(entry)
         await ledger.submit(entry, REPLACEMENT)
-        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ submission: REPLACEMENT, locked: false })
       })
 
       it('writes down no transaction of a reservation that is unlocked', async () => {
         const { ledger, entry, record } = await openAt('reserved')
         await ledger.unlock(entry)
-        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ state: 'reserved', locked: false })
       })
 
@@ -243,7 +243,7 @@ export function describeLedger(
       it.each(['settled', 'failed'] as const)('never moves on from %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
         const final = await record()
-        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
         await ledger.markSettled(entry, OTHER.transaction)
         await ledger.markFailed(entry, { ...FAILURE, transaction: OTHER.transaction })
         // Who says that it failed works on it no longer.
@@ -255,12 +255,12 @@ export function describeLedger(
         const { ledger } = await open()
         const entry = newEntry()
         await ledger.release(entry)
-        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
         await ledger.withdraw(entry, SUBMISSION.transaction)
         await ledger.markSettled(entry, SUBMISSION.transaction)
         await ledger.markFailed(entry, FAILURE)
         await ledger.unlock(entry)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
         expect(await ledger.relock(entry)).toBe(false)
         expect(await ledger.find(entry)).toBeUndefined()
       })
@@ -543,7 +543,7 @@ export function describeLedger(
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           await ledger.markDelivered(entry)
-          await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_LOCKED)
+          await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
           await ledger.unlock(entry)
           await ledger.release(entry)
           expect(await ledger.relock(entry)).toBe(false)
@@ -553,13 +553,13 @@ export function describeLedger(
 
       it.each(['reserved', 'failed'] as const)('delivers nothing for what is %s', async (state) => {
         const { ledger, entry } = await openAt(state)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
       })
 
       it('delivers nothing after an unlock, nor for the old lock once another has it', async () => {
         const { ledger, entry } = await openAt('settled')
         await ledger.unlock(entry)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_LOCKED)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
         expect(await ledger.relock(entry)).toBe(true)
         await ledger.markDelivered(entry)
       })

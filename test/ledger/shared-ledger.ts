@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'
 import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
 import { until } from '../support/until.js'
-import { newEntry, NOT_LOCKED, steps, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, UNAVAILABLE, steps, SUBMISSION } from './ledger-conformance.js'
 
 /** A database of a test's own. */
 export interface TestDatabase {
@@ -109,7 +109,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(locks.filter(Boolean)).toHaveLength(1)
       const winner = ledgers[locks.indexOf(true) % 2]!
       const loser = ledgers.find((ledger) => ledger !== winner)!
-      await expect(loser.markDelivered(entry)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(loser.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
       await winner.markDelivered(entry)
     })
 
@@ -164,8 +164,8 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       // Whoever is still at work there is not told anything that is not so.
       await gone.unlock(submitted)
       await gone.release(reserved)
-      await expect(gone.markDelivered(submitted)).rejects.toMatchObject(NOT_LOCKED)
-      await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(gone.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
       await gone.close()
     })
 
@@ -219,14 +219,14 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.reserve(reserved)).toBeUndefined()
       expect(await other.relock(submitted)).toBe(true)
 
-      await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
       const elsewhere = { ...SUBMISSION, ...OTHERS, accountNonce: 9 }
-      await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(UNAVAILABLE)
       const withdrawn = slow.withdraw(submitted, SUBMISSION.transaction)
-      await expect(withdrawn).rejects.toMatchObject(NOT_LOCKED)
+      await expect(withdrawn).rejects.toMatchObject(UNAVAILABLE)
       await slow.release(reserved)
       await slow.unlock(submitted)
-      await expect(slow.markDelivered(submitted)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(slow.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
       expect(await other.find(reserved)).toMatchObject({ state: 'reserved', locked: true })
       expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, locked: true })
       // What the chain has decided is so, whoever tells it.
@@ -254,7 +254,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await lapse()
       await other.reserve(entry)
       await other.release(entry)
-      await expect(slow.reserve(entry)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(slow.reserve(entry)).rejects.toMatchObject(UNAVAILABLE)
       await slow.release(entry)
       expect(await slow.reserve(entry)).toBeUndefined()
     })
@@ -287,8 +287,8 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const entry = newEntry()
       await steps.settled(ledger, entry)
       await database.execute('ALTER TABLE x402_authorizations RENAME TO x402_hidden')
-      await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_LOCKED)
-      await expect(ledger.unlock(entry)).rejects.toMatchObject(NOT_LOCKED)
+      await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(ledger.unlock(entry)).rejects.toMatchObject(UNAVAILABLE)
       await database.execute('UPDATE x402_hidden SET delivered = 1')
       await database.execute('ALTER TABLE x402_hidden RENAME TO x402_authorizations')
       await until(async () => (await ledger.find(entry))?.locked === false)
