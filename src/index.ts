@@ -33,6 +33,7 @@ export {
   RateError,
   RelayerError,
   type ChainErrorCode,
+  type ConfigErrorCode,
   type ConfigIssue,
   type FacilitatorErrorCode,
   type GatewayErrorCode,
@@ -69,13 +70,8 @@ export { cachedRates, type RateCacheOptions } from './money/cached-rates.js'
 export { crossRates } from './money/cross-rates.js'
 export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
-export {
-  fixedRates,
-  type AppliedRate,
-  type FixedRatesOptions,
-  type Rate,
-  type RateSource,
-} from './money/rates.js'
+export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
+export type { AppliedRate, Rate, RateSource } from './money/rates.js'
 export type {
   AssetOptions,
   GatewayOptions,

@@ -139,15 +139,16 @@ export function nameVariables(
   error: ConfigError,
   { env, isAlone }: { env: Environment; isAlone: boolean },
 ): ConfigError {
-  const nameOf = ({ option, message }: ConfigIssue): ConfigIssue => {
+  const nameOf = (issue: ConfigIssue): ConfigIssue => {
+    const { option } = issue
     for (const [pattern, variable] of VARIABLE_OF_OPTION) {
       const match = pattern.exec(option)
       if (match === null) continue
       const isOthers = match[1] !== undefined && match[1] !== (env['X402_NETWORK'] ?? match[1])
       const isSource = isAlone || (read(env, variable) !== undefined && !isOthers)
-      return { option: isSource ? variable : option, message }
+      return { ...issue, option: isSource ? variable : option }
     }
-    return { option, message }
+    return issue
   }
   return new ConfigError(error.issues.map(nameOf))
 }
