@@ -51,7 +51,11 @@ export interface Gateway {
  * @throws {@link ConfigError} naming every option that is wrong.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const resolved = resolveOptions(options)
+  return openGateway(resolveOptions(options))
+}
+
+/** Wires a gateway together from options that were resolved before. */
+export function openGateway(resolved: ResolvedOptions): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
   const ledger = resolved.ledger ?? createMemoryLedger({ now: resolved.now })

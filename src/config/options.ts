@@ -129,6 +129,12 @@ export type RatesOptions =
   | { readonly http: Omit<HttpRatesOptions, 'now'> }
   | RateSource
 
+/** What the options say of Chainlink's feeds. */
+export type ChainlinkRatesEntry = Extract<RatesOptions, { readonly chainlink: object }>['chainlink']
+
+/** What the options say of a JSON API with rates. */
+export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['http']
+
 /** Options of `createGateway`. All but functions and instances can stand in `gateway.config.json`. */
 export interface GatewayOptions {
   /** Root of the app as its clients see it. @defaultValue taken from each request */

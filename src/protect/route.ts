@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, isRateError } from '../errors.js'
+import { ConfigError, isRateError, type ConfigIssue } from '../errors.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
@@ -232,11 +232,16 @@ function checkOptions(options: ProtectOptions): void {
   const result = optionsSchema.safeParse(options)
   if (result.success) return
   throw new ConfigError(
-    result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
-        : [{ option: issue.path.join('.') || 'options', message: issue.message }],
-    ),
+    result.error.issues.flatMap((issue): readonly ConfigIssue[] => {
+      if (issue.code === 'unrecognized_keys')
+        return issue.keys.map((option) => ({
+          option,
+          code: 'unknown_option',
+          message: 'x402Protect has no such option',
+        }))
+      const option = issue.path.join('.') || 'options'
+      return [{ option, code: 'invalid_value', message: issue.message }]
+    }),
   )
 }
 

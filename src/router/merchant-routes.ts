@@ -1,6 +1,6 @@
 import express, { type Request, type Response, type Router } from 'express'
 import { z } from 'zod'
-import { parseFiatAmount } from '../money/price.js'
+import { parseFiatAmount } from '../money/requested-amount.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'
 import { CHECKOUT_MEMBERS } from '../protocol/tolerated-members.js'

@@ -1,7 +1,7 @@
 import express, { type Request, type Response, type Router } from 'express'
 import { z } from 'zod'
 import { explainCurrency, isCurrency } from '../money/currency.js'
-import { requestedAmountToDecimal } from '../money/price.js'
+import { requestedAmountToDecimal } from '../money/requested-amount.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'

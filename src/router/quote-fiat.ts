@@ -11,6 +11,7 @@ import type { Decimal } from '../money/decimal.js'
 import type { AppliedRate, RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
+import { UINT256_LIMIT } from '../protocol/primitives.js'
 import { invalidBody } from './json-body.js'
 
 /** What quoting takes of the gateway. */
@@ -29,8 +30,6 @@ export interface RequestedPrice {
   /** Member of the body that the amount came from. */
   readonly path: string
 }
-
-const UINT256_LIMIT = 1n << 256n
 
 /** Turns a requested price into a merchant's entries of `accepts`. */
 export async function quoteFiat(

@@ -1,7 +1,7 @@
 import { rpcChain } from '../../src/chain/rpc-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
-import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
+import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
 import {
   createSettlementNetwork,
@@ -15,7 +15,7 @@ import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
-import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
 import { withWrittenCalls } from './written-calls.js'
 
 /** The devnet's network. */

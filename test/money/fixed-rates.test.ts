@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { ConfigError } from '../../src/errors.js'
 import { compare, formatDecimal, multiply, parseDecimal } from '../../src/money/decimal.js'
-import { fixedRates } from '../../src/money/rates.js'
+import { fixedRates } from '../../src/money/fixed-rates.js'
 
 const NOW = 1_700_000_000
 
