@@ -1,4 +1,4 @@
-import { rpcChain } from './chain/rpc-chain.js'
+import { RpcChain } from './chain/rpc-chain.js'
 import { announceRemote } from './facilitator/announce-remote.js'
 import {
   createEventBus,
@@ -108,7 +108,7 @@ function openNetwork(
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
   const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
-  const chain = rpcChain({ network, rpcUrl })
+  const chain = new RpcChain({ network, rpcUrl })
   const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],

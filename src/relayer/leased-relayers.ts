@@ -80,7 +80,7 @@ export class LeasedRelayers {
   }
 
   /**
-   * Finds the least busy relayer that can pay for gas, and uses it at once: nobody else may choose
+   * Finds the least busy relayer that can pay for gas, and uses it at once: no other caller may choose
    * between choosing and using.
    *
    * @returns `undefined` when all were tried.

@@ -163,7 +163,7 @@ export class RelayerPool {
         attempts.tried.add(relayer)
         return true
       case 'stale_nonce': {
-        // Somebody else sent from this account: the nonce is read again, once.
+        // Another process sent from this account: the nonce is read again, once.
         const isFirst = !attempts.isNonceRefreshed
         attempts.isNonceRefreshed = true
         return isFirst

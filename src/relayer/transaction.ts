@@ -59,7 +59,7 @@ export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas'> {
   readonly toSubmission: (submission: Submission) => Submission
   /** Called when the first transaction is being recorded, or another in place of a rejected one. */
   readonly onWriteAhead: (submission: Submission, stored: Promise<void>) => void
-  /** Whether the record may be withdrawn when nothing was sent: nobody has seen its transaction. */
+  /** Whether the record may be withdrawn when nothing was sent: no caller has seen its transaction. */
   readonly canForget: () => boolean
 }
 

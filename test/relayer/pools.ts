@@ -1,6 +1,6 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Chain } from '../../src/chain/chain.js'
-import { rpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/rpc-chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { RelayerPool, type RelayerPoolOptions } from '../../src/relayer/pool.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -34,7 +34,7 @@ export type TestPoolOptions = Partial<RelayerPoolOptions> & { readonly rpcUrl?: 
 export function openPool(devnet: Devnet, options: TestPoolOptions): TestPool {
   const closing = new AbortController()
   const network = findNetwork('base-sepolia')!
-  const chain = rpcChain({ network, rpcUrl: options.rpcUrl ?? devnet.rpcUrl })
+  const chain = new RpcChain({ network, rpcUrl: options.rpcUrl ?? devnet.rpcUrl })
   const lows: TestPool['lows'] = []
   const warnings: string[] = []
   const note = (message: string): void => void warnings.push(message)

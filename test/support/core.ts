@@ -1,4 +1,4 @@
-import { rpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/rpc-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
@@ -70,7 +70,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
-  const chain = rpcChain({
+  const chain = new RpcChain({
     network: baseSepolia,
     rpcUrl,
     ...(rpcTimeoutMs !== undefined && { timeoutMs: rpcTimeoutMs }),
