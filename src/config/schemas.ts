@@ -1,13 +1,11 @@
 /** The shapes of a gateway's options. Their errors never repeat what was given: it may be a secret. */
 import { isAddress } from 'viem/utils'
 import { z } from 'zod'
+import { SECP256K1_ORDER } from '../crypto/native-secp256k1.js'
 import { isLedgerStore, type LedgerStore } from '../ledger/ledger.js'
 import { MIN_TOKEN_LENGTH } from '../merchants/project.js'
 import { explainCurrency, isCurrency } from '../money/currency.js'
 import { parseDecimal } from '../money/decimal.js'
-
-/** Order of the curve's group: private keys are below it. */
-const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
 
