@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ChainError, LedgerError, RelayerError } from '../../src/errors.js'
-import { createBatcher, type BatchMember } from '../../src/relayer/batcher.js'
-import type { TransactionRequest, SendResult } from '../../src/relayer/relayer.js'
+import { Batcher } from '../../src/relayer/batcher.js'
+import type { BatchMember, SendResult, TransactionRequest } from '../../src/relayer/transaction.js'
 import type { Submission } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
@@ -22,7 +22,7 @@ function openSending({ lanes = 1, canShare = true } = {}) {
   const ledger = createMemoryLedger()
   const written: number[] = []
   let isAway = false
-  const group = createBatcher({
+  const group = new Batcher({
     maxInFlight: () => lanes,
     canBatch: async () => canShare,
     ledger: {

@@ -1,4 +1,4 @@
-import { rpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/rpc-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
@@ -10,7 +10,7 @@ import {
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import type { MerchantTerms } from '../../src/schemes/scheme.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
-import { createRelayerPool, type RelayerPool } from '../../src/relayer/relayer-pool.js'
+import { RelayerPool } from '../../src/relayer/pool.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
@@ -70,7 +70,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
-  const chain = rpcChain({
+  const chain = new RpcChain({
     network: baseSepolia,
     rpcUrl,
     ...(rpcTimeoutMs !== undefined && { timeoutMs: rpcTimeoutMs }),
@@ -81,7 +81,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     warn: () => undefined,
     error: (message: string, fields?: object) => void errors.push({ message, fields }),
   }
-  const relayers = createRelayerPool({
+  const relayers = new RelayerPool({
     chain,
     privateKeys: [relayerKey],
     ledger: withWrittenCalls(ledger),

@@ -1,4 +1,4 @@
-import type { BatchMember } from '../../src/relayer/batcher.js'
+import type { BatchMember } from '../../src/relayer/transaction.js'
 import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/ledger.js'
 import { newNonce } from './sign-payment.js'
 

@@ -2,10 +2,11 @@ import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { keccak } from '../../../crypto/keccak.js'
 import { lowerHex } from '../authorization.js'
-import { nativeRecovery, type KeyRecovery } from '../../../crypto/native-secp256k1.js'
-
-/** Order of secp256k1's group. */
-const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+import {
+  nativeRecovery,
+  SECP256K1_ORDER as N,
+  type KeyRecovery,
+} from '../../../crypto/native-secp256k1.js'
 
 /** What ends a signature of an account that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492649264926492649264926492649264926492649264926492649264926492'

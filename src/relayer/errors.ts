@@ -2,7 +2,7 @@
 import type { Chain } from '../chain/chain.js'
 import { ChainError, RelayerError } from '../errors.js'
 
-/** No account of ours has the gas money. */
+/** No relayer has enough native currency for gas. */
 export function withoutFunds({ network }: Chain): RelayerError {
   return new RelayerError(
     'relayer_without_funds',
@@ -10,7 +10,7 @@ export function withoutFunds({ network }: Chain): RelayerError {
   )
 }
 
-/** Other gateways that share the ledger use all of our accounts. */
+/** Other gateways that share the ledger have leased all of our accounts. */
 export function withoutLease({ network }: Chain): RelayerError {
   return new RelayerError(
     'relayer_without_lease',
@@ -18,7 +18,7 @@ export function withoutLease({ network }: Chain): RelayerError {
   )
 }
 
-/** Gas costs more than the operator allows. */
+/** Gas costs more than the operator's cap. */
 export function gasPriceTooHigh({ network }: Chain): RelayerError {
   return new RelayerError(
     'gas_price_too_high',
@@ -26,7 +26,7 @@ export function gasPriceTooHigh({ network }: Chain): RelayerError {
   )
 }
 
-/** The node did not say whether it has an earlier transaction; another one would wait behind it. */
+/** An earlier broadcast is unknown: another transaction would wait behind it. */
 export function earlierUnknown({ network }: Chain): ChainError {
   return new ChainError(
     'chain_unreachable',

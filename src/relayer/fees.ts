@@ -1,8 +1,8 @@
-/** What relayers offer for gas: pure, in wei per gas. */
+/** Fee values of relayer transactions: pure, in wei per gas. */
 import type { Fees, FeeValues } from '../chain/chain.js'
 
 /**
- * What a transaction offers now.
+ * The fee values of a new transaction.
  *
  * @param cap - The most that may be offered.
  * @returns `undefined` when the next block would cost more than the cap.
@@ -15,25 +15,25 @@ export function feesWithin(fees: Fees, cap: bigint | undefined): FeeValues | und
 }
 
 /**
- * What a transaction offers that replaces another: what one costs now, and so much more than the
- * other that nodes take it (10 % by default; we add an eighth, to both members).
+ * The fee values of a replacement: those of a new transaction, but at least as much above the
+ * earlier ones as nodes demand (10 % by default; we add an eighth to both members).
  *
- * @returns `undefined` when that is above the cap, or would not be mined now either.
+ * @returns `undefined` when that exceeds the cap, or when the next block would.
  */
 export function bumpFees(
   earlier: FeeValues,
   fees: Fees,
   cap: bigint | undefined,
 ): FeeValues | undefined {
-  const offer = feesWithin(fees, cap)
-  if (offer === undefined) return undefined
-  const maxFeePerGas = most(offer.maxFeePerGas, bumped(earlier.maxFeePerGas))
+  const current = feesWithin(fees, cap)
+  if (current === undefined) return undefined
+  const maxFeePerGas = most(current.maxFeePerGas, bumped(earlier.maxFeePerGas))
   const maxPriorityFeePerGas = most(
-    offer.maxPriorityFeePerGas,
+    current.maxPriorityFeePerGas,
     bumped(earlier.maxPriorityFeePerGas),
   )
-  const isTooDear = cap !== undefined && maxFeePerGas > cap
-  return isTooDear || maxPriorityFeePerGas > maxFeePerGas
+  const exceedsCap = cap !== undefined && maxFeePerGas > cap
+  return exceedsCap || maxPriorityFeePerGas > maxFeePerGas
     ? undefined
     : { maxFeePerGas, maxPriorityFeePerGas }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { feesWithin, bumpFees } from '../../src/relayer/relayer-fees.js'
+import { feesWithin, bumpFees } from '../../src/relayer/fees.js'
 
 const fees = { baseFeePerGas: 100n, maxFeePerGas: 210n, maxPriorityFeePerGas: 10n }
 const offer = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
