@@ -50,8 +50,18 @@ export type {
 /**
  * Keeps what is known of every payment, and the answers that may be asked for again.
  *
- * Created by `memoryLedger`, `sqliteLedger` or `postgresLedger` and given to one gateway, which closes
+ * Created by `memoryLedger`, `sqliteLedger` or `postgresLedger` and given to a gateway, which closes
  * it. Its methods belong to the gateway; only `close` is public.
+ *
+ * @example
+ * ```ts
+ * import { memoryLedger, type Ledger } from 'express-x402-gateway'
+ * import { sqliteLedger } from 'express-x402-gateway/sql'
+ *
+ * const file = process.env['LEDGER_FILE']
+ * const ledger: Ledger = file === undefined ? memoryLedger() : sqliteLedger(file)
+ * await ledger.close()
+ * ```
  */
 export interface Ledger {
   /**
@@ -62,7 +72,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-/** The records of payments, for whoever follows or lists them. */
+/** The records of payments, and their transactions. */
 export interface Records {
   /** Finds the record of an authorization. */
   find(key: AuthorizationKey): Promise<LedgerRecord | undefined>
@@ -152,7 +162,7 @@ export interface RelayerLeases {
    * Processes that ask for the same accounts get about as many each. The accounts of a process that
    * stops asking are free after {@link RELAYER_LEASE_MS}.
    *
-   * @param busy - Leased accounts with transactions under way, which must not be taken away.
+   * @param busy - Leased accounts with transactions under way, which must not be given to others.
    * @returns The accounts that the caller may send from, for {@link RELAYER_LEASE_MS} since it asked.
    */
   leaseRelayers(

@@ -1,7 +1,47 @@
 import type { Ledger, LedgerStore } from './ledger.js'
-import { MemoryStore, type MemoryLedgerOptions } from './memory/memory-store.js'
+import { MemoryStore } from './memory/memory-store.js'
 
-export type { MemoryLedgerOptions }
+/**
+ * Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 5 KB. At 1,000 payments a
+ * second these are the payments of the last minutes, which a reorganisation may still drop.
+ */
+const DEFAULT_MAX_RECORDS = 200_000
+
+/**
+ * Options of {@link memoryLedger}.
+ *
+ * @example
+ * ```ts
+ * import { memoryLedger, type MemoryLedgerOptions } from 'express-x402-gateway'
+ *
+ * const small: MemoryLedgerOptions = { maxRecords: 10_000, maxAnswerBytes: 8 * 1024 * 1024 }
+ * const ledger = memoryLedger(small)
+ * await ledger.close()
+ * ```
+ */
+export interface MemoryLedgerOptions {
+  /**
+   * How many records are kept in full. Beyond, delivered payments are reduced to what refuses their
+   * authorizations when they are presented again, and lists omit them. When all records are of other
+   * payments, new ones fail with `ledger_full`: a live record is never dropped for another.
+   *
+   * @defaultValue 200000
+   */
+  readonly maxRecords?: number
+  /**
+   * Bytes of stored answers, for requests that repeat an idempotency key or a payment identifier. The
+   * least recently used answers are dropped first.
+   *
+   * @defaultValue 64 MiB
+   */
+  readonly maxAnswerBytes?: number
+  /**
+   * Unix time in milliseconds. Tests pass a clock of their own.
+   *
+   * @defaultValue `Date.now`
+   */
+  readonly now?: () => number
+}
 
 /**
  * Creates a ledger in this process's memory, which is what a gateway uses by default.
@@ -12,7 +52,7 @@ export type { MemoryLedgerOptions }
  * `postgresLedger` for that.
  *
  * @param options - Limits of its size. All have defaults.
- * @returns A ledger for one gateway, which closes it. While it is full, payments are refused with the
+ * @returns A ledger for one gateway, which closes it. While it is full, new payments fail with the
  * `LedgerError` code `ledger_full`; after it was closed, with `ledger_unavailable`.
  *
  * @example
@@ -32,5 +72,6 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
 
 /** {@link memoryLedger}, with the methods that a gateway uses. */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
-  return new MemoryStore(options)
+  const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
+  return new MemoryStore({ maxRecords, maxAnswerBytes, now })
 }

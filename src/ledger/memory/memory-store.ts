@@ -18,35 +18,12 @@ import type {
 import { PaymentRecords } from './payment-records.js'
 import { entryOf, hashesOf, keyOf, newestFirst, submissionOf } from './stored-record.js'
 
-/**
- * Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 5 KB. At 1,000 payments a
- * second these are the payments of the last minutes, which a reorganisation may still drop.
- */
-const DEFAULT_MAX_RECORDS = 200_000
-
-/** Options of `memoryLedger`. */
-export interface MemoryLedgerOptions {
-  /**
-   * How many records are kept in full. Beyond, delivered payments are reduced to what refuses their
-   * authorizations when they are presented again, and lists omit them. When all records are of other
-   * payments, new ones fail with `ledger_full`: a live record is never dropped for another.
-   *
-   * @defaultValue 200000
-   */
-  readonly maxRecords?: number
-  /**
-   * Bytes of stored answers, for requests that repeat an idempotency key or a payment identifier. The
-   * least recently used answers are dropped first.
-   *
-   * @defaultValue 64 MiB
-   */
-  readonly maxAnswerBytes?: number
-  /**
-   * Unix time in milliseconds. Tests pass a clock of their own.
-   *
-   * @defaultValue `Date.now`
-   */
-  readonly now?: () => number
+/** Resolved options of `memoryLedger`. */
+interface MemoryStoreOptions {
+  readonly maxRecords: number
+  readonly maxAnswerBytes: number | undefined
+  /** Unix time in milliseconds. */
+  readonly now: () => number
 }
 
 /** Keeps the ledger in memory. Nothing in it awaits between a check and the change that it allows. */
@@ -55,8 +32,7 @@ export class MemoryStore implements LedgerStore {
   readonly #now: () => number
   readonly #payments: PaymentRecords
 
-  constructor(options: MemoryLedgerOptions) {
-    const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
+  constructor({ maxRecords, maxAnswerBytes, now }: MemoryStoreOptions) {
     const payments = new PaymentRecords({ maxRecords, now })
     const answers = memoryIdempotency({ maxBytes: maxAnswerBytes, now })
     this.#now = now
