@@ -34,18 +34,7 @@ import type {
   Submission,
 } from './record.js'
 
-export { recordId } from './record.js'
-export type {
-  AuthorizationKey,
-  FinalEntry,
-  FinalQuery,
-  KeyedSubmission,
-  LedgerEntry,
-  LedgerQuery,
-  LedgerRecord,
-  LedgerStatus,
-  Submission,
-} from './record.js'
+export * from './record.js'
 
 /**
  * Keeps what is known of every payment, and the answers that may be asked for again.

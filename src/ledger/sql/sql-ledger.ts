@@ -1,17 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Address, Hex } from '../../protocol/payment.js'
-import type { Reason } from '../../protocol/reasons.js'
 import type { LedgerStore } from '../ledger.js'
-import type {
-  AuthorizationKey,
-  FinalEntry,
-  FinalQuery,
-  KeyedSubmission,
-  LedgerEntry,
-  LedgerQuery,
-  LedgerRecord,
-  Submission,
-} from '../record.js'
 import { OwnLocks, type LocksOptions } from './own-locks.js'
 import { pruneRaw, type PruneRawOptions } from './prune-raw.js'
 import { SqlIdempotency } from './sql-idempotency.js'
@@ -49,6 +37,37 @@ export class SqlLedger implements LedgerStore {
   readonly #leases: SqlRelayerLeases
   readonly #endPruning: () => void
 
+  readonly find: LedgerStore['find'] = (key) => this.#records.find(key)
+  readonly list: LedgerStore['list'] = (query) => this.#records.list(query)
+  readonly listSubmitted: LedgerStore['listSubmitted'] = () => this.#records.listSubmitted()
+  readonly listFinal: LedgerStore['listFinal'] = (query) => this.#records.listFinal(query)
+
+  readonly reserve: LedgerStore['reserve'] = (entry) => this.#locks.reserve(entry)
+  readonly release: LedgerStore['release'] = (key) => this.#locks.release(key)
+  readonly unlock: LedgerStore['unlock'] = (key) => this.#locks.unlock(key)
+  readonly relock: LedgerStore['relock'] = (key) => this.#locks.relock(key)
+  readonly markDelivered: LedgerStore['markDelivered'] = (key) => this.#locks.markDelivered(key)
+
+  readonly submit: LedgerStore['submit'] = (...args) => this.#submissions.submit(...args)
+  readonly submitTogether: LedgerStore['submitTogether'] = (members) =>
+    this.#submissions.submitTogether(members)
+  readonly withdraw: LedgerStore['withdraw'] = (key, transaction) =>
+    this.#submissions.withdrawTogether([key], transaction)
+  readonly withdrawTogether: LedgerStore['withdrawTogether'] = (...args) =>
+    this.#submissions.withdrawTogether(...args)
+  readonly adopt: LedgerStore['adopt'] = (...args) => this.#submissions.adopt(...args)
+  readonly knowsTransaction: LedgerStore['knowsTransaction'] = (transaction) =>
+    this.#submissions.knowsTransaction(transaction)
+
+  readonly markSettled: LedgerStore['markSettled'] = (...args) =>
+    this.#outcomes.markSettled(...args)
+  readonly markFailed: LedgerStore['markFailed'] = (...args) => this.#outcomes.markFailed(...args)
+  readonly markSettledLate: LedgerStore['markSettledLate'] = (...args) =>
+    this.#outcomes.markSettledLate(...args)
+
+  readonly leaseRelayers: LedgerStore['leaseRelayers'] = (...args) =>
+    this.#leases.leaseRelayers(...args)
+
   constructor(store: SqlStore, options: SqlLedgerOptions = {}) {
     const ownLocks = new OwnLocks(store, options)
     this.#store = store
@@ -60,86 +79,6 @@ export class SqlLedger implements LedgerStore {
     this.#leases = new SqlRelayerLeases(store)
     this.#endPruning = pruneRaw(store, options.bytes)
     this.idempotency = new SqlIdempotency(store, { leaseMs: ownLocks.lockMs * CLAIMS_PER_LOCK })
-  }
-
-  find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
-    return this.#records.find(key)
-  }
-
-  list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
-    return this.#records.list(query)
-  }
-
-  listSubmitted(): Promise<readonly LedgerRecord[]> {
-    return this.#records.listSubmitted()
-  }
-
-  listFinal(query: FinalQuery): Promise<readonly FinalEntry[]> {
-    return this.#records.listFinal(query)
-  }
-
-  reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
-    return this.#locks.reserve(entry)
-  }
-
-  release(key: AuthorizationKey): Promise<void> {
-    return this.#locks.release(key)
-  }
-
-  unlock(key: AuthorizationKey): Promise<void> {
-    return this.#locks.unlock(key)
-  }
-
-  relock(key: AuthorizationKey): Promise<boolean> {
-    return this.#locks.relock(key)
-  }
-
-  markDelivered(key: AuthorizationKey): Promise<void> {
-    return this.#locks.markDelivered(key)
-  }
-
-  submit(key: AuthorizationKey, submission: Submission): Promise<void> {
-    return this.#submissions.submit(key, submission)
-  }
-
-  submitTogether(members: readonly KeyedSubmission[]): Promise<readonly AuthorizationKey[]> {
-    return this.#submissions.submitTogether(members)
-  }
-
-  withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
-    return this.#submissions.withdrawTogether([key], transaction)
-  }
-
-  withdrawTogether(keys: readonly AuthorizationKey[], transaction: Hex): Promise<void> {
-    return this.#submissions.withdrawTogether(keys, transaction)
-  }
-
-  adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
-    return this.#submissions.adopt(entries, submission)
-  }
-
-  knowsTransaction(transaction: Hex): Promise<boolean> {
-    return this.#submissions.knowsTransaction(transaction)
-  }
-
-  markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
-    return this.#outcomes.markSettled(key, transaction, transfer)
-  }
-
-  markFailed(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void> {
-    return this.#outcomes.markFailed(key, failure)
-  }
-
-  markSettledLate(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
-    return this.#outcomes.markSettledLate(key, transaction, transfer)
-  }
-
-  leaseRelayers(
-    chainId: number,
-    relayers: readonly Address[],
-    busy?: readonly Address[],
-  ): Promise<readonly Address[]> {
-    return this.#leases.leaseRelayers(chainId, relayers, busy)
   }
 
   sharedSecret(name: string): Promise<string> {
