@@ -5,6 +5,7 @@ import { processWarnings } from '../../src/logger.js'
 import { hashToken } from '../../src/merchants/project.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { resolveOptions } from '../../src/config/resolve.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const PAY_TO = '0x000000000000000000000000000000000000bEEF'
@@ -272,11 +273,13 @@ describe('options that are wrong', () => {
     ['a limit that is on', { rateLimit: true }, ['rateLimit']],
     ['a store that is none', { rateLimit: { store: {} } }, ['rateLimit.store']],
     ['a limit of payments that is on', { paymentRateLimit: true }, ['paymentRateLimit']],
-    ...Object.keys(createMemoryLedger()).map((member): [string, unknown, string[]] => [
-      `a ledger without its ${member}`,
-      { ledger: { ...createMemoryLedger(), [member]: 1 } },
-      ['ledger'],
-    ]),
+    ...Object.keys(patchedLedger(createMemoryLedger())).map(
+      (member): [string, unknown, string[]] => [
+        `a ledger without its ${member}`,
+        { ledger: { ...patchedLedger(createMemoryLedger()), [member]: 1 } },
+        ['ledger'],
+      ],
+    ),
     ...[0, 1e-10, 1e7, -1, NaN, '20'].map((maxFeePerGasGwei): [string, unknown, string[]] => [
       `a gas price of ${JSON.stringify(maxFeePerGasGwei)} gwei at most`,
       { networks: { base: { ...BASE, maxFeePerGasGwei } } },

@@ -5,6 +5,7 @@ import type { BatchMember, SendResult, TransactionRequest } from '../../src/rela
 import type { Submission } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const submissionOf = (count: number): Submission => ({
   transaction: `0x${count.toString(16).padStart(64, '0')}`,
@@ -25,14 +26,13 @@ function openSending({ lanes = 1, canShare = true } = {}) {
   const group = new Batcher({
     maxInFlight: () => lanes,
     canBatch: async () => canShare,
-    ledger: {
-      ...ledger,
+    ledger: patchedLedger(ledger, {
       submitTogether: async (members) => {
         if (isAway) throw new LedgerError('ledger_unavailable', 'away')
         written.push(members.length)
         return ledger.submitTogether(members)
       },
-    },
+    }),
     async send(dispatch) {
       const submission = submissionOf(sends.length + 1)
       const answered = new Promise<SendResult>((resolve, reject) => {

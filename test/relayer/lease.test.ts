@@ -13,6 +13,7 @@ import { minedCount } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { callOf, newKeys, ONE_ETHER, openPool } from './pools.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const KEYS: readonly Address[] = ['0xAa', '0xBb', '0xCc'].map(
   (start): Address => `0x${start.slice(2).repeat(20)}`,
@@ -201,13 +202,12 @@ describe('a gateway without a lease', () => {
   it('that cannot renew it stops sending before it is over', async () => {
     let away = false
     const store = createMemoryLedger()
-    const ledger: LedgerStore = {
-      ...store,
+    const ledger = patchedLedger(store, {
       leaseRelayers: async (...asked) => {
         if (away) throw new LedgerError('ledger_unavailable', 'The database is away.')
         return store.leaseRelayers(...asked)
       },
-    }
+    })
     const { pool, close } = openPool(devnet, {
       privateKeys: await newKeys(devnet, ONE_ETHER),
       ledger,
@@ -225,10 +225,9 @@ describe('a gateway without a lease', () => {
 
   it('that has ended while a transaction was written down sends it not, and takes it back', async () => {
     let isOthers = false
-    const ledger: LedgerStore = {
-      ...createMemoryLedger(),
+    const ledger = patchedLedger(createMemoryLedger(), {
       leaseRelayers: async (_chainId, relayers) => (isOthers ? [] : relayers),
-    }
+    })
     const { pool, close } = openPool(devnet, {
       privateKeys: await newKeys(devnet, ONE_ETHER),
       ledger,

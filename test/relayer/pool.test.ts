@@ -9,6 +9,7 @@ import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { callOf, fund, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const devnet = useDevnet()
 let proxy: RpcProxy
@@ -41,8 +42,7 @@ function openLedger(): {
   const store = createMemoryLedger()
   const relayerOf = new Map<unknown, Hex>()
   const written: Submission[] = []
-  const ledger: LedgerStore = {
-    ...store,
+  const ledger = patchedLedger(store, {
     submitTogether: async (members) => {
       for (const { submission } of members) {
         relayerOf.set(submission.raw, submission.relayer)
@@ -50,7 +50,7 @@ function openLedger(): {
       }
       return store.submitTogether(members)
     },
-  }
+  })
   return { ledger, relayerOf, written }
 }
 

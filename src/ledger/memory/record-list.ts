@@ -1,26 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { LedgerRecord } from './ledger.js'
+import type { LedgerRecord } from '../record.js'
 
-/** Records that a list looks at before it lets others go on. */
-const LISTED_AT_ONCE = 1000
+/** Records read before the event loop gets a turn. */
+const READ_AT_ONCE = 1000
 
-/** Places of records that are gone, beyond which a list is written anew. */
-const MOST_DEAD = 1000
+/** Stale places beyond which the list may be compacted. */
+const MAX_STALE = 1000
 
-/** A record, and when it took its place in a list. */
+/** A place in the list: the key of a record, and the time it is sorted by. */
 interface Place {
   readonly at: number
   readonly key: string
 }
 
-/** Keys of records in the order of a time of theirs. */
+/** Keys of records, sorted by a time that only grows. Stale places are skipped, and compacted later. */
 export class RecordList<T extends LedgerRecord> {
   readonly #find: (key: string) => T | undefined
   readonly #timeOf: (record: T) => number | undefined
   #places: Place[] = []
-  #dead = 0
+  #stale = 0
 
-  /** @param timeOf - The time it is listed by; nothing where it is no longer of this list. */
+  /** @param timeOf - The time a record is sorted by; `undefined` if it left the list. */
   constructor(find: (key: string) => T | undefined, timeOf: (record: T) => number | undefined) {
     this.#find = find
     this.#timeOf = timeOf
@@ -30,19 +30,19 @@ export class RecordList<T extends LedgerRecord> {
     this.#places.push({ at, key })
   }
 
-  /** Takes note that a place is no longer that of its record. */
-  noteDead(): void {
-    this.#dead += 1
-    if (this.#dead <= MOST_DEAD || this.#dead * 2 < this.#places.length) return
+  /** Counts a place that became stale. */
+  noteStale(): void {
+    this.#stale += 1
+    if (this.#stale <= MAX_STALE || this.#stale * 2 < this.#places.length) return
     this.#places = this.#places.filter((place) => this.#recordAt(place) !== undefined)
-    this.#dead = 0
+    this.#stale = 0
   }
 
   get isEmpty(): boolean {
-    return this.#dead >= this.#places.length
+    return this.#stale >= this.#places.length
   }
 
-  /** The records of a time, the newest first; lets others go on in between. `until` is exclusive. */
+  /** Yields the records of a time span, newest first. `until` is exclusive. */
   async *newestFirst(from: number, until: number): AsyncGenerator<T> {
     const places = this.#places
     let seen = new Set<string>()
@@ -50,11 +50,11 @@ export class RecordList<T extends LedgerRecord> {
     for (let index = firstAtOrAfter(places, until) - 1, looked = 1; index >= 0; index--, looked++) {
       const place = places[index]
       if (place === undefined || place.at < from) return
-      if (looked % LISTED_AT_ONCE === 0) await nextTurn()
+      if (looked % READ_AT_ONCE === 0) await nextTurn()
       if (place.at !== seenAt) seen = new Set()
       seenAt = place.at
       const record = this.#recordAt(place)
-      // It may have been given back and taken again within a millisecond.
+      // A record released and reserved again within a millisecond has two places.
       if (record === undefined || seen.has(place.key)) continue
       seen.add(place.key)
       yield record
