@@ -1,11 +1,11 @@
-/** Problem details (RFC 9457), the form of every error body. */
+/** Problem details (RFC 9457): the format of every error body. */
 import { STATUS_CODES } from 'node:http'
 import type { DocumentError } from '../protocol/document.js'
 
-/** Media type of a problem. */
+/** Media type of problem details. */
 export const PROBLEM_JSON = 'application/problem+json'
 
-/** Every kind of problem; the last part of its `type`. */
+/** Every kind of problem: its `code`, and the last part of its `type`. */
 export type ProblemCode =
   | 'invalid_request'
   | 'invalid_json'
@@ -45,25 +45,30 @@ export interface ProblemDetails {
   /** The status phrase. */
   readonly title: string
   readonly status: number
-  /** What was wrong, and how to mend it. */
+  /** What was wrong, and how to fix it. */
   readonly detail: string
   readonly code: ProblemCode
-  /** What is wrong with which member of the request. */
+  /** The members of the request that are invalid, and why. */
   readonly errors?: readonly DocumentError[]
   readonly [extension: string]: unknown
 }
 
-/** What a problem is made of, beside its extension members. */
+/** A problem, without its extension members. */
 export interface Problem {
   readonly status: number
   readonly code: ProblemCode
   readonly detail: string
 }
 
-/** Writes a problem. */
+/** Members that a problem may have beside the standard ones (RFC 9457 §3.2). */
+export interface ProblemExtensions {
+  readonly [member: string]: unknown
+}
+
+/** Makes the body of an error response. */
 export function problemDetails(
   { status, code, detail }: Problem,
-  extensions: { readonly [member: string]: unknown } = {},
+  extensions: ProblemExtensions = {},
 ): ProblemDetails {
   return {
     type: `urn:x402-gateway:problem:${code}`,

@@ -1,6 +1,6 @@
 import { LedgerError } from '../errors.js'
 import { recordId } from './ledger.js'
-import { memoryIdempotency } from '../idempotency/memory.js'
+import { MemoryIdempotency } from '../idempotency/memory.js'
 import { isFinal, MemoryRecords } from './memory-records.js'
 import { REDEEM_WITHOUT_PROOF_MS } from './purchase.js'
 import type {
@@ -98,7 +98,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerSto
     return true
   }
 
-  const idempotency = memoryIdempotency({ maxBytes: maxAnswerBytes, now })
+  const idempotency = new MemoryIdempotency({ maxBytes: maxAnswerBytes, now })
 
   const maySubmit = ({ key, submission }: KeyedSubmission): boolean => {
     const record = find(key)

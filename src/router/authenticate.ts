@@ -2,7 +2,7 @@ import type { RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
 import { findProjectByToken, type Merchant, type Project } from '../merchants/project.js'
 import { PROJECT_TOKEN } from '../protocol/headers.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /**
  * Finds out whose request this is, without refusing anybody yet.

@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler } from 'express'
 import type { DocumentError, Parsed } from '../protocol/document.js'
 import { isNestedTooDeep, MAX_NESTING } from '../protocol/nesting.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /** Bytes of a request body beyond which it is not read. */
 const MAX_BODY_BYTES = 64 * 1024

@@ -6,7 +6,7 @@ import { parseStrictDocument } from '../protocol/strict-document.js'
 import { CHECKOUT_MEMBERS } from '../protocol/tolerated-members.js'
 import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
 import { absoluteUrl } from './absolute-url.js'
-import { answerJson } from '../http/respond-json.js'
+import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
 import { docsUrlOf } from './docs-url.js'
 import { jsonBody, readBody } from './json-body.js'
@@ -42,7 +42,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
 
   router.get(
     '/payment-profile',
-    answerJson((_req, res) => {
+    respondJson((_req, res) => {
       merchantOf(res)
       return { [handlerId]: [handlerDescriptor({ id: handlerId, docsUrl: docsUrlOf(res) })] }
     }),
@@ -51,7 +51,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
     '/checkout-prepare',
     takesNoQuery,
     jsonBody,
-    answerJson(async (req, res) => {
+    respondJson(async (req, res) => {
       const config = await prepareCheckout(context, req, res)
       return { [handlerId]: [checkoutEntry(handlerId, config)] }
     }),

@@ -1,12 +1,12 @@
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
-import { limiterSettings, type LimiterOptions } from '../http/rate-limiter.js'
+import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { projectOf } from './authenticate.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /** Limits requests: per project, and per address where there is no valid token. */
-export function limitRequests(options: LimiterOptions, logger: Logger): RequestHandler {
+export function limitRequests(options: RateLimitOptions, logger: Logger): RequestHandler {
   const settings = limiterSettings(options, logger)
   const { windowMs, limit } = settings
   return rateLimit({

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { DocumentError } from '../protocol/document.js'
 import { findUnknownMembers, parseStrictDocument } from '../protocol/strict-document.js'
 import { NO_QUERY, type KnownMembers } from '../protocol/tolerated-members.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /**
  * Reads the query of a request.

@@ -10,9 +10,9 @@ import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/n
 import type { Address, Hex } from '../protocol/payment.js'
 import { SETTLEMENTS_QUERY } from '../protocol/tolerated-members.js'
 import type { Reason } from '../protocol/reasons.js'
-import { answerJson } from '../http/respond-json.js'
+import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 import { readQuery, takesNoQuery } from './read-query.js'
 
 /** What the settlement endpoints take of their gateway. */
@@ -100,7 +100,7 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
 
   router.get(
     '/',
-    answerJson(async (req, res) => {
+    respondJson(async (req, res) => {
       const merchant = merchantOf(res)
       const query = searchOf(req, merchant)
       // One more than asked for tells whether there is another page.
@@ -116,7 +116,7 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
   router.get(
     '/:id',
     takesNoQuery,
-    answerJson(async (req, res) => {
+    respondJson(async (req, res) => {
       const merchant = merchantOf(res)
       const id = String(req.params['id'])
       const [record] = ID.test(id)

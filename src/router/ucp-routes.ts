@@ -7,7 +7,7 @@ import { renderSpecification } from '../ucp/render.js'
 import { handlerSchema } from '../ucp/schema/handler-schema.js'
 import { instrumentSchema } from '../ucp/schema/instrument-schema.js'
 import { docsUrlOf } from './docs-url.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /** What the handler's public documents take of their gateway. */
 export interface UcpRoutesContext {

@@ -1,0 +1,64 @@
+/** What a paid route writes in place of, or beside, its handler's response. */
+import type { Response } from 'express'
+import { RETRY_AFTER_SECONDS } from '../http/outside-status.js'
+import type { Problem } from '../http/problem.js'
+import { respondProblem } from '../http/respond-problem.js'
+import {
+  encodeHeader,
+  EXPOSED_HEADERS,
+  PAYMENT_RESPONSE,
+  X_PAYMENT_RESPONSE,
+} from '../protocol/headers.js'
+import type { SettleResponse } from '../protocol/payment.js'
+
+/** Responds with problem details that scripts of other origins can read. */
+export function respondRouteProblem(res: Response, problem: Problem): void {
+  exposeHeaders(res)
+  // Set here already, so that this header keeps its place before Content-Type.
+  res.set('Cache-Control', 'no-store')
+  respondProblem(res, problem)
+}
+
+/** Responds that the same payment is worth another try later. */
+export function respondUnavailable(
+  res: Response,
+  problem: Omit<Problem, 'status'>,
+  status = 503,
+): void {
+  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  respondRouteProblem(res, { status, ...problem })
+}
+
+/** Sets the headers that report what became of the payment. */
+export function setPaymentResponse(res: Response, settlement: SettleResponse): void {
+  res.set(paymentResponseHeaders(settlement))
+  exposeHeaders(res)
+}
+
+/** The headers that report what became of a payment: `PAYMENT-RESPONSE`, and its older name. */
+export function paymentResponseHeaders(
+  settlement: SettleResponse,
+): Readonly<Record<string, string>> {
+  const value = encodeHeader(settlement)
+  return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
+}
+
+const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
+const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
+
+/** Lets scripts of other origins read our headers, in addition to those that the app exposes. */
+export function exposeHeaders(res: Response): void {
+  const value = res.getHeader(EXPOSE_HEADERS)
+  if (value === undefined) {
+    res.setHeader(EXPOSE_HEADERS, ALL_EXPOSED)
+    return
+  }
+  const exposed = String(value)
+    .split(',')
+    .map((header) => header.trim())
+    .filter(Boolean)
+  const missing = EXPOSED_HEADERS.filter(
+    (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
+  )
+  res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))
+}
