@@ -68,7 +68,7 @@ export async function serve(command: ServeCommand): Promise<void> {
 /** Responds to paths outside the gateway, which serves nothing else. */
 const respondNotFound: RequestHandler = (req, res) => {
   const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp.`
-  respondProblem(res, { status: 404, code: 'not_found', detail })
+  respondProblem(res, 'api', { code: 'not_found', detail })
 }
 
 /** Opens a gateway whose ledger was found to work. */

@@ -1,43 +1,10 @@
 /** Problem details (RFC 9457): the format of every error body. */
 import { STATUS_CODES } from 'node:http'
 import type { DocumentError } from '../protocol/document.js'
+import type { ProblemCode } from './problem-status.js'
 
 /** Media type of problem details. */
 export const PROBLEM_JSON = 'application/problem+json'
-
-/** Every kind of problem: its `code`, and the last part of its `type`. */
-export type ProblemCode =
-  | 'invalid_request'
-  | 'invalid_json'
-  | 'unauthorized'
-  | 'not_found'
-  | 'merchant_not_configured'
-  | 'method_not_allowed'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'rate_limited'
-  | 'internal_error'
-  | 'unsupported_currency'
-  | 'rate_unavailable'
-  | 'amount_out_of_range'
-  | 'chain_unreachable'
-  | 'chain_refused'
-  | 'settlement_timeout'
-  | 'chain_mismatch'
-  | 'transaction_failed'
-  | 'settlement_pending'
-  | 'relayer_without_funds'
-  | 'relayer_without_lease'
-  | 'gas_price_too_high'
-  | 'ledger_unavailable'
-  | 'ledger_full'
-  | 'idempotency_conflict'
-  | 'idempotency_in_progress'
-  | 'answer_not_kept'
-  | 'answer_too_large'
-  | 'server_busy'
-  | 'facilitator_unreachable'
-  | 'facilitator_refused'
 
 /** An error body. */
 export interface ProblemDetails {
@@ -53,13 +20,6 @@ export interface ProblemDetails {
   readonly [extension: string]: unknown
 }
 
-/** A problem, without its extension members. */
-export interface Problem {
-  readonly status: number
-  readonly code: ProblemCode
-  readonly detail: string
-}
-
 /** Members that a problem may have beside the standard ones (RFC 9457 §3.2). */
 export interface ProblemExtensions {
   readonly [member: string]: unknown
@@ -67,7 +27,7 @@ export interface ProblemExtensions {
 
 /** Makes the body of an error response. */
 export function problemDetails(
-  { status, code, detail }: Problem,
+  { status, code, detail }: Pick<ProblemDetails, 'status' | 'code' | 'detail'>,
   extensions: ProblemExtensions = {},
 ): ProblemDetails {
   return {

@@ -53,14 +53,9 @@ export class MemoryIdempotency implements IdempotencyStore {
 
   async begin(request: RepeatableRequest): Promise<IdempotencyAttempt> {
     const found = this.#stateOf(request, this.#entries.get(request.key))
-    switch (found.state) {
-      case 'free':
-        return { state: 'fresh', claim: this.#claim(request, undefined) }
-      case 'paused':
-        return { state: 'fresh', claim: this.#claim(request, found.kept) }
-      default:
-        return found
-    }
+    if (found.state !== 'free' && found.state !== 'paused') return found
+    const kept = found.state === 'paused' ? found.kept : undefined
+    return { state: 'fresh', claim: this.#claim(request, kept) }
   }
 
   #stateOf({ key, fingerprint }: RepeatableRequest, known: Entry | undefined): IdempotencyState {

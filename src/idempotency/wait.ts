@@ -52,39 +52,32 @@ interface Waiting<T> {
   readonly ask: () => Promise<T>
 }
 
+/** Polls a busy key, less and less often. @returns `busy` if it stays so until the end. */
 async function whileBusy<T extends { readonly state: string }>(
-  request: WaitingRequest,
-  waiting: Waiting<T>,
+  { key, fingerprint, isGone }: WaitingRequest,
+  { store, timeoutMs, ask }: Waiting<T>,
 ): Promise<T> {
-  const found = await waiting.ask()
+  let found = await ask()
   if (found.state !== 'busy') return found
-  const counts = waiters.get(waiting.store) ?? new Map<string, number>()
-  waiters.set(waiting.store, counts)
-  const name = `${request.key} ${request.fingerprint}`
+  const counts = waiters.get(store) ?? new Map<string, number>()
+  waiters.set(store, counts)
+  const name = `${key} ${fingerprint}`
   const count = counts.get(name) ?? 0
   if (count >= MAX_WAITERS) return found
   counts.set(name, count + 1)
   try {
-    return await poll(request, waiting, found)
+    const deadline = performance.now() + timeoutMs
+    let pauseMs = FIRST_PAUSE_MS
+    while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
+      await sleep(pauseMs)
+      if (isGone?.() === true) return found
+      found = await ask()
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
+    }
+    return found
   } finally {
     const left = (counts.get(name) ?? 1) - 1
     if (left === 0) counts.delete(name)
     else counts.set(name, left)
-  }
-}
-
-/** Polls a busy key, less and less often. @returns `busy` if it stays so until the end. */
-async function poll<T extends { readonly state: string }>(
-  { isGone }: WaitingRequest,
-  { timeoutMs, ask }: Waiting<T>,
-  busy: T,
-): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    if (performance.now() + pauseMs > deadline) return busy
-    await sleep(pauseMs)
-    if (isGone?.() === true) return busy
-    const found = await ask()
-    if (found.state !== 'busy') return found
   }
 }

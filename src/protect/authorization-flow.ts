@@ -144,7 +144,8 @@ async function endUncharged(
 /**
  * Responds that the handler's response is too large.
  *
- * @throws `ConfigError` once that was sent, for the app's error handlers to log.
+ * @throws `ConfigError` once that was sent or the client has disconnected, for the app's error
+ * handlers to log.
  */
 async function refuseTooLarge(
   res: Response,
@@ -152,16 +153,11 @@ async function refuseTooLarge(
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
   const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
-  const sent = isClosed(res)
-  held.replace(() => respondExit(res, { kind: 'too_large', detail }))
-  await sent
-  throw new ConfigError('maxHeldBytes', detail)
-}
-
-/** Resolves once a response has been sent, or its client has disconnected. */
-async function isClosed(res: Response): Promise<void> {
-  await new Promise<void>((resolve) => {
+  const closed = new Promise<unknown>((resolve) => {
     res.once('finish', resolve)
     res.once('close', resolve)
   })
+  held.replace(() => respondExit(res, { kind: 'too_large', detail }))
+  await closed
+  throw new ConfigError('maxHeldBytes', detail)
 }

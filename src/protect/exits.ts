@@ -1,12 +1,12 @@
 import type { Response } from 'express'
 import type { OutsideFailure } from '../errors.js'
-import { STATUS } from '../http/outside-status.js'
+import type { Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import type { Offer } from './offer.js'
 import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
 import { paymentRequired, respondPaymentRequired } from './payment-required.js'
-import { respondRouteProblem, respondUnavailable, setPaymentResponse } from './respond.js'
+import { respondRouteProblem, setPaymentResponse } from './respond.js'
 import { respondAgain } from './stored-response.js'
 
 type Unsettled = Extract<SettleResponse, { success: false }>
@@ -58,27 +58,27 @@ export function respondExit(res: Response, exit: Exit): void {
     }
     case 'settlement_pending':
       setPaymentResponse(res, exit.settlement)
-      return respondUnavailable(res, PENDING)
+      return respondRouteProblem(res, PENDING)
     case 'repeated':
       return respondAgain(res, exit.stored)
     case 'busy':
-      return respondUnavailable(res, IN_PROGRESS)
+      return respondRouteProblem(res, IN_PROGRESS)
     case 'conflict':
       return respondRouteProblem(res, CONFLICT)
     case 'rate_limited':
       return respondRateLimited(res, exit)
     case 'server_busy':
-      return respondUnavailable(res, SERVER_BUSY)
+      return respondRouteProblem(res, SERVER_BUSY)
     case 'condition_failed':
       // Without the handler's headers: they describe what is for sale.
       return void res.status(exit.status).set('Cache-Control', 'no-store').end()
     case 'too_large':
       // The connection is closed, so that the handler's reads and writes end with it.
       res.set('Connection', 'close')
-      return respondRouteProblem(res, { ...TOO_LARGE, detail: exit.detail })
+      return respondRouteProblem(res, { code: 'answer_too_large', detail: exit.detail })
     case 'outside_failure': {
       const { code, message: detail } = exit.failure
-      return respondUnavailable(res, { code, detail }, STATUS[code].route)
+      return respondRouteProblem(res, { code, detail })
     }
   }
 }
@@ -92,27 +92,21 @@ export function outsideFailure(
   return { kind: 'outside_failure', failure }
 }
 
-const PENDING = {
+const PENDING: Problem = {
   code: 'settlement_pending',
   detail:
     'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
-} as const
-
-const IN_PROGRESS = {
+}
+const IN_PROGRESS: Problem = {
   code: 'idempotency_in_progress',
   detail: 'The first request with this payment is not answered yet: present it again later.',
-} as const
-
-const CONFLICT = {
-  status: 409,
+}
+const CONFLICT: Problem = {
   code: 'idempotency_conflict',
   detail: 'Another payment has this payment-identifier: take a new id for a new payment.',
-} as const
-
-const SERVER_BUSY = {
+}
+const SERVER_BUSY: Problem = {
   code: 'server_busy',
   detail:
     'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
-} as const
-
-const TOO_LARGE = { status: 500, code: 'answer_too_large' } as const
+}

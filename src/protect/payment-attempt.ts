@@ -1,6 +1,6 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
-import type { KeyClaim } from '../idempotency/key-claim.js'
+import type { KeyClaim } from '../idempotency/once.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import type { Reservation } from '../schemes/scheme.js'

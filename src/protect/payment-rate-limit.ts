@@ -89,7 +89,6 @@ export function respondRateLimited(
   res.append('RateLimit', `"${by}"; r=0; t=${seconds}`)
   res.append('RateLimit-Policy', `"${by}"; q=${limit}; w=${Math.ceil(windowMs / 1000)}`)
   respondRouteProblem(res, {
-    status: 429,
     code: 'rate_limited',
     detail: `More than ${limit} requests with a payment in ${windowMs / 1000} s, by ${by}; this request charged nothing. Retry-After says when to present the same payment again.`,
   })

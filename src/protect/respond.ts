@@ -1,8 +1,7 @@
 /** What a paid route writes in place of, or beside, its handler's response. */
 import type { Response } from 'express'
-import { RETRY_AFTER_SECONDS } from '../http/outside-status.js'
-import type { Problem } from '../http/problem.js'
-import { respondProblem } from '../http/respond-problem.js'
+import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
+import { respondProblem, type Problem } from '../http/respond-problem.js'
 import {
   encodeHeader,
   EXPOSED_HEADERS,
@@ -11,22 +10,16 @@ import {
 } from '../protocol/headers.js'
 import type { SettleResponse } from '../protocol/payment.js'
 
-/** Responds with problem details that scripts of other origins can read. */
+/**
+ * Responds with problem details that scripts of other origins can read. A 503 says when to present
+ * the same payment again.
+ */
 export function respondRouteProblem(res: Response, problem: Problem): void {
+  if (STATUS[problem.code].route === 503) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
   exposeHeaders(res)
   // Set here already, so that this header keeps its place before Content-Type.
   res.set('Cache-Control', 'no-store')
-  respondProblem(res, problem)
-}
-
-/** Responds that the same payment is worth another try later. */
-export function respondUnavailable(
-  res: Response,
-  problem: Omit<Problem, 'status'>,
-  status = 503,
-): void {
-  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-  respondRouteProblem(res, { status, ...problem })
+  respondProblem(res, 'route', problem)
 }
 
 /** Sets the headers that report what became of the payment. */

@@ -56,7 +56,6 @@ export function respondAgain(res: Response, stored: string): void {
     for (const [name, value] of Object.entries(headers))
       if (/^(x-)?payment-response$/i.test(name)) res.setHeader(name, value)
     return respondRouteProblem(res, {
-      status: 410,
       code: 'answer_not_kept',
       detail:
         'This payment was settled and its answer was given once; the answer was too large, or was cut short, and was not kept.',

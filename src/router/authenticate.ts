@@ -39,13 +39,12 @@ export const requireProject: RequestHandler = (req, res, next) => {
   const given = req.get(PROJECT_TOKEN) !== undefined
   res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
   next(
-    new RequestProblem({
-      status: 401,
-      code: 'unauthorized',
-      detail: given
+    new RequestProblem(
+      'unauthorized',
+      given
         ? `The token in ${PROJECT_TOKEN} belongs to no project.`
         : `The header ${PROJECT_TOKEN} is missing.`,
-    }),
+    ),
   )
 }
 
@@ -53,9 +52,8 @@ export const requireProject: RequestHandler = (req, res, next) => {
 export function merchantOf(res: Response): Merchant {
   const merchant = projectOf(res)?.merchant
   if (merchant !== undefined) return merchant
-  throw new RequestProblem({
-    status: 404,
-    code: 'merchant_not_configured',
-    detail: 'This project has no merchant yet: configure who is paid, and in what.',
-  })
+  throw new RequestProblem(
+    'merchant_not_configured',
+    'This project has no merchant yet: configure who is paid, and in what.',
+  )
 }

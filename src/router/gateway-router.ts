@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type RequestHandler, type Router } f
 import { isOutsideFailure } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Project } from '../merchants/project.js'
-import { RETRY_AFTER_SECONDS, STATUS } from '../http/outside-status.js'
+import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { publicRootOf } from '../http/public-url.js'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
 import { RequestProblem, respondProblem } from '../http/respond-problem.js'
@@ -81,13 +81,7 @@ export function createGatewayRouter(context: GatewayRouterContext): Router {
 /** Refuses paths without an endpoint, and methods that an endpoint does not have. */
 const checkEndpoint: RequestHandler = (req, res, next) => {
   if (!isDecodable(req.path))
-    return next(
-      new RequestProblem({
-        status: 400,
-        code: 'invalid_request',
-        detail: 'The path is not percent-encoded UTF-8.',
-      }),
-    )
+    return next(new RequestProblem('invalid_request', 'The path is not percent-encoded UTF-8.'))
   const endpoint = req.path
     .replace(/\/$/, '')
     .replace(SETTLEMENT, '$1/{id}')
@@ -95,22 +89,15 @@ const checkEndpoint: RequestHandler = (req, res, next) => {
   const method = ENDPOINTS[endpoint]
   if (method === undefined)
     return next(
-      new RequestProblem({
-        status: 404,
-        code: 'not_found',
-        detail: `There is no ${req.path} here; there is ${Object.keys(ENDPOINTS).join(', ')}.`,
-      }),
+      new RequestProblem(
+        'not_found',
+        `There is no ${req.path} here; there is ${Object.keys(ENDPOINTS).join(', ')}.`,
+      ),
     )
   if (req.method === method || (req.method === 'HEAD' && method === 'GET')) return next()
   res.set('Allow', method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS')
   if (req.method === 'OPTIONS') return void res.status(204).end()
-  next(
-    new RequestProblem({
-      status: 405,
-      code: 'method_not_allowed',
-      detail: `${req.path} takes ${method}, not ${req.method}.`,
-    }),
-  )
+  next(new RequestProblem('method_not_allowed', `${req.path} takes ${method}, not ${req.method}.`))
 }
 
 function isDecodable(path: string): boolean {
@@ -127,17 +114,15 @@ function respondError(logger: Logger): ErrorRequestHandler {
   // oxlint-disable-next-line eslint/max-params -- Express recognises error handlers by their arity
   return function respondGatewayError(error: unknown, _req, res, next) {
     if (res.headersSent) return next(error)
-    if (error instanceof RequestProblem) return respondProblem(res, error.problem, error.extensions)
+    if (error instanceof RequestProblem) return respondProblem(res, 'api', error)
     if (isOutsideFailure(error)) {
       const { code, message: detail } = error
       logger.error('A gateway request failed.', { code, error })
-      const status = STATUS[code].api
-      if (status >= 500) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-      return respondProblem(res, { status, code, detail })
+      if (STATUS[code].api >= 500) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      return respondProblem(res, 'api', { code, detail })
     }
     logger.error('A gateway request met a bug.', { error })
-    respondProblem(res, {
-      status: 500,
+    respondProblem(res, 'api', {
       code: 'internal_error',
       detail: 'The gateway failed; this is not the request’s fault.',
     })

@@ -13,11 +13,10 @@ const readJson = express.json({ limit: MAX_BODY_BYTES, strict: false })
 export const jsonBody: RequestHandler = (req, res, next) => {
   if (hasBody(req) && req.is('json') === false)
     return next(
-      new RequestProblem({
-        status: 415,
-        code: 'unsupported_media_type',
-        detail: "The body must be JSON: send it with 'Content-Type: application/json'.",
-      }),
+      new RequestProblem(
+        'unsupported_media_type',
+        "The body must be JSON: send it with 'Content-Type: application/json'.",
+      ),
     )
   readJson(req, res, (error?: unknown) =>
     next(error === undefined ? undefined : bodyProblem(error)),
@@ -43,11 +42,8 @@ export function invalidBody(errors: readonly DocumentError[]): RequestProblem {
   const where = first?.path ? `'${first.path}': ` : ''
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
   return new RequestProblem(
-    {
-      status: 400,
-      code: 'invalid_request',
-      detail: `The body is not as required: ${where}${first?.message ?? ''}${more}.`,
-    },
+    'invalid_request',
+    `The body is not as required: ${where}${first?.message ?? ''}${more}.`,
     { errors },
   )
 }
@@ -60,25 +56,20 @@ function bodyProblem(error: unknown): unknown {
   const { type, status } = error as { type?: string; status?: number }
   if (type === 'entity.parse.failed') return unreadable('invalid_json', 'The body is not JSON.')
   if (status === 413)
-    return new RequestProblem({
-      status: 413,
-      code: 'payload_too_large',
-      detail: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
-    })
+    return new RequestProblem(
+      'payload_too_large',
+      `The body is larger than ${MAX_BODY_BYTES} bytes.`,
+    )
   if (status === 415)
-    return new RequestProblem({
-      status: 415,
-      code: 'unsupported_media_type',
-      detail: 'The body must be JSON in UTF-8, as it is or compressed with gzip, deflate or br.',
-    })
+    return new RequestProblem(
+      'unsupported_media_type',
+      'The body must be JSON in UTF-8, as it is or compressed with gzip, deflate or br.',
+    )
   // Cut short, not as long as announced, not as compressed as announced.
   if (status === 400) return unreadable('invalid_request', 'The body cannot be read to its end.')
   return error
 }
 
 function unreadable(code: 'invalid_json' | 'invalid_request', detail: string): RequestProblem {
-  return new RequestProblem(
-    { status: 400, code, detail },
-    { errors: [{ path: '', message: detail }] },
-  )
+  return new RequestProblem(code, detail, { errors: [{ path: '', message: detail }] })
 }

@@ -27,23 +27,16 @@ export function parseSubmission(body: unknown): Parsed<IdentifiedSubmission> {
   return { ok: false, errors }
 }
 
-/** A payment of a project, with the request that submits it. */
-export interface SubmittedPayment {
-  readonly res: Response
-  readonly project: string
-  readonly submission: IdentifiedSubmission
-}
-
 /**
  * Makes the key of a payment: its id, in the scope of the project.
  *
  * @returns `undefined` for a payment without an id.
  */
-export function paymentIdKey({
-  res,
-  project,
-  submission,
-}: SubmittedPayment): KeyedRequest | undefined {
+export function paymentIdKey(
+  res: Response,
+  project: string,
+  submission: IdentifiedSubmission,
+): KeyedRequest | undefined {
   if (submission.paymentId === undefined) return undefined
   const { extensions: _extensions, ...signed } = submission.paymentPayload
   const { scheme, network, asset, payTo, amount } = submission.paymentRequirements
@@ -97,18 +90,15 @@ export async function requireFreeId(
   const { state } = await idempotency.look(byId)
   if (state !== 'conflict') return
   const invalidReason = 'payment_identifier_conflict'
-  const refusal: VerifyResponse = { isValid: false, invalidReason }
-  throw new RequestProblem(ANOTHER_PAYMENT, { ...refusal })
+  throw conflict({ isValid: false, invalidReason })
 }
-
-const ANOTHER_PAYMENT = {
-  status: 409,
-  code: 'idempotency_conflict',
-  detail: 'Another payment has this payment-identifier: nothing was sent for this one.',
-} as const
 
 function settleConflict(network: string): RequestProblem {
   const errorReason = 'payment_identifier_conflict'
-  const refusal: SettleResponse = { success: false, errorReason, transaction: '', network }
-  return new RequestProblem(ANOTHER_PAYMENT, { ...refusal })
+  return conflict({ success: false, errorReason, transaction: '', network })
+}
+
+function conflict(refusal: VerifyResponse | SettleResponse): RequestProblem {
+  const detail = 'Another payment has this payment-identifier: nothing was sent for this one.'
+  return new RequestProblem('idempotency_conflict', detail, { ...refusal })
 }

@@ -18,11 +18,10 @@ export function limitRequests(options: RateLimitOptions, logger: Logger): Reques
     },
     handler: (_req, _res, next) =>
       next(
-        new RequestProblem({
-          status: 429,
-          code: 'rate_limited',
-          detail: `More than ${limit} requests in ${windowMs / 1000} s; Retry-After says when to come back.`,
-        }),
+        new RequestProblem(
+          'rate_limited',
+          `More than ${limit} requests in ${windowMs / 1000} s; Retry-After says when to come back.`,
+        ),
       ),
   })
 }

@@ -25,11 +25,8 @@ export const takesNoQuery: RequestHandler = (req, _res, next) => {
 function invalidQuery(errors: readonly DocumentError[]): RequestProblem {
   const [first] = errors
   return new RequestProblem(
-    {
-      status: 400,
-      code: 'invalid_request',
-      detail: `The query is not as required: '${first?.path}': ${first?.message}.`,
-    },
+    'invalid_request',
+    `The query is not as required: '${first?.path}': ${first?.message}.`,
     { errors },
   )
 }

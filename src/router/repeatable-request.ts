@@ -1,10 +1,9 @@
 /** Requests that a client may repeat: by its `Idempotency-Key`, or by the id of its payment. */
 import type { Request, Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
-import type { KeyClaim } from '../idempotency/key-claim.js'
-import { once, type OnceContext } from '../idempotency/once.js'
+import { once, type KeyClaim, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
-import { RETRY_AFTER_SECONDS } from '../http/outside-status.js'
+import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { IDEMPOTENCY_KEY } from '../protocol/headers.js'
 
@@ -49,11 +48,10 @@ export function readHeaderKey(
     isGone: () => res.destroyed,
     inProgress: `The first request with this ${IDEMPOTENCY_KEY} is not answered yet: send it again later.`,
     conflict: () =>
-      new RequestProblem({
-        status: 409,
-        code: 'idempotency_conflict',
-        detail: `This ${IDEMPOTENCY_KEY} was used with another body: take a new key for a new request.`,
-      }),
+      new RequestProblem(
+        'idempotency_conflict',
+        `This ${IDEMPOTENCY_KEY} was used with another body: take a new key for a new request.`,
+      ),
   }
 }
 
@@ -79,18 +77,13 @@ export async function onceForKey<T extends object>(
       throw result.request.conflict()
     case 'busy':
       result.request.res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-      throw new RequestProblem({
-        status: 503,
-        code: 'idempotency_in_progress',
-        detail: result.request.inProgress,
-      })
+      throw new RequestProblem('idempotency_in_progress', result.request.inProgress)
   }
 }
 
 function malformedKey(): RequestProblem {
   const message = `must be 1 to ${MAX_KEY_LENGTH} visible ASCII characters, and there once`
-  return new RequestProblem(
-    { status: 400, code: 'invalid_request', detail: `The header ${IDEMPOTENCY_KEY} ${message}.` },
-    { errors: [{ path: IDEMPOTENCY_KEY, message }] },
-  )
+  return new RequestProblem('invalid_request', `The header ${IDEMPOTENCY_KEY} ${message}.`, {
+    errors: [{ path: IDEMPOTENCY_KEY, message }],
+  })
 }

@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
-import type { KeyClaim } from '../idempotency/key-claim.js'
-import type { OnceContext } from '../idempotency/once.js'
+import type { KeyClaim, OnceContext } from '../idempotency/once.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
@@ -52,7 +51,7 @@ export async function settlePayment(
 ): Promise<SettleResponse> {
   const { project, repeatSettlements } = merchantOf(res)
   const submission = readBody(req, parseSubmission)
-  const byId = paymentIdKey({ res, project, submission })
+  const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]
 
@@ -68,11 +67,8 @@ export async function settlePayment(
   })
   if (!failed) return answer
   throw new RequestProblem(
-    {
-      status: 502,
-      code: 'transaction_failed',
-      detail: 'The transaction failed on chain; the merchant was not paid.',
-    },
+    'transaction_failed',
+    'The transaction failed on chain; the merchant was not paid.',
     { ...answer },
   )
 }

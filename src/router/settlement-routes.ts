@@ -123,11 +123,7 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
         ? await ledger.list({ project: merchant.project, id, limit: 1 })
         : []
       if (record !== undefined) return describe(record, merchant, networkNames)
-      throw new RequestProblem({
-        status: 404,
-        code: 'not_found',
-        detail: 'This project has no settlement of that id.',
-      })
+      throw new RequestProblem('not_found', 'This project has no settlement of that id.')
     }),
   )
   return router

@@ -79,11 +79,10 @@ export function ucpRoutes(context: UcpRoutesContext): Router {
     router.get(`/:version/${name}`, (req, res) => {
       const { version } = req.params
       if (version !== HANDLER_VERSION)
-        throw new RequestProblem({
-          status: 404,
-          code: 'not_found',
-          detail: `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
-        })
+        throw new RequestProblem(
+          'not_found',
+          `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
+        )
       publish(res, publication(name, docsUrlOf(res), version), cached(DATED))
     })
   }

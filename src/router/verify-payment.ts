@@ -28,7 +28,7 @@ export async function verifyPayment(
   const { project } = merchant
   const submission = readBody(req, parseSubmission)
   const { paymentPayload, paymentRequirements } = submission
-  const byId = paymentIdKey({ res, project, submission })
+  const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
 
   const verify = async (): Promise<VerifyResponse> => {
