@@ -3,13 +3,13 @@ import type { DocumentError, Parsed } from '../protocol/document.js'
 import { isNestedTooDeep, MAX_NESTING } from '../protocol/nesting.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
-/** Bytes of a request body beyond which it is not read. */
+/** Largest request body in bytes. */
 const MAX_BODY_BYTES = 64 * 1024
 
-// Not strict: `null` or `1` is JSON, and refused for its shape.
+// Not strict: `null` and `1` are JSON, and are refused for their shape.
 const readJson = express.json({ limit: MAX_BODY_BYTES, strict: false })
 
-/** Reads a JSON body; one that the app has read already is taken as it is. */
+/** Reads a JSON body, unless the app has read it before. */
 export const jsonBody: RequestHandler = (req, res, next) => {
   if (hasBody(req) && req.is('json') === false)
     return next(
@@ -24,9 +24,9 @@ export const jsonBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the body of a request.
+ * Parses the body of a request.
  *
- * @throws {@link RequestProblem} with everything that is wrong with it.
+ * @throws {@link RequestProblem} 400 with every invalid member.
  */
 export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): T {
   if (isNestedTooDeep(req.body))
@@ -36,7 +36,7 @@ export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): 
   throw invalidBody(parsed.errors)
 }
 
-/** Fails a request for what is wrong with its body. */
+/** Makes the 400 for a body with invalid members. */
 export function invalidBody(errors: readonly DocumentError[]): RequestProblem {
   const [first] = errors
   const where = first?.path ? `'${first.path}': ` : ''
@@ -65,7 +65,7 @@ function bodyProblem(error: unknown): unknown {
       'unsupported_media_type',
       'The body must be JSON in UTF-8, as it is or compressed with gzip, deflate or br.',
     )
-  // Cut short, not as long as announced, not as compressed as announced.
+  // Truncated, of another length than announced, or compressed in another way than announced.
   if (status === 400) return unreadable('invalid_request', 'The body cannot be read to its end.')
   return error
 }

@@ -18,7 +18,7 @@ import { settlePayment, type SettlePaymentContext } from './settle-payment.js'
 import { verifyPayment, type VerifyPaymentContext } from './verify-payment.js'
 import { quoteFiat, type QuoteContext } from './quote-fiat.js'
 
-/** What the facilitator's endpoints take of their gateway. */
+/** What the facilitator's endpoints need from the gateway. */
 export interface PaymentRoutesContext
   extends QuoteContext, SettlePaymentContext, VerifyPaymentContext {}
 
@@ -30,7 +30,7 @@ const requirementsSchema = z.object({
     context.addIssue(requested.message)
     return z.NEVER
   }),
-  /** The merchant's where it is left out. */
+  /** @defaultValue the merchant's */
   currency: z
     .unknown()
     .optional()
@@ -64,7 +64,7 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
     '/requirements',
     takesNoQuery,
     jsonBody,
-    respondJson((req, res) => describePayment(context, req, res)),
+    respondJson((req, res) => requirePayment(context, req, res)),
   )
   router.get(
     '/supported',
@@ -83,7 +83,7 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
   return router
 }
 
-async function describePayment(
+async function requirePayment(
   context: PaymentRoutesContext,
   req: Request,
   res: Response,

@@ -5,7 +5,7 @@ import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { projectOf } from './authenticate.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
-/** Limits requests: per project, and per address where there is no valid token. */
+/** Limits requests per project, and per address for requests without a valid token. */
 export function limitRequests(options: RateLimitOptions, logger: Logger): RequestHandler {
   const settings = limiterSettings(options, logger)
   const { windowMs, limit } = settings
