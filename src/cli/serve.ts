@@ -11,7 +11,7 @@ import type { LedgerStore } from '../ledger/ledger.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
 import { openSqliteLedger } from '../ledger/sql/sqlite-ledger.js'
 import type { Logger } from '../logger.js'
-import { PROBLEM_JSON, problemDetails } from '../http/problem.js'
+import { respondProblem } from '../http/respond-problem.js'
 import { resolveOptions } from '../config/resolve.js'
 import type { CliContext } from './context.js'
 import { withConfig } from '../config/config-file.js'
@@ -55,7 +55,7 @@ export async function serve(command: ServeCommand): Promise<void> {
       next()
     })
     app.use(gateway.gatewayRouter())
-    app.use(answerNotFound)
+    app.use(respondNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
     if (!signal.aborted) await once(signal, 'abort')
@@ -65,12 +65,10 @@ export async function serve(command: ServeCommand): Promise<void> {
   }
 }
 
-/** Answers what is not the gateway's: nothing else is here. */
-const answerNotFound: RequestHandler = (req, res) => {
+/** Responds to paths outside the gateway, which serves nothing else. */
+const respondNotFound: RequestHandler = (req, res) => {
   const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp.`
-  const problem = problemDetails({ status: 404, code: 'not_found', detail })
-  res.status(404).set({ 'Content-Type': PROBLEM_JSON, 'Cache-Control': 'no-store' })
-  res.end(JSON.stringify(problem))
+  respondProblem(res, 'api', { code: 'not_found', detail })
 }
 
 /** Opens a gateway whose ledger was found to work. */

@@ -1,13 +1,15 @@
 /** The options of a gateway, as developers and operators write them. */
-import type { Store } from 'express-rate-limit'
 import type { ChainlinkRatesOptions } from '../chain/chainlink-rates.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
+import type { RateLimitOptions } from '../http/rate-limiter.js'
 import type { Ledger } from '../ledger/ledger.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
+
+export type { RateLimitOptions }
 
 /** A token that is not in our own table. It must speak ERC-3009. */
 export interface AssetOptions {
@@ -101,22 +103,6 @@ export interface ProjectOptions {
   /** `sha256:…` as `express-x402-gateway token` prints it, or a token itself. */
   readonly tokens?: readonly string[]
   readonly merchant?: MerchantOptions
-}
-
-/** Limits of the gateway's API, or of its paid routes. */
-export interface RateLimitOptions {
-  /** Length of the window in milliseconds. @defaultValue 60000 */
-  readonly windowMs?: number
-  /**
-   * Requests in a window. At the API per project, or per address for those without a token; at paid
-   * routes per address, and again per payer. @defaultValue 600
-   */
-  readonly limit?: number
-  /**
-   * Where counts are kept, for several gateways that share them. Each limit needs an instance of its
-   * own. @defaultValue in memory
-   */
-  readonly store?: Store
 }
 
 /**

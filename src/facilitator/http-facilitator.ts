@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
-import { fingerprintOf, idempotencyKey } from '../idempotency/store.js'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type {

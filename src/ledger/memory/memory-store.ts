@@ -1,4 +1,4 @@
-import { memoryIdempotency } from '../../idempotency/memory.js'
+import { MemoryIdempotency } from '../../idempotency/memory.js'
 import type { IdempotencyStore } from '../../idempotency/store.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
@@ -34,7 +34,7 @@ export class MemoryStore implements LedgerStore {
 
   constructor({ maxRecords, maxAnswerBytes, now }: MemoryStoreOptions) {
     const payments = new PaymentRecords({ maxRecords, now })
-    const answers = memoryIdempotency({ maxBytes: maxAnswerBytes, now })
+    const answers = new MemoryIdempotency({ maxBytes: maxAnswerBytes, now })
     this.#now = now
     this.#payments = payments
     this.idempotency = {

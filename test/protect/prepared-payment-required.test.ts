@@ -4,10 +4,10 @@ import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import fc from 'fast-check'
 import type { Gateway } from '../../src/gateway.js'
-import { paymentRequired } from '../../src/protect/answers.js'
-import { prepareDocument } from '../../src/protect/prepared-offer.js'
+import { paymentRequired } from '../../src/protect/payment-required.js'
+import { prepareDocument } from '../../src/protect/prepared-payment-required.js'
 import { newOfferId } from '../../src/protocol/offer-id.js'
-import type { ProtectOptions } from '../../src/protect/route.js'
+import type { ProtectOptions } from '../../src/protect/options.js'
 import { offerOf } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
@@ -147,9 +147,9 @@ describe('a document that was prepared', () => {
               'Payment required',
               offerId,
             )
-          const writer = prepareDocument(write)(url)
+          const prepared = prepareDocument(write)(url)
           for (const id of [newOfferId(), newOfferId()]) {
-            const { json, header } = writer(id)
+            const { json, header } = prepared.write(id)
             expect(json).toBe(JSON.stringify(write(url, id)))
             expect(Buffer.from(header, 'base64').toString()).toBe(json)
           }

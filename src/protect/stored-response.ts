@@ -1,52 +1,61 @@
-/** A handler's answer, as it is stored for a payer who asks for it again. */
+/** A handler's response as it is stored, for a payer who asks for it again. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
-import { answerProblem } from './answers.js'
 import { keepPrivate } from './cache-control.js'
+import { respondRouteProblem } from './respond.js'
 
-/** Bytes of a body beyond which it is not stored: only that it was paid for is. */
+/** Largest body in bytes that is stored. For a larger one, only the headers are. */
 export const MAX_STORED_BYTES = 256 * 1024
 
-/** An answer that went out, or is about to. */
-export interface GivenAnswer {
+/** A response that went out, or is about to. */
+export interface RecordedResponse {
   readonly status: number
-  /** Those that were not there before the handler. */
+  /** The headers that were added since the handler began. */
   readonly headers: OutgoingHttpHeaders
-  /** `undefined` where it is too large, or was not recorded to its end. */
+  /** `undefined` if it is too large, or was not written to its end. */
   readonly body: Buffer | undefined
 }
 
-/** Headers of one connection, or of one moment: they are not part of an answer. */
-const PASSING_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'date']
+/** A {@link RecordedResponse} in JSON. */
+interface StoredResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number | readonly string[]>>
+  /** Base64. */
+  readonly body?: string
+}
 
-/** The headers that came since `before`. Names are in lower case. */
+/** Headers that belong to a connection or a moment: they are not stored. */
+const TRANSIENT_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'date']
+
+/** The headers that were added or changed since `before`. Names are in lower case. */
 export function headersSince(
   before: OutgoingHttpHeaders,
   now: OutgoingHttpHeaders,
 ): OutgoingHttpHeaders {
   const isNew = ([name, value]: [string, unknown]): boolean =>
-    value !== undefined && !PASSING_HEADERS.includes(name) && !sameValue(before[name], value)
+    value !== undefined && !TRANSIENT_HEADERS.includes(name) && !isSameValue(before[name], value)
   return Object.fromEntries(Object.entries(now).filter(isNew))
 }
 
-/** Writes an answer for a store. */
-export function writeAnswer({ status, headers, body }: GivenAnswer): string {
+/** Serializes a response for the store. */
+export function serializeResponse({ status, headers, body }: RecordedResponse): string {
   return JSON.stringify({ status, headers, body: body?.toString('base64') })
 }
 
 /**
- * Gives a stored answer again.
+ * Responds with a stored response.
  *
- * Where its body was too large to be stored, 410: it was paid for and given, and is gone. The
- * settlement is in its headers all the same, so that nobody pays again by mistake.
+ * If its body was not stored, responds with 410: the payment was settled and the response was given
+ * once. The headers report the settlement then, too, so that the client does not pay again.
+ *
+ * @param stored - By {@link serializeResponse}.
  */
-export function answerAgain(res: Response, text: string): void {
-  const { status, headers, body } = JSON.parse(text) as StoredAnswer
+export function respondAgain(res: Response, stored: string): void {
+  const { status, headers, body } = JSON.parse(stored) as StoredResponse
   if (body === undefined) {
     for (const [name, value] of Object.entries(headers))
       if (/^(x-)?payment-response$/i.test(name)) res.setHeader(name, value)
-    return answerProblem(res, {
-      status: 410,
+    return respondRouteProblem(res, {
       code: 'answer_not_kept',
       detail:
         'This payment was settled and its answer was given once; the answer was too large, or was cut short, and was not kept.',
@@ -54,26 +63,18 @@ export function answerAgain(res: Response, text: string): void {
   }
   res.status(status)
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
-  // What the app sets in front of the route is not in the store.
+  // Headers that the app set before the route are not in the store.
   keepPrivate(res)
   res.end(Buffer.from(body, 'base64'))
 }
 
-/** A {@link GivenAnswer}, as JSON has it. */
-interface StoredAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | number | readonly string[]>>
-  /** Base64. */
-  readonly body?: string
-}
-
 /**
- * Records an answer on its way out.
+ * Records a response while it is sent.
  *
- * @returns What went out, once the handler has ended it; without its body where that is too large,
- * or where the client was gone before the end.
+ * @returns Resolves once the handler has ended the response; without its body if that is too large,
+ * or if the client disconnected before the end.
  */
-export function recordAnswer(res: Response): Promise<GivenAnswer> {
+export function recordResponse(res: Response): Promise<RecordedResponse> {
   const { write, end } = res
   const before = res.getHeaders()
   const chunks: Buffer[] = []
@@ -87,12 +88,12 @@ export function recordAnswer(res: Response): Promise<GivenAnswer> {
     else chunks.length = 0
   }
   return new Promise((resolve) => {
-    const given = (isWhole: boolean): GivenAnswer => ({
+    const recorded = (isWhole: boolean): RecordedResponse => ({
       status: res.statusCode,
       headers: headersSince(before, res.getHeaders()),
       body: isWhole && bytes <= MAX_STORED_BYTES ? Buffer.concat(chunks) : undefined,
     })
-    res.once('close', () => resolve(given(false)))
+    res.once('close', () => resolve(recorded(false)))
     Object.assign(res, {
       write(...args: unknown[]) {
         record(args[0], args[1])
@@ -102,7 +103,7 @@ export function recordAnswer(res: Response): Promise<GivenAnswer> {
         Object.assign(res, { write, end })
         record(args[0], args[1])
         const ended = Reflect.apply(end, res, args) as Response
-        resolve(given(true))
+        resolve(recorded(true))
         return ended
       },
     })
@@ -113,6 +114,6 @@ function encodingOf(encoding: unknown): BufferEncoding | undefined {
   return typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined
 }
 
-function sameValue(one: unknown, other: unknown): boolean {
+function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
