@@ -5,6 +5,7 @@ import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
 import type { Price } from '../money/price.js'
 import type { AppliedRate } from '../money/rates.js'
+import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import { answerOptions } from './answer-options.js'
 import {
@@ -57,6 +58,7 @@ interface Exchange {
 
 /** A payment that has been read from a request and fits what its route asks. */
 interface MatchedPayment {
+  readonly decoded: Payment
   readonly payload: PaymentPayload
   /** The entry of `accepts` that is paid. */
   readonly requirements: PaymentRequirements
@@ -138,7 +140,7 @@ function answerFailure({ logger }: ProtectContext, res: Response, error: Outside
 
 /** The story of a payment, which nobody else is working on. */
 async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): Promise<void> {
-  const { payload, requirements, appliedRate } = sale.payment
+  const { decoded, appliedRate } = sale.payment
   const { req } = sale.exchange
   const purchase = {
     method: pricedMethod(req),
@@ -153,7 +155,7 @@ async function sellOnce(context: SharedContext, route: PaidRoute, sale: Sale): P
   }
   if (route.paymentFlow === 'authorization' && context.heldBudget.isFull)
     return answerBusy(sale.exchange.res)
-  const reserved = await context.facilitator.reserve(payload, requirements, terms)
+  const reserved = await context.facilitator.reserve(decoded, terms)
   if (isRefusal(reserved)) return answerRefusal(sale, reserved)
   const reservedSale = { ...sale, reservation: reserved }
   // Not before: a stranger who names a payer would use up that payer's allowance.
@@ -184,11 +186,20 @@ async function readMatchingPayment(
       answerPaymentRequired(res, paymentRequired(offer, 'invalid_x402_version'))
       return undefined
     case 'payment': {
-      const { payload, accepted, paymentId } = presented
-      const quote = await matchOffer(context, asked, { req, payload, accepted })
+      const { decoded, accepted, paymentId } = presented
+      const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (typeof quote !== 'string') {
         const { entry, applied, redeemOnly = false } = quote
-        return { payload, requirements: entry, appliedRate: applied, redeemOnly, paymentId }
+        const payment = paymentFor(decoded, entry)
+        const { payload, requirements } = payment
+        return {
+          decoded: payment,
+          payload,
+          requirements,
+          appliedRate: applied,
+          redeemOnly,
+          paymentId,
+        }
       }
       if (offer.failure !== undefined) throw offer.failure
       answerPaymentRequired(res, paymentRequired(offer, quote))

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import { isRefusal, refusalResponse } from '../schemes/scheme.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { IdempotencyClaim } from '../idempotency/store.js'
+import { decodePayment } from '../protocol/decoded-payment.js'
 import type { SettleResponse, VerifyResponse } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import {
@@ -86,12 +87,12 @@ export async function verifyPayment(
   const merchant = merchantOf(res)
   const { project } = merchant
   const submission = readBody(req, parseSubmission)
-  const { paymentPayload, paymentRequirements } = submission
+  const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
   const request = { req, res, project, endpoint: 'verify', asked: submission }
   const byId = keyOfPayment({ res, project, submission })
   return answerOnce<VerifyResponse>(context, request, async () => {
     if (byId !== undefined) await requireFreeId(context, byId)
-    const answer = await context.facilitator.verify(paymentPayload, paymentRequirements, merchant)
+    const answer = await context.facilitator.verifyPayment(payment, merchant)
     if (answer.isValid) return { answer, isFinal: true }
     const isRepeated = merchant.repeatSettlements && isUndecided(answer.invalidReason)
     if (!isRepeated || byId === undefined || !(await wasSettledForId(context, byId)))
@@ -174,7 +175,10 @@ async function settleOnce(
   const { paymentPayload, paymentRequirements } = submission
   const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
   const terms = { ...merchant, appliedRate }
-  const reserved = await context.facilitator.reserve(paymentPayload, paymentRequirements, terms)
+  const reserved = await context.facilitator.reserve(
+    decodePayment(paymentPayload, paymentRequirements),
+    terms,
+  )
   if (isRefusal(reserved)) {
     // Granted by a process that was gone before it could say so.
     const kept = claims.find((claim) => claim.kept !== undefined)?.kept
