@@ -58,7 +58,7 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
         lost = true
       }
     }
-    return { outcome: 'unknown' }
+    return { kind: 'unknown' }
   }
 
   const noteReceipt = (value: unknown, transaction: Hex): void => {
@@ -86,7 +86,7 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
       const answer = await rpc.ask('eth_sendRawTransactionSync', [raw])
       if (answer.ok) {
         noteReceipt(answer.result, transaction)
-        return { outcome: 'accepted' }
+        return { kind: 'accepted' }
       }
       if (classifyNodeError(answer.error, 'sync') === 'unknown_method') {
         noSyncUntil = performance.now() + NO_SYNC_MS
@@ -94,9 +94,9 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
         return await send(raw, answer.error.code !== METHOD_NOT_FOUND)
       }
       const refusal = broadcastOutcome(answer, NOT_MINED_YET.includes(answer.error.code))
-      if (refusal.outcome !== 'rejected') return refusal
+      if (refusal.kind !== 'rejected') return refusal
       // It may have been taken, and something have gone wrong while it waited for a block.
-      return (await look(transaction)) === 'gone' ? refusal : { outcome: 'unknown' }
+      return (await look(transaction)) === 'gone' ? refusal : { kind: 'unknown' }
     } catch (error) {
       // It may wait for a block for longer than an answer is waited for, or be lost.
       if (error instanceof ChainError) return send(raw, true)
@@ -122,8 +122,8 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
         if (ended.signal.aborted) return answering
         const isLong = performance.now() > end
         if (!isLong && !isAwaited()) continue
-        if ((await look(transaction)) === 'there') return { outcome: 'accepted' }
-        if (isLong) return { outcome: 'unknown' }
+        if ((await look(transaction)) === 'there') return { kind: 'accepted' }
+        if (isLong) return { kind: 'unknown' }
       }
     },
   }
@@ -131,12 +131,12 @@ export function createBroadcaster({ rpc, receipts, onReceipt }: BroadcastOptions
 
 /** @param lost - Whether the node may have taken the transaction at an earlier try. */
 function broadcastOutcome(answer: RpcAnswer, lost: boolean): Broadcast {
-  if (answer.ok) return { outcome: 'accepted' }
+  if (answer.ok) return { kind: 'accepted' }
   const kind = classifyNodeError(answer.error, 'send')
-  if (kind === 'already_known') return { outcome: 'accepted' }
+  if (kind === 'already_known') return { kind: 'accepted' }
   // What was refused now may have been taken before, or be taken by the node behind this one.
-  if (lost || kind === 'ambiguous') return { outcome: 'unknown' }
-  return { outcome: 'rejected', cause: rejectionCause(kind) }
+  if (lost || kind === 'ambiguous') return { kind: 'unknown' }
+  return { kind: 'rejected', cause: rejectionCause(kind) }
 }
 
 function rejectionCause(kind: NodeErrorKind): RejectionCause {

@@ -72,8 +72,9 @@ export interface SignedTransaction {
 
 /** What a node said to a transaction. `unknown` when its answer was lost: it may have it. */
 export type Broadcast =
-  | { readonly outcome: 'accepted' | 'unknown' }
-  | { readonly outcome: 'rejected'; readonly cause: RejectionCause }
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'rejected'; readonly cause: RejectionCause }
 
 /** Why a node did not take a transaction. */
 export type RejectionCause = 'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'other'

@@ -137,7 +137,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
     }
     try {
       const sent = await send({ ...batchRequest(all), writeAhead: writeRecords })
-      if (sent.outcome !== 'rejected') {
+      if (sent.kind !== 'rejected') {
         for (const { resolve } of all) resolve(sent)
         return []
       }
@@ -225,7 +225,7 @@ function tellFailure({ one, rejected, error }: Failure, isForgotten: boolean): v
   if (rejected === undefined) one.reject(error)
   else if (isForgotten) one.resolve(rejected)
   // Its record stays, and with it the bytes: they may be sent again.
-  else one.resolve({ outcome: 'unknown', submission: rejected.submission })
+  else one.resolve({ kind: 'unknown', submission: rejected.submission })
 }
 
 function batchRequest(all: readonly QueuedMember[]): Pick<TransactionRequest, 'call' | 'gas'> {

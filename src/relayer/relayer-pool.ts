@@ -174,10 +174,10 @@ export function createRelayerPool(options: RelayerPoolOptions): RelayerPool {
       if (attempt === undefined) throw failure(chain, last)
       const { member, sent } = attempt
       last = sent
-      if (!('cause' in sent)) return sent
+      if (sent.kind === 'accepted' || sent.kind === 'unknown') return sent
       // Another would be written down in its place: only what is not out may be forgotten.
-      if (sent.outcome === 'rejected' && (await mayBeBroadcast(sent)))
-        return { outcome: 'unknown', submission: sent.submission }
+      if (sent.kind === 'rejected' && (await mayBeBroadcast(sent)))
+        return { kind: 'unknown', submission: sent.submission }
       switch (sent.cause) {
         case 'insufficient_gas_funds':
           member.funds.deny()
@@ -247,8 +247,8 @@ function byPreference(one: Member, other: Member): number {
 
 /** Why no relayer could send. */
 function failure(chain: Chain, last: SendResult | UnsentTransaction | undefined): Error {
-  if (last?.outcome === 'unsent') return earlierUnknown(chain)
-  if (last?.outcome === 'rejected' && last.cause === 'insufficient_gas_funds')
+  if (last?.kind === 'unsent') return earlierUnknown(chain)
+  if (last?.kind === 'rejected' && last.cause === 'insufficient_gas_funds')
     return withoutFunds(chain)
   return withoutLease(chain)
 }

@@ -31,22 +31,21 @@ export interface TransactionRequest {
 /** What became of a transaction. */
 export type SendResult = SentTransaction | RejectedTransaction
 
-/** A node was given it; `unknown` when its answer was lost. */
-interface SentTransaction {
-  readonly outcome: 'accepted' | 'unknown'
-  readonly submission: Submission
-}
+/** A node was given the transaction; `unknown` when its answer was lost. */
+type SentTransaction =
+  | { readonly kind: 'accepted'; readonly submission: Submission }
+  | { readonly kind: 'unknown'; readonly submission: Submission }
 
 /** No node has it and none will get it. */
 export interface RejectedTransaction {
-  readonly outcome: 'rejected'
+  readonly kind: 'rejected'
   readonly cause: RejectionCause | 'lease'
   readonly submission: Submission
 }
 
 /** Nothing was written down, and nothing sent. */
 export interface UnsentTransaction {
-  readonly outcome: 'unsent'
+  readonly kind: 'unsent'
   /** The lease has ended, or an earlier transaction must first be found again. */
   readonly cause: 'lease' | 'unknown'
 }
@@ -127,8 +126,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     if (await chain.hasTransaction(transaction)) return 'there'
     if (!mayUse()) return 'unknown'
     const broadcast = await chain.broadcast(raw)
-    if (broadcast.outcome !== 'rejected')
-      return broadcast.outcome === 'accepted' ? 'there' : 'unknown'
+    if (broadcast.kind !== 'rejected') return broadcast.kind === 'accepted' ? 'there' : 'unknown'
     if (broadcast.cause === 'insufficient_gas_funds') return 'unknown'
     // It got too cheap: as one that is stuck it is replaced.
     if (broadcast.cause === 'fee_too_low') return 'there'
@@ -178,14 +176,14 @@ export function createRelayer(options: RelayerOptions): Relayer {
     nextNonce ?? Math.max(await chain.getPendingNonce(address), pending.nextNonce())
 
   const sendNext = async (request: TransactionRequest): Promise<SendResult | UnsentTransaction> => {
-    if (!mayUse()) return { outcome: 'unsent', cause: 'lease' }
-    if (!(await resolveUnknown())) return { outcome: 'unsent', cause: 'unknown' }
+    if (!mayUse()) return { kind: 'unsent', cause: 'lease' }
+    if (!(await resolveUnknown())) return { kind: 'unsent', cause: 'unknown' }
     const [accountNonce, current] = await Promise.all([chooseNonce(), chain.getFees()])
     const fees = feesWithin(current, cap)
     if (fees === undefined) throw gasPriceTooHigh(chain)
     const submission = await sign(request, accountNonce, fees)
     await request.writeAhead(submission)
-    if (!mayUse()) return { outcome: 'rejected', cause: 'lease', submission }
+    if (!mayUse()) return { kind: 'rejected', cause: 'lease', submission }
 
     // A count that was given out is never given out again before the chain was asked.
     nextNonce = undefined
@@ -194,11 +192,11 @@ export function createRelayer(options: RelayerOptions): Relayer {
       .catch((error: unknown): Broadcast => {
         // Whatever went wrong, it may be out: it is never taken for unsent.
         resubmitter.report(error)
-        return { outcome: 'unknown' }
+        return { kind: 'unknown' }
       })
-    if (broadcast.outcome === 'rejected') return { ...broadcast, submission }
+    if (broadcast.kind === 'rejected') return { ...broadcast, submission }
     nextNonce = accountNonce + 1
-    const isUnknown = broadcast.outcome === 'unknown'
+    const isUnknown = broadcast.kind === 'unknown'
     pending.add({ request, submission, fees, isUnknown, pricedAt: performance.now() })
     if (isUnknown) void inTurn(resolveUnknown).catch(resubmitter.report)
     resubmitter.start()

@@ -27,7 +27,7 @@ describe('a send', () => {
     ['that times out behind the node', [{ kind: 'http', status: 504 }]],
     ['that breaks the node', [{ kind: 'refuse', code: -32603, message: 'internal error' }]],
   ]
-  it.each(cases)('%s pays once and is granted once', async (_name, faults) => {
+  it.each(cases)('%s pays once and is delivered once', async (_name, faults) => {
     const world = await open()
     const gateway = await world.start({ options: { settleTimeoutMs: 15_000 } })
     world.proxy.fault = firstOf(isSend, faults)
@@ -48,7 +48,7 @@ describe('a send', () => {
     const answers = await Promise.all(
       payments.map((payment) => world.presentUntilDecided(gateway, payment)),
     )
-    expect(answers.filter(({ granted }) => granted)).toHaveLength(12)
+    expect(answers.filter(({ delivered }) => delivered)).toHaveLength(12)
     expect((await world.evidence()).transfers).toHaveLength(12)
   })
 })
@@ -71,7 +71,7 @@ describe('a receipt that is withheld', () => {
           world.presentUntilDecided(gateway, payment, path),
           world.presentUntilDecided(gateway, payment, path),
         ])
-        expect(both.filter(({ granted }) => granted)).toHaveLength(1)
+        expect(both.filter(({ delivered }) => delivered)).toHaveLength(1)
       } finally {
         await world.node('evm_setAutomine', true)
       }
@@ -98,7 +98,7 @@ describe('a receipt that is withheld', () => {
         world.presentUntilDecided(gateway, payment, path),
         world.presentUntilDecided(gateway, payment, path),
       ])
-      expect(both.filter(({ granted }) => granted)).toHaveLength(1)
+      expect(both.filter(({ delivered }) => delivered)).toHaveLength(1)
       expect(performance.now()).toBeGreaterThan(withheldUntil)
     },
     120_000,
@@ -139,7 +139,7 @@ describe('a node', () => {
         for (const answer of await Promise.all(
           payments.map((payment) => world.present(gateway, payment, path)),
         )) {
-          expect(answer.granted).toBe(false)
+          expect(answer.delivered).toBe(false)
           expect([502, 503]).toContain(answer.status)
         }
       expect((await world.evidence()).transfers).toEqual([])
@@ -147,7 +147,7 @@ describe('a node', () => {
       const answers = await Promise.all(
         payments.map((payment) => world.presentUntilDecided(gateway, payment)),
       )
-      expect(answers.filter(({ granted }) => granted)).toHaveLength(5)
+      expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
       expect(gateway.alive).toBe(true)
     },
   )
@@ -170,7 +170,7 @@ describe('a node', () => {
       const answers = await Promise.all(
         payments.map((payment) => world.presentUntilDecided(gateway, payment)),
       )
-      expect(answers.filter(({ granted }) => granted)).toHaveLength(10)
+      expect(answers.filter(({ delivered }) => delivered)).toHaveLength(10)
       expect((await world.evidence()).transfers).toHaveLength(10)
     },
   )

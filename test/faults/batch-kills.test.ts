@@ -70,7 +70,7 @@ async function runKill(world: World, afterMs: number, execute: (s: string) => Pr
   )
   // Each once: some by the process that was killed, the others by the next.
   const times = answers.map(
-    (answer, index) => Number(answer.granted) + Number(before[index]!.granted),
+    (answer, index) => Number(answer.delivered) + Number(before[index]!.delivered),
   )
   expect(times).toEqual(payments.map(() => 1))
   expect((await world.evidence()).transfers).toHaveLength(PAYMENTS + 1)

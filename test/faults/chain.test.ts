@@ -28,23 +28,26 @@ const sends = ({ proxy }: World, count: number): Promise<void> =>
   until(() => proxy.methods.filter(isSend).length >= count)
 
 describe('a stranger who is faster with the same authorization', () => {
-  it.each(['/report', 'settle'])('pays the merchant once, and %s is granted once', async (path) => {
-    const world = await open({ options: { settleTimeoutMs: 10_000 } })
-    const gateway = await world.start()
-    const payment = await world.sign()
-    const answer = await withoutMining(world, async () => {
-      const answering = world.present(gateway, payment, path)
-      await sends(world, 1)
-      await frontRun(devnet, payment)
-      await devnet.mine()
-      return answering
-    })
-    expect(answer).toMatchObject({ delivered: true })
-    expect(await world.present(gateway, payment, path)).toMatchObject({ delivered: false })
-    const { transfers, records } = await world.evidence()
-    expect(transfers).toHaveLength(1)
-    expect(records).toMatchObject([{ state: 'settled', transaction: transfers[0]!.transaction }])
-  })
+  it.each(['/report', 'settle'])(
+    'pays the merchant once, and %s is delivered once',
+    async (path) => {
+      const world = await open({ options: { settleTimeoutMs: 10_000 } })
+      const gateway = await world.start()
+      const payment = await world.sign()
+      const answer = await withoutMining(world, async () => {
+        const answering = world.present(gateway, payment, path)
+        await sends(world, 1)
+        await frontRun(devnet, payment)
+        await devnet.mine()
+        return answering
+      })
+      expect(answer).toMatchObject({ delivered: true })
+      expect(await world.present(gateway, payment, path)).toMatchObject({ delivered: false })
+      const { transfers, records } = await world.evidence()
+      expect(transfers).toHaveLength(1)
+      expect(records).toMatchObject([{ state: 'settled', transaction: transfers[0]!.transaction }])
+    },
+  )
 
   it('between verify and send is found out before anything is sent', async () => {
     const world = await open()
@@ -78,7 +81,7 @@ describe('a stranger who is faster with the same authorization', () => {
 })
 
 describe('a payer who empties the account', () => {
-  it('between verify and settle is refused; nothing is granted', async () => {
+  it('between verify and settle is refused; nothing is delivered', async () => {
     const world = await open()
     const gateway = await world.start()
     const payer = await newPayer(devnet)
@@ -94,7 +97,7 @@ describe('a payer who empties the account', () => {
   })
 
   it.each(['/report', 'settle'])(
-    'between send and block is told so by %s; nothing is granted',
+    'between send and block is told so by %s; nothing is delivered',
     async (path) => {
       const world = await open({ options: { settleTimeoutMs: 10_000 } })
       const gateway = await world.start()
@@ -136,7 +139,7 @@ describe('an authorization whose transaction failed', () => {
       const answers = await Promise.all(
         Array.from({ length: 3 }, () => world.presentUntilDecided(gateway, payment, path)),
       )
-      expect(answers.filter(({ granted }) => granted)).toMatchObject([{ transaction }])
+      expect(answers.filter(({ delivered }) => delivered)).toMatchObject([{ transaction }])
       expect(await world.records()).toMatchObject([{ state: 'settled', transaction }])
     },
   )
@@ -279,7 +282,7 @@ describe('a relayer out of gas', () => {
     const answers = await Promise.all(
       payments.map((payment) => world.presentUntilDecided(gateway, payment)),
     )
-    expect(answers.filter(({ granted }) => granted)).toHaveLength(5)
+    expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
   })
 
   it('midway loses no payment', async () => {
@@ -290,12 +293,12 @@ describe('a relayer out of gas', () => {
     await world.node('anvil_setBalance', relayer!.address, '0x1')
     const payments = await Promise.all(Array.from({ length: 5 }, () => world.sign()))
     const first = await Promise.all(payments.map((payment) => world.present(gateway, payment)))
-    expect(first.filter(({ granted }) => granted)).toHaveLength(0)
+    expect(first.filter(({ delivered }) => delivered)).toHaveLength(0)
     await world.node('anvil_setBalance', relayer!.address, toHex(ONE_ETHER))
     const answers = await Promise.all(
       payments.map((payment) => world.presentUntilDecided(gateway, payment)),
     )
-    expect(answers.filter(({ granted }) => granted)).toHaveLength(5)
+    expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
     expect((await world.evidence()).transfers).toHaveLength(6)
   })
 })

@@ -175,7 +175,7 @@ describe('a payment whose process was killed after the send', () => {
 
 describe('a reorganisation while nobody is alive', () => {
   it(
-    'is undone by the next process, which sends what was settled and granted again',
+    'is undone by the next process, which sends what was settled and delivered again',
     async () => {
       const world = await open()
       const first = await world.start()
@@ -268,7 +268,7 @@ describe('a process that is killed', () => {
       const answers = await Promise.all(
         payments.map(async (payment) => world.presentUntilDecided(next, payment)),
       )
-      const seen = world.answers.filter(({ granted }) => granted)
+      const seen = world.answers.filter(({ delivered }) => delivered)
       const { transfers } = await world.evidence()
       expect(transfers).toHaveLength(20)
       expect(new Set(seen.map(({ authorization }) => authorization)).size).toBe(seen.length)

@@ -11,7 +11,7 @@ export interface Answer {
   /** The HTTP status, 0 where no answer came. */
   readonly status: number
   /** The purchase was let out: 200 of a route, `success` of a settlement. */
-  readonly granted: boolean
+  readonly delivered: boolean
   /** Why not, where the answer says so. */
   readonly reason?: string | undefined
   readonly transaction?: string | undefined
@@ -41,8 +41,8 @@ const FAILED_REASONS = ['invalid_transaction_state', 'invalid_exact_evm_transfer
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
 
 /** Whether an answer leaves open what became of the payment. */
-export function isOpen({ status, granted, reason }: Answer): boolean {
-  if (granted) return false
+export function isOpen({ status, delivered, reason }: Answer): boolean {
+  if (delivered) return false
   if (reason !== undefined && status !== 503) return OPEN_REASONS.includes(reason)
   return status === 0 || status >= 500
 }
@@ -52,7 +52,7 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
   const recordOf = new Map(records.map((record) => [authorizationOf(record), record]))
   const paid = countBy(transfers.map(({ authorization }) => authorization))
   const grants = countBy(
-    answers.filter(({ granted }) => granted).map(({ authorization }) => authorization),
+    answers.filter(({ delivered }) => delivered).map(({ authorization }) => authorization),
   )
   const violations = new Map<string, string[]>()
   const report = (what: string, authorization: string): void => {
@@ -61,8 +61,8 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
   }
 
   for (const [authorization, count] of grants) {
-    if (count > 1) report(`granted ${count} times`, authorization)
-    if (!paid.has(authorization)) report('granted, but not paid', authorization)
+    if (count > 1) report(`delivered ${count} times`, authorization)
+    if (!paid.has(authorization)) report('delivered, but not paid', authorization)
   }
   for (const [authorization, count] of paid) {
     if (count > 1) report(`paid ${count} times`, authorization)
@@ -89,12 +89,12 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
     const last = heard.at(-1)
     if (grants.has(authorization) || last === undefined || isOpen(last)) continue
     // What was let out may have been lost on its way: then the payer heard nothing at least once,
-    // and the ledger says that it was granted. (Nobody is alive that could hold it otherwise.)
+    // and the ledger says that it was delivered. (Nobody is alive that could hold it otherwise.)
     const mayBeLost =
       last.reason === ALREADY_USED &&
       heard.some(({ status }) => status === 0) &&
       recordOf.get(authorization)?.locked === true
-    if (!mayBeLost) report(`paid, never granted, and at last told ${last.reason}`, authorization)
+    if (!mayBeLost) report(`paid, never delivered, and at last told ${last.reason}`, authorization)
   }
   return [
     ...(damage ?? []).map((complaint) => `the ledger’s file is damaged: ${complaint}`),

@@ -63,7 +63,7 @@ describe('200 settlements at once over three relayers', () => {
     const answers = await Promise.all(
       payments.map((payment) => world.presentUntilDecided(gateway, payment, 'settle')),
     )
-    expect(answers.filter(({ granted }) => granted)).toHaveLength(200)
+    expect(answers.filter(({ delivered }) => delivered)).toHaveLength(200)
     const { transfers, records } = await world.evidence()
     expect(transfers).toHaveLength(200)
     expect(records.filter(({ state }) => state === 'settled')).toHaveLength(200)
@@ -112,18 +112,18 @@ describe('SIGTERM', () => {
       if (settleTimeoutMs > 1000) isWithheld = false
       const answers = await answering
       expect(await ended).toBe(0)
-      for (const { status, granted, reason } of answers)
-        expect([granted, reason === 'settlement_pending', status >= 500]).toContain(true)
-      if (settleTimeoutMs > 1000) expect(answers.every(({ granted }) => granted)).toBe(true)
+      for (const { status, delivered, reason } of answers)
+        expect([delivered, reason === 'settlement_pending', status >= 500]).toContain(true)
+      if (settleTimeoutMs > 1000) expect(answers.every(({ delivered }) => delivered)).toBe(true)
 
       world.proxy.fault = undefined
       const next = await world.start()
       const later = await Promise.all(
-        answers.map(async ({ granted }, index) =>
-          granted ? undefined : world.presentUntilDecided(next, payments[index]!, 'settle'),
+        answers.map(async ({ delivered }, index) =>
+          delivered ? undefined : world.presentUntilDecided(next, payments[index]!, 'settle'),
         ),
       )
-      for (const answer of later) if (answer !== undefined) expect(answer.granted).toBe(true)
+      for (const answer of later) if (answer !== undefined) expect(answer.delivered).toBe(true)
       expect((await world.evidence()).transfers).toHaveLength(50)
     },
     120_000,
@@ -144,7 +144,7 @@ if (postgres !== undefined) {
           ),
         )
         const later = await world.presentUntilDecided(gateways[0], payment, path)
-        expect([...answers, later].filter(({ granted }) => granted)).toHaveLength(1)
+        expect([...answers, later].filter(({ delivered }) => delivered)).toHaveLength(1)
         expect((await world.evidence()).transfers).toHaveLength(1)
       },
     )
@@ -160,7 +160,7 @@ if (postgres !== undefined) {
       const answers = await Promise.all(
         payments.map((payment, index) => world.presentUntilDecided(gateways[index % 2]!, payment)),
       )
-      expect(answers.filter(({ granted }) => granted)).toHaveLength(100)
+      expect(answers.filter(({ delivered }) => delivered)).toHaveLength(100)
       expect((await world.evidence()).transfers).toHaveLength(100)
     })
 
@@ -208,7 +208,7 @@ if (postgres !== undefined) {
       const answers = await Promise.all(
         payments.map((payment) => world.presentUntilDecided(gateway, payment)),
       )
-      expect(answers.filter(({ granted }) => granted)).toHaveLength(5)
+      expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
     })
 
     it('once payments are under way loses none of them', async () => {
@@ -232,7 +232,7 @@ if (postgres !== undefined) {
       const answers = await Promise.all(
         payments.map((payment) => world.presentUntilDecided(gateway, payment)),
       )
-      expect(answers.filter(({ granted }) => granted)).toHaveLength(20)
+      expect(answers.filter(({ delivered }) => delivered)).toHaveLength(20)
       expect((await world.evidence()).transfers).toHaveLength(20)
       expect(gateway.alive).toBe(true)
     })

@@ -39,7 +39,7 @@ async function presentTogether(
   gateway: GatewayProcess,
   { payments, meanwhile }: { payments: readonly PaymentPayload[]; meanwhile(): Promise<unknown> },
 ): Promise<Answer[]> {
-  expect(await world.present(gateway, await world.sign())).toMatchObject({ granted: true })
+  expect(await world.present(gateway, await world.sign())).toMatchObject({ delivered: true })
   const before = sendsOf(world)
   const known = (await world.records()).length
   let letThrough: (() => void) | undefined
@@ -75,11 +75,11 @@ describe('a payer who is blacklisted', () => {
       await operate(devnet, 'blacklist', payer.address)
       const payment = await world.sign({}, payer)
       const answer = await world.present(gateway, payment, path)
-      expect(answer).toMatchObject({ granted: false, reason: BLACKLISTED })
+      expect(answer).toMatchObject({ delivered: false, reason: BLACKLISTED })
       expect(sendsOf(world)).toBe(0)
       expect(await world.records()).toEqual([])
       await operate(devnet, 'unBlacklist', payer.address)
-      expect(await world.present(gateway, payment, path)).toMatchObject({ granted: true })
+      expect(await world.present(gateway, payment, path)).toMatchObject({ delivered: true })
     },
   )
 
@@ -93,11 +93,11 @@ describe('a payer who is blacklisted', () => {
     await until(async () => (await world.records()).length === payments.length)
     await operate(devnet, 'blacklist', payer.address)
     const answers = await Promise.all(answering)
-    expect(answers.pop()).toMatchObject({ status: 402, granted: false, reason: BLACKLISTED })
-    expect(answers).toMatchObject(times(4, { granted: true }))
+    expect(answers.pop()).toMatchObject({ status: 402, delivered: false, reason: BLACKLISTED })
+    expect(answers).toMatchObject(times(4, { delivered: true }))
     expect((await world.evidence()).transfers).toHaveLength(4)
     await operate(devnet, 'unBlacklist', payer.address)
-    expect(await world.present(gateway, his)).toMatchObject({ granted: true })
+    expect(await world.present(gateway, his)).toMatchObject({ delivered: true })
   })
 
   it('when his transfer is out, with others in its transaction, fails alone', async () => {
@@ -111,14 +111,14 @@ describe('a payer who is blacklisted', () => {
       meanwhile: () => operate(devnet, 'blacklist', payer.address),
     })
     const [failed] = answers.splice(2, 1)
-    expect(failed).toMatchObject({ status: 402, granted: false, reason: FAILED })
-    expect(answers).toMatchObject(times(4, { granted: true }))
+    expect(failed).toMatchObject({ status: 402, delivered: false, reason: FAILED })
+    expect(answers).toMatchObject(times(4, { delivered: true }))
     const shared = answers.map(({ transaction }) => transaction)
     expect(new Set([...shared, failed!.transaction]).size).toBe(1)
     expect((await world.evidence()).transfers).toHaveLength(6)
     // What failed stays failed, on the blacklist or not.
     await operate(devnet, 'unBlacklist', payer.address)
-    expect(await world.present(gateway, his)).toMatchObject({ granted: false, reason: FAILED })
+    expect(await world.present(gateway, his)).toMatchObject({ delivered: false, reason: FAILED })
   })
 })
 
@@ -132,11 +132,11 @@ describe('a token that is paused', () => {
       const presentAll = () =>
         Promise.all(payments.map((payment) => world.present(gateway, payment, path)))
       await operate(devnet, 'pause')
-      expect(await presentAll()).toMatchObject(times(6, { granted: false, reason: PAUSED }))
+      expect(await presentAll()).toMatchObject(times(6, { delivered: false, reason: PAUSED }))
       expect(sendsOf(world)).toBe(0)
       expect(await world.records()).toEqual([])
       await operate(devnet, 'unpause')
-      expect(await presentAll()).toMatchObject(times(6, { granted: true }))
+      expect(await presentAll()).toMatchObject(times(6, { delivered: true }))
       expect((await world.evidence()).transfers).toHaveLength(6)
     },
   )
@@ -148,15 +148,15 @@ describe('a token that is paused', () => {
     const answering = payments.map((payment) => world.present(gateway, payment, '/slow/1500'))
     await until(async () => (await world.records()).length === 4)
     await operate(devnet, 'pause')
-    const refused = { status: 402, granted: false, reason: PAUSED }
+    const refused = { status: 402, delivered: false, reason: PAUSED }
     expect(await Promise.all(answering)).toMatchObject(times(4, refused))
     expect(sendsOf(world)).toBe(0)
     await operate(devnet, 'unpause')
     const answers = await Promise.all(payments.map((payment) => world.present(gateway, payment)))
-    expect(answers).toMatchObject(times(4, { granted: true }))
+    expect(answers).toMatchObject(times(4, { delivered: true }))
   })
 
-  it('when their transfers are out has them fail; nothing is granted', async () => {
+  it('when their transfers are out has them fail; nothing is delivered', async () => {
     const world = await open({ options: { settleTimeoutMs: 20_000 } })
     const gateway = await world.start()
     const payments = await signMany(world, 4)
@@ -164,11 +164,11 @@ describe('a token that is paused', () => {
       payments,
       meanwhile: () => operate(devnet, 'pause'),
     })
-    const failed = { status: 402, granted: false, reason: FAILED }
+    const failed = { status: 402, delivered: false, reason: FAILED }
     expect(answers).toMatchObject(times(4, failed))
     // Only the one before the pause.
     expect((await world.evidence()).transfers).toHaveLength(1)
     await operate(devnet, 'unpause')
-    expect(await world.present(gateway, await world.sign())).toMatchObject({ granted: true })
+    expect(await world.present(gateway, await world.sign())).toMatchObject({ delivered: true })
   })
 })

@@ -136,7 +136,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     const authorization = authorizationOf(signedAuthorization(payment))
     const told = await (
       path === 'settle' ? settleOver(gateway, payment, offer) : payFor(gateway, payment, path)
-    ).catch(() => ({ status: 0, granted: false }))
+    ).catch(() => ({ status: 0, delivered: false }))
     const answer = { authorization, ...told }
     answers.push(answer)
     return answer
@@ -202,11 +202,11 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     async violations() {
       await Promise.all(gateways.map((gateway) => gateway.kill()))
       const seen = await evidence()
-      const granted = new Set(
-        seen.answers.filter((answer) => answer.granted).map(({ authorization }) => authorization),
+      const delivered = new Set(
+        seen.answers.filter((answer) => answer.delivered).map(({ authorization }) => authorization),
       )
-      // What the dead still seem to hold was granted, or not: time tells.
-      if (!seen.transfers.every(({ authorization }) => granted.has(authorization)))
+      // What the dead still seem to hold was delivered, or not: time tells.
+      if (!seen.transfers.every(({ authorization }) => delivered.has(authorization)))
         await sleep(lockMs * 1.5)
       return findViolations(await evidence())
     },
@@ -244,7 +244,7 @@ async function payFor(gateway: AtUrl, payment: PaymentPayload, path: string): Pr
   const settlement = header === null ? {} : decodeDocument<{ transaction?: string }>(header)
   return {
     status,
-    granted: status === 200,
+    delivered: status === 200,
     reason: body.error ?? body.code,
     transaction: settlement.transaction,
   }
@@ -268,7 +268,7 @@ async function settleOver(
   }
   return {
     status: response.status,
-    granted: body.success === true,
+    delivered: body.success === true,
     reason: body.errorReason,
     transaction: body.transaction,
   }

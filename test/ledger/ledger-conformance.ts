@@ -36,8 +36,8 @@ const REPLACEMENT: Submission = {
   raw: '0x02ee',
   replaces: [SUBMISSION.transaction, `0x${'ff'.repeat(32)}`],
 }
-/** Of an error: what the caller wants needs a hold that he does not have. */
-export const NOT_HELD = { name: 'LedgerError', code: 'ledger_unavailable' }
+/** What the error of a method looks like that did nothing: no lock, or no database. */
+export const UNAVAILABLE = { name: 'LedgerError', code: 'ledger_unavailable' }
 const FAILURE = {
   transaction: SUBMISSION.transaction,
   reason: 'invalid_transaction_state',
@@ -191,18 +191,18 @@ export function describeLedger(
         expect(await record()).toMatchObject({ state: 'submitted', submission: OTHER })
       })
 
-      it('replaces a transaction that nobody holds by one of the same count, and by no other', async () => {
+      it('replaces a transaction that nobody has locked by one of the same account nonce, and by no other', async () => {
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.unlock(entry)
         await ledger.submit(entry, REPLACEMENT)
-        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ submission: REPLACEMENT, locked: false })
       })
 
-      it('writes down no transaction of a reservation that nobody holds', async () => {
+      it('writes down no transaction of a reservation that is unlocked', async () => {
         const { ledger, entry, record } = await openAt('reserved')
         await ledger.unlock(entry)
-        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ state: 'reserved', locked: false })
       })
 
@@ -212,7 +212,7 @@ export function describeLedger(
         expect(await record()).toBeUndefined()
       })
 
-      it('does not withdraw another transaction than the one it holds', async () => {
+      it('does not withdraw another transaction than its own', async () => {
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.withdraw(entry, OTHER.transaction)
         expect(await record()).toMatchObject({ submission: SUBMISSION })
@@ -243,24 +243,24 @@ export function describeLedger(
       it.each(['settled', 'failed'] as const)('never moves on from %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
         const final = await record()
-        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
         await ledger.markSettled(entry, OTHER.transaction)
         await ledger.markFailed(entry, { ...FAILURE, transaction: OTHER.transaction })
         // Who says that it failed works on it no longer.
-        const expected = { ...final, heldElsewhere: undefined }
-        expect({ ...(await record()), heldElsewhere: undefined }).toEqual(expected)
+        const expected = { ...final, lockedElsewhere: undefined }
+        expect({ ...(await record()), lockedElsewhere: undefined }).toEqual(expected)
       })
 
       it('makes no record of what was never reserved', async () => {
         const { ledger } = await open()
         const entry = newEntry()
         await ledger.release(entry)
-        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
         await ledger.withdraw(entry, SUBMISSION.transaction)
         await ledger.markSettled(entry, SUBMISSION.transaction)
         await ledger.markFailed(entry, FAILURE)
         await ledger.unlock(entry)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
         expect(await ledger.relock(entry)).toBe(false)
         expect(await ledger.find(entry)).toBeUndefined()
       })
@@ -290,7 +290,7 @@ export function describeLedger(
         expect(await ledger.submitTogether([])).toEqual([])
       })
 
-      it('is written down for none of them where one is not held, which is told', async () => {
+      it('is written down for none of them where one is not locked, and says which', async () => {
         const { ledger } = await open()
         const entries = await reserveAll(ledger, 4)
         const settled = entries[2]!
@@ -315,7 +315,7 @@ export function describeLedger(
         expect(await ledger.find(first!)).toBeUndefined()
         expect(await ledger.find(second!)).toBeUndefined()
         expect(await stateOf(ledger, other!)).toBe('submitted')
-        // Nothing is left of their holds.
+        // Nothing is left of their locks.
         expect(await ledger.reserve(first!)).toBeUndefined()
       })
 
@@ -412,7 +412,7 @@ export function describeLedger(
     })
 
     describe('looking back', () => {
-      it('settles what had failed, which may then be claimed and granted once', async () => {
+      it('settles what had failed, which may then be locked and delivered once', async () => {
         const { ledger, entry, record } = await openAt('failed')
         await ledger.markSettledLate(entry, OTHER.transaction)
         const { transaction } = OTHER
@@ -422,10 +422,10 @@ export function describeLedger(
           ...{ locked: false, delivered: false },
         })
         expect(await record()).not.toHaveProperty('reason')
-        const claims = await Promise.all(
+        const locks = await Promise.all(
           Array.from({ length: 10 }, () => ledger.relock({ ...entry })),
         )
-        expect(claims.filter(Boolean)).toHaveLength(1)
+        expect(locks.filter(Boolean)).toHaveLength(1)
         await ledger.markDelivered(entry)
         expect(await ledger.relock(entry)).toBe(false)
       })
@@ -497,34 +497,37 @@ export function describeLedger(
         expect(await listed({ withinMs: 0 })).toEqual([])
         const [entry] = await ledger.listFinal({ state: 'failed', withinMs: 1e6, limit: 1 })
         expect(entry).toEqual({ ...lower(entries[1]), id: failed, state: 'failed' })
-        // A grant is a change as well, and names what was granted anew.
+        // A delivery is a change as well, and moves the record to the front.
         await ledger.markDelivered(old)
         expect((await listed({ limit: 1 }))[0]).toBe(recordId(old))
       })
     })
 
-    describe('holding', () => {
+    describe('locking', () => {
       it.each(['submitted', 'settled'] as const)(
-        'gives what is %s and yielded to one of a hundred',
+        'locks what is %s and unlocked for one of a hundred',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           expect(await ledger.relock(entry)).toBe(false)
           await ledger.unlock(entry)
           expect(await record()).toMatchObject({ state, locked: false })
-          const claims = await Promise.all(
+          const locks = await Promise.all(
             Array.from({ length: 100 }, () => ledger.relock({ ...entry })),
           )
-          expect(claims.filter(Boolean)).toHaveLength(1)
+          expect(locks.filter(Boolean)).toHaveLength(1)
           expect(await record()).toMatchObject({ state, locked: true })
         },
       )
 
-      it.each([true, false])('stays as it is when the outcome arrives: held %s', async (held) => {
-        const { ledger, entry, record } = await openAt('submitted')
-        if (!held) await ledger.unlock(entry)
-        await ledger.markSettled(entry, SUBMISSION.transaction)
-        expect(await record()).toMatchObject({ state: 'settled', held })
-      })
+      it.each([true, false])(
+        'stays as it is when the outcome arrives: locked %s',
+        async (locked) => {
+          const { ledger, entry, record } = await openAt('submitted')
+          if (!locked) await ledger.unlock(entry)
+          await ledger.markSettled(entry, SUBMISSION.transaction)
+          expect(await record()).toMatchObject({ state: 'settled', locked })
+        },
+      )
 
       it('may be given up twice', async () => {
         const { ledger, entry, record } = await openAt('settled')
@@ -534,13 +537,13 @@ export function describeLedger(
       })
     })
 
-    describe('granting', () => {
+    describe('delivering', () => {
       it.each(['submitted', 'settled'] as const)(
-        'grants what is %s once and for good',
+        'delivers what is %s once and for good',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           await ledger.markDelivered(entry)
-          await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+          await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
           await ledger.unlock(entry)
           await ledger.release(entry)
           expect(await ledger.relock(entry)).toBe(false)
@@ -548,20 +551,20 @@ export function describeLedger(
         },
       )
 
-      it.each(['reserved', 'failed'] as const)('grants nothing for what is %s', async (state) => {
+      it.each(['reserved', 'failed'] as const)('delivers nothing for what is %s', async (state) => {
         const { ledger, entry } = await openAt(state)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
       })
 
-      it('grants nothing to whoever has let go, and to whoever has claimed it since', async () => {
+      it('delivers nothing after an unlock, nor for the old lock once another has it', async () => {
         const { ledger, entry } = await openAt('settled')
         await ledger.unlock(entry)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
         expect(await ledger.relock(entry)).toBe(true)
         await ledger.markDelivered(entry)
       })
 
-      it('may be claimed by another after a release that came too late', async () => {
+      it('may be locked by another after a release that came too late', async () => {
         const { ledger, entry } = await openAt('submitted')
         await ledger.release(entry)
         expect(await ledger.relock(entry)).toBe(true)

@@ -44,23 +44,23 @@ describePostgres('a database that loses an answer', () => {
     await ledger.release(entry)
   })
 
-  it('to a grant leaves a payment that is granted or pending, and never used for nothing', async () => {
+  it('to a delivery leaves a payment that is delivered or pending, and never used for nothing', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
     await ledger.reserve(entry)
     await ledger.submit(entry, SUBMISSION)
-    database.loseAnswerTo = '"granted" = '
-    const granted = await ledger.markDelivered(entry).then(
+    database.loseAnswerTo = '"delivered" = '
+    const delivered = await ledger.markDelivered(entry).then(
       () => true,
       () => false,
     )
     expect(database.loseAnswerTo).toBeUndefined()
     const record = await ledger.find(entry)
-    if (granted) expect(record).toMatchObject({ delivered: true })
+    if (delivered) expect(record).toMatchObject({ delivered: true })
     else expect(checkRecord(record, { entry })).toBe('settlement_pending')
   })
 
-  it('since it is away fails the grant, and the payment is told as pending until it is back', async () => {
+  it('that is down fails the delivery, and the payment is pending until it is back', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
     await ledger.reserve(entry)
@@ -69,7 +69,7 @@ describePostgres('a database that loses an answer', () => {
     await expect(ledger.markDelivered(entry)).rejects.toMatchObject({ code: 'ledger_unavailable' })
     database.isDown = false
     const reason = checkRecord(await ledger.find(entry), { entry })
-    // Pending while the grant may have been written down, and then free for its buyer.
+    // Pending while the delivery may have been written down, and then free for its buyer.
     expect([undefined, 'settlement_pending']).toContain(reason)
   })
 })

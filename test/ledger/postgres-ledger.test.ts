@@ -6,7 +6,7 @@ import { ConfigError } from '../../src/errors.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
-import { describeLedger, newEntry, NOT_HELD, steps } from './ledger-conformance.js'
+import { describeLedger, newEntry, UNAVAILABLE, steps } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
 const root = await findPostgres()
@@ -112,7 +112,7 @@ describePostgres('on PostgreSQL', () => {
         ledger.markDelivered(kept),
         ledger.find(kept),
       ])
-        await expect(failing).rejects.toMatchObject(NOT_HELD)
+        await expect(failing).rejects.toMatchObject(UNAVAILABLE)
       proxy.mend()
       await ledger.unlock(kept)
       expect(await ledger.find(refused)).toBeUndefined()
@@ -142,7 +142,7 @@ describePostgres('on PostgreSQL', () => {
       url.pathname = '/database-of-nobody'
       const ledger = open(url.href)
       const error: unknown = await ledger.reserve(newEntry()).catch((reason: unknown) => reason)
-      expect(error).toMatchObject(NOT_HELD)
+      expect(error).toMatchObject(UNAVAILABLE)
       for (const secret of ['pa55word', 'nobody', url.hostname])
         expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(secret)
     })

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'
 import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
 import { until } from '../support/until.js'
-import { newEntry, NOT_HELD, steps, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, UNAVAILABLE, steps, SUBMISSION } from './ledger-conformance.js'
 
 /** A database of a test's own. */
 export interface TestDatabase {
@@ -14,7 +14,7 @@ export interface TestDatabase {
 }
 
 const OTHERS = { transaction: `0x${'dd'.repeat(32)}` as const }
-const HOLD_MS = 150
+const LOCK_MS = 150
 
 /** What a ledger has to do whose database several processes share. */
 export function describeSharedLedger(name: string, create: () => Promise<TestDatabase>): void {
@@ -34,13 +34,13 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       opened.push(ledger)
       return ledger
     }
-    /** A process whose holds are renewed too late: it sleeps, or its way to the database is cut. */
+    /** A process whose locks are renewed too late: it sleeps, or its connection to the database is cut. */
     const openSleepy = async (): Promise<LedgerStore> => {
       const ledger = open({ lockMs: 1_000_000 })
       await ledger.listSubmitted()
       return ledger
     }
-    const lapse = () => database.execute('UPDATE x402_authorizations SET held_until = 1')
+    const lapse = () => database.execute('UPDATE x402_authorizations SET locked_until = 1')
 
     it('is made by all of them at once', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
@@ -98,56 +98,56 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(answers.filter((answer) => answer?.state === 'reserved')).toHaveLength(99)
     })
 
-    it('gives what was yielded to one of a hundred who claim it at once', async () => {
+    it('gives what was unlocked to one of a hundred that lock it at once', async () => {
       const ledgers = [open(), open()]
       const entry = newEntry()
       await steps.settled(ledgers[0]!, entry)
       await ledgers[0]!.unlock(entry)
-      const claims = await Promise.all(
+      const locks = await Promise.all(
         Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.relock({ ...entry })),
       )
-      expect(claims.filter(Boolean)).toHaveLength(1)
-      const winner = ledgers[claims.indexOf(true) % 2]!
+      expect(locks.filter(Boolean)).toHaveLength(1)
+      const winner = ledgers[locks.indexOf(true) % 2]!
       const loser = ledgers.find((ledger) => ledger !== winner)!
-      await expect(loser.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
+      await expect(loser.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
       await winner.markDelivered(entry)
     })
 
-    it('keeps what a living process holds, for as long as it lives', async () => {
-      const [living, other] = [open({ lockMs: HOLD_MS }), open()]
+    it('keeps what a living process has locked, for as long as it lives', async () => {
+      const [living, other] = [open({ lockMs: LOCK_MS }), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
       await steps.reserved(living, reserved)
       await steps.submitted(living, submitted)
-      await sleep(HOLD_MS * 3)
+      await sleep(LOCK_MS * 3)
       expect(await other.find(reserved)).toMatchObject({ locked: true })
       expect(await other.reserve(reserved)).toMatchObject({ state: 'reserved' })
       expect(await other.relock(submitted)).toBe(false)
       await living.markDelivered(submitted)
     })
 
-    it('suspects a process that holds something and has missed two renewals', async () => {
+    it('calls the owner of a lock silent once it has missed two renewals', async () => {
       const [silent, other] = [await openSleepy(), open()]
-      const [reserved, submitted, granted] = [newEntry(), newEntry(), newEntry()]
+      const [reserved, submitted, delivered] = [newEntry(), newEntry(), newEntry()]
       await steps.reserved(silent, reserved)
       await steps.submitted(silent, submitted)
-      await steps.settled(silent, granted)
-      await silent.markDelivered(granted)
-      /** As if it held them for 30 s, and had renewed that so many seconds ago. */
+      await steps.settled(silent, delivered)
+      await silent.markDelivered(delivered)
+      /** As if it had locked them for 30 s, and renewed that so many milliseconds ago. */
       const renewedAgo = (ms: number) =>
         database.execute(
-          `UPDATE x402_authorizations SET held_until = created_at + ${30_000 - ms} WHERE granted = 0`,
+          `UPDATE x402_authorizations SET locked_until = created_at + ${30_000 - ms} WHERE delivered = 0`,
         )
       await renewedAgo(0)
-      for (const entry of [reserved, submitted, granted])
+      for (const entry of [reserved, submitted, delivered])
         expect(await other.find(entry)).toMatchObject({ locked: true, ownerSilent: false })
       await renewedAgo(4001)
       for (const entry of [reserved, submitted])
         expect(await other.find(entry)).toMatchObject({ locked: true, ownerSilent: true })
       expect(await other.listSubmitted()).toMatchObject([{ ownerSilent: true }])
-      // What is granted is held by nobody who could die; and whoever holds it knows that it lives.
-      expect(await other.find(granted)).toMatchObject({ locked: true, ownerSilent: false })
+      // What is delivered has no owner that could die, and a process knows that it lives itself.
+      expect(await other.find(delivered)).toMatchObject({ locked: true, ownerSilent: false })
       expect(await silent.find(submitted)).toMatchObject({ locked: true, ownerSilent: false })
-      // It may live after all: nothing is taken from it before its hold has lapsed.
+      // It may live after all: nothing is taken from it before its lock has lapsed.
       expect(await other.relock(submitted)).toBe(false)
       await lapse()
       expect(await other.find(submitted)).toMatchObject({ locked: false, ownerSilent: false })
@@ -164,8 +164,8 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       // Whoever is still at work there is not told anything that is not so.
       await gone.unlock(submitted)
       await gone.release(reserved)
-      await expect(gone.markDelivered(submitted)).rejects.toMatchObject(NOT_HELD)
-      await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+      await expect(gone.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
       await gone.close()
     })
 
@@ -177,8 +177,8 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.find(entry)).toBeUndefined()
       expect(await other.list({ project: 'shop', limit: 10 })).toEqual([])
       const anew = { ...entry, value: 77n, project: 'another' }
-      const claims = await Promise.all([other.reserve(anew), other.reserve(anew)])
-      expect(claims.filter((answer) => answer === undefined)).toHaveLength(1)
+      const answers = await Promise.all([other.reserve(anew), other.reserve(anew)])
+      expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
       expect(await other.find(entry)).toMatchObject({
         value: 77n,
         project: 'another',
@@ -187,7 +187,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     })
 
     it.each(['submitted', 'settled'] as const)(
-      'lets what a dead process left %s be claimed once, and keeps it',
+      'lets what a dead process left %s be locked once, and keeps it',
       async (state) => {
         const [dead, other, third] = [await openSleepy(), open(), open()]
         const entry = newEntry()
@@ -195,12 +195,12 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
         await lapse()
         expect(await other.find(entry)).toMatchObject({ state, locked: false })
         expect(await other.reserve(entry)).toMatchObject({ state })
-        const claims = await Promise.all([other.relock(entry), third.relock(entry)])
-        expect(claims.filter(Boolean)).toHaveLength(1)
+        const locks = await Promise.all([other.relock(entry), third.relock(entry)])
+        expect(locks.filter(Boolean)).toHaveLength(1)
       },
     )
 
-    it('never lets what a dead process had granted be claimed', async () => {
+    it('never lets what a dead process had delivered be locked', async () => {
       const [dead, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await steps.settled(dead, entry)
@@ -219,14 +219,14 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.reserve(reserved)).toBeUndefined()
       expect(await other.relock(submitted)).toBe(true)
 
-      await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(NOT_HELD)
+      await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
       const elsewhere = { ...SUBMISSION, ...OTHERS, accountNonce: 9 }
-      await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(NOT_HELD)
+      await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(UNAVAILABLE)
       const withdrawn = slow.withdraw(submitted, SUBMISSION.transaction)
-      await expect(withdrawn).rejects.toMatchObject(NOT_HELD)
+      await expect(withdrawn).rejects.toMatchObject(UNAVAILABLE)
       await slow.release(reserved)
       await slow.unlock(submitted)
-      await expect(slow.markDelivered(submitted)).rejects.toMatchObject(NOT_HELD)
+      await expect(slow.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
       expect(await other.find(reserved)).toMatchObject({ state: 'reserved', locked: true })
       expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, locked: true })
       // What the chain has decided is so, whoever tells it.
@@ -239,7 +239,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const entry = newEntry()
       await slow.reserve(entry)
       await lapse()
-      // Not even in the same process, where two would go by one hold.
+      // Not even in the same process, where two would share one lock.
       expect(await slow.reserve(entry)).toMatchObject({ locked: true })
       expect(await slow.relock(entry)).toBe(false)
       await slow.submit(entry, SUBMISSION)
@@ -254,12 +254,12 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await lapse()
       await other.reserve(entry)
       await other.release(entry)
-      await expect(slow.reserve(entry)).rejects.toMatchObject(NOT_HELD)
+      await expect(slow.reserve(entry)).rejects.toMatchObject(UNAVAILABLE)
       await slow.release(entry)
       expect(await slow.reserve(entry)).toBeUndefined()
     })
 
-    it('withdraws what it holds, after which another may reserve it', async () => {
+    it('withdraws what it has locked, after which another may reserve it', async () => {
       const [first, other] = [open(), open()]
       const entry = newEntry()
       await steps.submitted(first, entry)
@@ -282,14 +282,14 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(seen).toEqual(entries.map(recordId).sort().toReversed())
     })
 
-    it('gives back a grant of which it was never told, before anybody else may have one', async () => {
-      const ledger = open({ lockMs: HOLD_MS })
+    it('reverts a delivery whose answer was lost before anybody else may lock the record', async () => {
+      const ledger = open({ lockMs: LOCK_MS })
       const entry = newEntry()
       await steps.settled(ledger, entry)
       await database.execute('ALTER TABLE x402_authorizations RENAME TO x402_hidden')
-      await expect(ledger.markDelivered(entry)).rejects.toMatchObject(NOT_HELD)
-      await expect(ledger.unlock(entry)).rejects.toMatchObject(NOT_HELD)
-      await database.execute('UPDATE x402_hidden SET granted = 1')
+      await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(ledger.unlock(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await database.execute('UPDATE x402_hidden SET delivered = 1')
       await database.execute('ALTER TABLE x402_hidden RENAME TO x402_authorizations')
       await until(async () => (await ledger.find(entry))?.locked === false)
       expect(await ledger.relock(entry)).toBe(true)

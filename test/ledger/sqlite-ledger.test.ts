@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { ConfigError } from '../../src/errors.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
-import { describeLedger, newEntry, NOT_HELD } from './ledger-conformance.js'
+import { describeLedger, newEntry, UNAVAILABLE } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
 const isRoot = process.getuid?.() === 0
@@ -71,7 +71,7 @@ describe('the SQLite ledger', () => {
     const other = new Database(file)
     other.exec('BEGIN IMMEDIATE')
     await expect(ledger.reserve(newEntry())).rejects.toMatchObject({
-      ...NOT_HELD,
+      ...UNAVAILABLE,
       cause: { message: 'SQLite 5: database is locked' },
     })
     other.exec('ROLLBACK')
@@ -124,8 +124,8 @@ describe('the SQLite ledger', () => {
     const database = new Database(file)
     database.exec('CREATE TABLE x402_authorizations (mine TEXT)')
     const ledger = openSqliteLedger(file)
-    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(NOT_HELD)
-    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(NOT_HELD)
+    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(UNAVAILABLE)
+    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(UNAVAILABLE)
     await ledger.close()
     const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
     expect(names).toEqual([{ name: 'x402_authorizations' }])

@@ -78,7 +78,7 @@ function openSending({ lanes = 1, canShare = true } = {}) {
 const turn = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
 }
-const accepted = { outcome: 'accepted' } as const
+const accepted = { kind: 'accepted' } as const
 
 describe('settlements', () => {
   it('go alone when they come alone, as they are', async () => {
@@ -88,7 +88,7 @@ describe('settlements', () => {
     await turn()
     expect(sends[0]!.dispatch).toMatchObject({ call: member.call, gas: member.gas })
     sends[0]!.answer(accepted)
-    expect(await sent).toMatchObject({ outcome: 'accepted', submission: submissionOf(1) })
+    expect(await sent).toMatchObject({ kind: 'accepted', submission: submissionOf(1) })
   })
 
   it('that come while one is on its way share the next transaction, written down at once', async () => {
@@ -223,8 +223,8 @@ describe('settlements', () => {
     const all = await several(2)
     const sending = Promise.all(all.map(({ member }) => group.send(member)))
     await turn()
-    sends[0]!.answer({ outcome: 'rejected', cause: 'fee_too_low' })
-    for (const sent of await sending) expect(sent.outcome).toBe('rejected')
+    sends[0]!.answer({ kind: 'rejected', cause: 'fee_too_low' })
+    for (const sent of await sending) expect(sent.kind).toBe('rejected')
     for (const { known } of all) expect(await known()).toBeUndefined()
   })
 
@@ -233,14 +233,14 @@ describe('settlements', () => {
     const all = [await settlement(), await settlement({ canForget: () => false })]
     const sending = Promise.all(all.map(({ member }) => group.send(member)))
     await turn()
-    sends[0]!.answer({ outcome: 'rejected', cause: 'fee_too_low' })
+    sends[0]!.answer({ kind: 'rejected', cause: 'fee_too_low' })
     for (const sent of await sending)
-      expect(sent).toEqual({ outcome: 'unknown', submission: submissionOf(1) })
+      expect(sent).toEqual({ kind: 'unknown', submission: submissionOf(1) })
     for (const { known } of all) expect(await known()).toEqual(submissionOf(1))
   })
 
   it.each<{ name: string; answer: Partial<SendResult> | Error }>([
-    { name: 'the node refuses', answer: { outcome: 'rejected', cause: 'other' } },
+    { name: 'the node refuses', answer: { kind: 'rejected', cause: 'other' } },
     { name: 'no relayer can pay', answer: new RelayerError('relayer_without_funds', 'poor') },
   ])('whose transaction $name go each by itself', async ({ answer }) => {
     const { group, sends, several } = openSending()
@@ -249,14 +249,14 @@ describe('settlements', () => {
     await turn()
     sends[0]!.answer(answer)
     await turn()
-    sends[1]!.answer({ outcome: 'rejected', cause: 'other' })
+    sends[1]!.answer({ kind: 'rejected', cause: 'other' })
     await turn()
     // It is not forgotten before the other one has left the transaction that they shared.
     expect(await all[0]!.known()).toEqual(submissionOf(2))
     sends[2]!.answer(accepted)
     const [first, second] = await sending
-    expect(first).toMatchObject({ value: { outcome: 'rejected' } })
-    expect(second).toMatchObject({ value: { outcome: 'accepted', submission: submissionOf(3) } })
+    expect(first).toMatchObject({ value: { kind: 'rejected' } })
+    expect(second).toMatchObject({ value: { kind: 'accepted', submission: submissionOf(3) } })
     expect(await all[0]!.known()).toBeUndefined()
     expect(await all[1]!.known()).toEqual(submissionOf(3))
   })
@@ -267,7 +267,7 @@ describe('settlements', () => {
     const sending = Promise.allSettled(all.map(({ member }) => group.send(member)))
     await turn()
     goAway()
-    sends[0]!.answer({ outcome: 'rejected', cause: 'other' })
+    sends[0]!.answer({ kind: 'rejected', cause: 'other' })
     expect((await sending).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     for (const { known } of all) expect(await known()).toBeUndefined()
   })

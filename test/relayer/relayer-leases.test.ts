@@ -163,10 +163,10 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     const sent = calls.map(async ({ dispatch }, n) => {
       await new Promise((resolve) => setTimeout(resolve, n * 70))
       const { pool, chain } = pools[n % 2]!
-      const { submission, outcome } = await pool.send(dispatch)
+      const { submission, kind } = await pool.send(dispatch)
       const receipt = await chain.getReceipt(submission.transaction)
       if (receipt !== undefined) pool.noteMined(receipt)
-      return outcome
+      return kind
     })
     expect(new Set(await Promise.all(sent))).toEqual(new Set(['accepted']))
     // Two that sent at once would have used a count twice, and one would have signed anew.
@@ -195,7 +195,7 @@ describe('a gateway without a lease', () => {
     expect(written).toEqual([])
     first.close()
     await holder.close()
-    expect(await second.pool.send(dispatch)).toMatchObject({ outcome: 'accepted' })
+    expect(await second.pool.send(dispatch)).toMatchObject({ kind: 'accepted' })
   })
 
   it('that cannot renew it stops sending before it is over', async () => {
@@ -220,7 +220,7 @@ describe('a gateway without a lease', () => {
     await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'ledger_unavailable' })
     expect(written).toEqual([])
     away = false
-    expect(await pool.send(dispatch)).toMatchObject({ outcome: 'accepted' })
+    expect(await pool.send(dispatch)).toMatchObject({ kind: 'accepted' })
   })
 
   it('that has ended while a transaction was written down sends it not, and takes it back', async () => {

@@ -165,7 +165,7 @@ describe('gas money', () => {
     expect(written).toEqual([])
     await fund(devnet, pool.addresses[1]!)
     const sent = await pool.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { relayer: pool.addresses[1] } })
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: pool.addresses[1] } })
   })
 
   it('that the node misses is another relayer’s chance', async () => {
@@ -175,7 +175,7 @@ describe('gas money', () => {
     await fund(devnet, first, 0n)
     const { dispatch, written, takenBack } = call()
     const sent = await pool.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { relayer: second } })
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: second } })
     expect(written.map(({ relayer }) => relayer)).toEqual([first, second])
     expect(takenBack).toEqual([])
   })
@@ -245,7 +245,7 @@ describe('a cap on the price of gas', () => {
     await devnet.mine(10)
     const { baseFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
     expect(baseFeePerGas + maxPriorityFeePerGas).toBeLessThan(1_010_000_000n)
-    expect(await pool.send(call().dispatch)).toMatchObject({ outcome: 'accepted' })
+    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'accepted' })
   })
 })
 
@@ -259,7 +259,7 @@ describe('an earlier transaction that cannot be found', () => {
       const isLost = param === submission?.raw || param === submission?.transaction
       return submission !== undefined && isLost ? { kind: 'drop_request' } : undefined
     }
-    expect(await pool.send(lost.dispatch)).toMatchObject({ outcome: 'unknown' })
+    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
     const next = await Promise.all([pool.send(call().dispatch), pool.send(call().dispatch)])
     expect(new Set(next.map(({ submission }) => submission.relayer))).toEqual(
       new Set([pool.addresses[1]]),
@@ -272,12 +272,12 @@ describe('an earlier transaction that cannot be found', () => {
     const [address] = pool.addresses
     await pool.send(call().dispatch)
     proxy.fault = () => ({ kind: 'drop_request' })
-    expect(await pool.send(call().dispatch)).toMatchObject({ outcome: 'unknown' })
+    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'unknown' })
     await expect(pool.send(call().dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
     proxy.fault = undefined
     while ((await minedCount(devnet, address)) < 2) await new Promise((go) => setTimeout(go, 50))
     expect(await pool.send(call().dispatch)).toMatchObject({
-      outcome: 'accepted',
+      kind: 'accepted',
       submission: { accountNonce: 2 },
     })
   })
@@ -289,7 +289,7 @@ describe('an earlier transaction that cannot be found', () => {
       method === 'eth_sendRawTransaction' || method === 'eth_getTransactionByHash'
         ? { kind: 'http', status: 502 }
         : undefined
-    expect(await pool.send(call().dispatch)).toMatchObject({ outcome: 'unknown' })
+    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'unknown' })
     const { dispatch, written } = call()
     await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
     await expect(pool.send(dispatch)).rejects.toThrow('an earlier transaction')
@@ -306,9 +306,9 @@ describe('an earlier transaction that cannot be found', () => {
       if (method !== 'eth_sendRawTransaction' || raw !== lost.written[0]?.raw) return undefined
       return asked++ < 2 ? { kind: 'drop_request' } : refusal
     }
-    expect(await pool.send(lost.dispatch)).toMatchObject({ outcome: 'unknown' })
+    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
     expect(await pool.send(callOf(devnet, { gas: 61_000n }).dispatch)).toMatchObject({
-      outcome: 'accepted',
+      kind: 'accepted',
       submission: { accountNonce: 0 },
     })
     expect(lost.takenBack).toEqual([])
@@ -325,7 +325,7 @@ describe('an earlier transaction that cannot be found', () => {
       method === 'eth_sendRawTransaction' && raw === lost.written[0]?.raw
         ? { kind: 'drop_request' }
         : undefined
-    expect(await pool.send(lost.dispatch)).toMatchObject({ outcome: 'unknown' })
+    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
     await askNode(devnet, 'anvil_impersonateAccount', address)
     const fees = { maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' }
     await askNode(devnet, 'eth_sendTransaction', {
@@ -334,7 +334,7 @@ describe('an earlier transaction that cannot be found', () => {
     })
     proxy.fault = undefined
     const sent = await pool.send(call().dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 1 } })
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
     expect(lost.takenBack).toEqual([])
   })
 })

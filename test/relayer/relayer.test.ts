@@ -102,7 +102,7 @@ describe('a relayer', () => {
     onBroadcast(undefined, refuse('exceeds block gas limit'))
     const calls = [aCall(), aCall(), aCall()]
     const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
-    expect(sent.map(({ outcome }) => outcome)).toEqual(['accepted', 'rejected', 'accepted'])
+    expect(sent.map(({ kind }) => kind)).toEqual(['accepted', 'rejected', 'accepted'])
     expect(sent.map(({ submission }) => submission.accountNonce)).toEqual([1, 2, 2])
     expect(calls.map(({ takenBack }) => takenBack.length)).toEqual([0, 1, 0])
     await becomesMined(address, 3)
@@ -115,8 +115,8 @@ describe('a relayer', () => {
       relayers.send(aCall().dispatch),
       relayers.send(aCall().dispatch),
     ])
-    expect(lost).toMatchObject({ outcome: 'unknown', submission: { accountNonce: 0 } })
-    expect(next).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 1 } })
+    expect(lost).toMatchObject({ kind: 'unknown', submission: { accountNonce: 0 } })
+    expect(next).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
   })
 
   it('signs anew when somebody else has used its count', async () => {
@@ -125,7 +125,7 @@ describe('a relayer', () => {
     await sendElsewhere(address)
     const { dispatch, written } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 2 } })
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 2 } })
     expect(written.map(({ accountNonce }) => accountNonce)).toEqual([1, 2])
   })
 
@@ -136,7 +136,7 @@ describe('a relayer', () => {
     try {
       await sendElsewhere(address)
       const sent = await relayers.send(aCall().dispatch)
-      expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 2 } })
+      expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 2 } })
     } finally {
       await devnet.mine()
       await askNode(devnet, 'evm_setAutomine', true)
@@ -149,7 +149,7 @@ describe('a relayer', () => {
     onBroadcast(refuse('nonce too low'), refuse('nonce too low'))
     const { dispatch, written, takenBack } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'rejected', because: 'stale_nonce' })
+    expect(sent).toMatchObject({ kind: 'rejected', cause: 'stale_nonce' })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([written[1]])
   })
@@ -166,7 +166,7 @@ describe('a relayer', () => {
     }
     const { dispatch, written, takenBack } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toEqual({ outcome: 'unknown', submission: written[0] })
+    expect(sent).toEqual({ kind: 'unknown', submission: written[0] })
     expect([sends, written.length, takenBack.length]).toEqual([1, 1, 0])
   })
 
@@ -191,7 +191,7 @@ describe('a relayer', () => {
     await devnet.mine()
     const { dispatch, written, takenBack } = aCall()
     const sent = await relayers.send(dispatch)
-    expect(sent).toMatchObject({ outcome: 'accepted', submission: { accountNonce: 1 } })
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([])
     await becomesMined(address, 2)
@@ -204,7 +204,7 @@ describe('a relayer', () => {
     const refusal = refuse('max fee per gas less than block base fee: address 0x…')
     onBroadcast(refusal, refusal, refusal, refusal)
     const { dispatch, written, takenBack } = aCall()
-    expect(await relayers.send(dispatch)).toMatchObject({ because: 'fee_too_low' })
+    expect(await relayers.send(dispatch)).toMatchObject({ cause: 'fee_too_low' })
     expect(written).toHaveLength(4)
     expect(takenBack).toEqual([written[3]])
   })

@@ -107,17 +107,17 @@ async function soak(random: Random): Promise<boolean> {
     await shop.settle()
     const violations = await world.violations()
     const { answers, transfers, records } = await world.evidence()
-    const granted = answers.filter((answer) => answer.granted).length
+    const delivered = answers.filter((answer) => answer.delivered).length
     const figures = {
       seed,
       payments,
       ledger: schema ? 'postgres' : 'sqlite',
       hasSync,
-      granted,
+      delivered,
       answers: answers.length,
       byAnswer: count(
-        answers.map(({ granted, status, reason }) =>
-          granted ? '200 granted' : `${status || 'no answer'}${reason ? ` ${reason}` : ''}`,
+        answers.map(({ delivered, status, reason }) =>
+          delivered ? '200 delivered' : `${status || 'no answer'}${reason ? ` ${reason}` : ''}`,
         ),
       ),
       kills: shop.ends(),
@@ -125,7 +125,7 @@ async function soak(random: Random): Promise<boolean> {
       faults: count(faults),
       transfers: transfers.length,
       /** Let out by a process that was killed before its answer arrived. */
-      lostOnTheWay: Math.max(0, transfers.length - granted),
+      lostOnTheWay: Math.max(0, transfers.length - delivered),
       records: count(records.map(({ state }) => state)),
       stuck: stuck.length,
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
@@ -192,7 +192,7 @@ async function openGateways(world: World, random: Random): Promise<Gateways> {
         const paid = new Set(transfers.map(({ authorization }) => authorization))
         // What a reorganisation dropped is sent again within a round or two.
         const isOwed = answers.some(
-          ({ granted, authorization }) => granted && !paid.has(authorization),
+          ({ delivered, authorization }) => delivered && !paid.has(authorization),
         )
         if (!isOwed && !records.some(({ state }) => state === 'submitted')) return
         await sleep(500)

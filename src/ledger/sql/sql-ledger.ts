@@ -86,7 +86,7 @@ export function sqlLedger(store: SqlStore, options: SqlLedgerOptions = {}): Ledg
       const columns = {
         ...entryColumns(entry),
         state: 'reserved',
-        lock,
+        lock_owner: lock,
         locked_until: plus(lockMs),
         created_at: now,
         updated_at: now,

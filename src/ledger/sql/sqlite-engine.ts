@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { ConfigError } from '../../errors.js'
 import { loadPeer } from '../../crypto/load-peer.cjs'
-import { requirePeers } from './open.js'
+import { requirePeers } from './require-peers.js'
 
 /** The package that brings an SQLite of its own, where Node's is too old or missing. */
 export const SQLITE_PACKAGE = '@photostructure/sqlite'

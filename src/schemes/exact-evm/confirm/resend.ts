@@ -102,6 +102,6 @@ async function isNonceTaken(
   { relayer, accountNonce }: Submission,
   broadcast: Broadcast,
 ): Promise<boolean> {
-  if (broadcast.outcome === 'rejected') return broadcast.cause === 'stale_nonce'
+  if (broadcast.kind === 'rejected') return broadcast.cause === 'stale_nonce'
   return (await chain.getPendingNonce(relayer)) < accountNonce
 }

@@ -95,5 +95,5 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
     // Its record stays: it names the earlier transaction, if this one is not sent.
     canForget: () => false,
   })
-  return sent.outcome === 'rejected' ? undefined : sent.submission
+  return sent.kind === 'rejected' ? undefined : sent.submission
 }

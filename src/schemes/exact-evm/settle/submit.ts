@@ -76,9 +76,8 @@ export class TransferSubmission {
       })
     }, verified)
     if (typeof sent === 'string') return { kind: 'refused', reason: sent }
-    if (sent.outcome === 'rejected') return { kind: 'rejected' }
-    const { submission, outcome } = sent
-    return { kind: 'sent', submission, isUnknown: outcome === 'unknown' }
+    if (sent.kind === 'rejected') return { kind: 'rejected' }
+    return { kind: 'sent', submission: sent.submission, isUnknown: sent.kind === 'unknown' }
   }
 
   #toSubmission(next: Submission): Submission {

@@ -1,0 +1,52 @@
+import type * as KyselyModule from 'kysely'
+import type { Kysely } from 'kysely'
+import { migrations } from './migrations.js'
+import type { LedgerDatabase } from './schema.js'
+
+/** Runs work in a transaction that no other process can migrate beside. */
+export type Exclusively = (
+  work: (connection: Kysely<LedgerDatabase>) => Promise<void>,
+) => Promise<void>
+
+/**
+ * Brings the schema up to date. Several processes may call it at once.
+ *
+ * Kysely's `Migrator` is not used: on SQLite it takes no lock and no transaction, so two processes
+ * could migrate side by side and a crash could leave half a migration; on PostgreSQL it looks for its
+ * tables in every schema, not in the search path; and it refuses a database that a newer version has
+ * migrated, so that an older process could not restart during an upgrade.
+ *
+ * @param exclusively - Starts a transaction in which nobody else migrates.
+ */
+export async function migrate(
+  db: Kysely<LedgerDatabase>,
+  kysely: typeof KyselyModule,
+  exclusively: Exclusively,
+): Promise<void> {
+  // Usually all are applied, and the user of the database may lack the right to create tables.
+  const applied = await appliedMigrations(db).catch((): readonly string[] => [])
+  if (Object.keys(migrations).every((name) => applied.includes(name))) return
+  await exclusively((connection) => applyMissing(connection, kysely))
+}
+
+async function applyMissing(
+  connection: Kysely<LedgerDatabase>,
+  kysely: typeof KyselyModule,
+): Promise<void> {
+  await connection.schema
+    .createTable('x402_migrations')
+    .ifNotExists()
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .execute()
+  const applied = await appliedMigrations(connection)
+  for (const [name, apply] of Object.entries(migrations)) {
+    if (applied.includes(name)) continue
+    await apply(connection, kysely)
+    await connection.insertInto('x402_migrations').values({ name }).execute()
+  }
+}
+
+async function appliedMigrations(db: Kysely<LedgerDatabase>): Promise<readonly string[]> {
+  const rows = await db.selectFrom('x402_migrations').select('name').execute()
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,135 @@
+import type * as KyselyModule from 'kysely'
+import type { Kysely } from 'kysely'
+import type { LedgerDatabase } from './schema.js'
+
+/** One change of the schema. */
+export type Migration = (db: Kysely<LedgerDatabase>, kysely: typeof KyselyModule) => Promise<void>
+
+/** Every change of the schema, in order. A migration that was published is never edited. */
+export const migrations: Readonly<Record<string, Migration>> = {
+  '0001_authorizations': async (db, { sql }) => {
+    await db.schema
+      .createTable('x402_authorizations')
+      .addColumn('chain_id', 'bigint', (column) => column.notNull())
+      .addColumn('asset', 'text', (column) => column.notNull())
+      .addColumn('payer', 'text', (column) => column.notNull())
+      .addColumn('nonce', 'text', (column) => column.notNull())
+      .addColumn('id', 'text', (column) => column.notNull())
+      .addColumn('pay_to', 'text', (column) => column.notNull())
+      .addColumn('value', 'text', (column) => column.notNull())
+      .addColumn('valid_before', 'text', (column) => column.notNull())
+      .addColumn('project', 'text')
+      .addColumn('state', 'text', (column) => column.notNull())
+      .addColumn('granted', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('hold', 'text')
+      .addColumn('held_until', 'bigint', (column) => column.notNull())
+      .addColumn('transaction_hash', 'text')
+      .addColumn('relayer', 'text')
+      .addColumn('transaction_count', 'bigint')
+      .addColumn('raw', 'text')
+      .addColumn('reason', 'text')
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('x402_authorizations_key', ['chain_id', 'asset', 'payer', 'nonce'])
+      .execute()
+    await sql`CREATE UNIQUE INDEX x402_authorizations_id ON x402_authorizations (id)`.execute(db)
+    await sql`CREATE INDEX x402_authorizations_project ON x402_authorizations (project, created_at, id)`.execute(
+      db,
+    )
+    // Locked and open records are few among many.
+    await sql`CREATE INDEX x402_authorizations_held ON x402_authorizations (hold) WHERE hold IS NOT NULL AND granted = 0`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_authorizations_open ON x402_authorizations (created_at) WHERE state = 'submitted'`.execute(
+      db,
+    )
+  },
+  '0002_idempotency': async (db, { sql }) => {
+    await db.schema
+      .createTable('x402_idempotency')
+      .addColumn('key', 'text', (column) => column.primaryKey())
+      .addColumn('fingerprint', 'text', (column) => column.notNull())
+      .addColumn('answer', 'text')
+      .addColumn('done', 'integer', (column) => column.notNull())
+      .addColumn('claim', 'text', (column) => column.notNull())
+      .addColumn('claimed_until', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .execute()
+    await sql`CREATE INDEX x402_idempotency_claimed ON x402_idempotency (claim) WHERE done = 0`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_idempotency_age ON x402_idempotency (updated_at)`.execute(db)
+  },
+  '0003_relayers': async (db) => {
+    await db.schema.alterTable('x402_authorizations').addColumn('replaces', 'text').execute()
+    await db.schema
+      .createTable('x402_relayer_leases')
+      .addColumn('chain_id', 'bigint', (column) => column.notNull())
+      .addColumn('relayer', 'text', (column) => column.notNull())
+      .addColumn('holder', 'text', (column) => column.notNull())
+      .addColumn('held_until', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('x402_relayer_leases_key', ['chain_id', 'relayer'])
+      .execute()
+    await db.schema
+      .createTable('x402_relayer_wishes')
+      .addColumn('chain_id', 'bigint', (column) => column.notNull())
+      .addColumn('relayer', 'text', (column) => column.notNull())
+      .addColumn('holder', 'text', (column) => column.notNull())
+      .addColumn('wanted_until', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('x402_relayer_wishes_key', ['chain_id', 'relayer', 'holder'])
+      .execute()
+  },
+  '0004_quotes': async (db) => {
+    await db.schema.alterTable('x402_authorizations').addColumn('quote', 'text').execute()
+    await db.schema
+      .createTable('x402_secrets')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('secret', 'text', (column) => column.notNull())
+      .execute()
+  },
+  '0005_concluded': async (db, { sql }) => {
+    // The reorg watch reads records that became final recently.
+    await sql`CREATE INDEX x402_authorizations_settled ON x402_authorizations (updated_at) WHERE state = 'settled'`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_authorizations_failed ON x402_authorizations (updated_at) WHERE state = 'failed'`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_authorizations_bytes ON x402_authorizations (updated_at) WHERE state = 'settled' AND raw IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0006_purchases': async (db, { sql }) => {
+    for (const column of ['resource', 'offer', 'payment_id', 'client', 'transfer'])
+      await db.schema.alterTable('x402_authorizations').addColumn(column, 'text').execute()
+    await db.schema.alterTable('x402_authorizations').addColumn('paid_late', 'integer').execute()
+    // One transfer log pays for one record.
+    await sql`CREATE UNIQUE INDEX x402_authorizations_transfer ON x402_authorizations (transfer) WHERE transfer IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0007_transactions': async (db, { sql }) => {
+    // Finds the payments that a transaction was sent for.
+    await sql`CREATE INDEX x402_authorizations_transaction ON x402_authorizations (transaction_hash) WHERE transaction_hash IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0008_words': async (db, { sql }) => {
+    const rename = (from: string, to: string): Promise<void> =>
+      db.schema.alterTable('x402_authorizations').renameColumn(from, to).execute()
+    await rename('hold', 'lock_owner')
+    await rename('held_until', 'locked_until')
+    await rename('granted', 'delivered')
+    await rename('transaction_count', 'account_nonce')
+    await rename('quote', 'applied_rate')
+    await db.schema
+      .alterTable('x402_relayer_wishes')
+      .renameColumn('wanted_until', 'candidate_until')
+      .execute()
+    await db.schema.alterTable('x402_relayer_wishes').renameTo('x402_relayer_candidates').execute()
+    await sql`DROP INDEX x402_authorizations_held`.execute(db)
+    await sql`CREATE INDEX x402_authorizations_locked ON x402_authorizations (lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0`.execute(
+      db,
+    )
+  },
+}
