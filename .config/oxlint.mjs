@@ -1,5 +1,5 @@
 // The linter's rules, and the arrows of the house: which folder under src may import which.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 const { dependencies, peerDependencies } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -33,6 +33,14 @@ const arrows = {
   devnet: [...leaves, 'surface'],
   cli: [...leaves, 'merchants', 'ledger', 'config', 'surface', 'devnet'],
 }
+
+/** What takes payments from outside: they know what a scheme is, but no scheme. */
+const faces = ['protect', 'router']
+
+/** What of `schemes/` the faces may not import: all but the interface and the events. */
+const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).filter(
+  (name) => !['scheme.ts', 'events.ts'].includes(name),
+)
 
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
@@ -68,6 +76,8 @@ function forbiddenImports(folder, way) {
     `^(\\.\\./)+(${folders.join('|')})/`,
     ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
   ]
+  if (faces.includes(folder))
+    regexes.push(`^(\\.\\./)+schemes/(${insideSchemes.join('|').replaceAll('.ts', '.js')})`)
   if (!allowed.includes('surface')) regexes.push(`^${way}(index|gateway|default-gateway|sql)\\.js$`)
   return {
     patterns: regexes.map((regex) => ({ regex, message })),

@@ -6,6 +6,7 @@ import {
   type GatewayEvents,
   type GatewayListener,
 } from './schemes/events.js'
+import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
   settlementAssets,
@@ -21,6 +22,7 @@ import type { Logger } from './logger.js'
 import type { GatewayOptions } from './config/options.js'
 import type { ResolvedNetwork } from './config/networks.js'
 import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
+import { EXACT } from './protocol/payment.js'
 import { createQuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
@@ -102,7 +104,8 @@ function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFa
     openNetwork(network, { ...parts, logger: resolved.logger }),
   )
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
-  return createLocalFacilitator({ ...resolved, ...parts, networks })
+  const exact = new ExactEvm({ ...resolved, ...parts, networks })
+  return createLocalFacilitator({ schemes: new Map([[EXACT, exact]]), events: parts.events })
 }
 
 function openNetwork(

@@ -1,116 +1,96 @@
 import { LRUCache } from 'lru-cache'
 import { isFacilitatorError } from '../errors.js'
-import { findNetwork } from '../protocol/networks.js'
-import { parseExactEvmPayload } from '../protocol/payment.js'
-import type { PaymentPayload, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
+import type { Payment } from '../protocol/decoded-payment.js'
+import type { SettleResponse } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { EventBus, PaymentEvent } from '../schemes/events.js'
-import { settleReserved } from './facilitator.js'
-import { isRefusal } from '../schemes/scheme.js'
-import type { ReservingFacilitator } from './facilitator.js'
-import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
+import { paymentEvent } from '../schemes/payment-event.js'
+import { isRefusal, type MerchantTerms, type Reservation } from '../schemes/scheme.js'
+import { decodingFacilitator } from './decoding-facilitator.js'
+import type { FacilitatorCore, ReservingFacilitator } from './facilitator.js'
 
 /** Settled payments that are remembered, so that each is announced once. */
 const REMEMBERED = 100_000
 
-/** A transaction was sent, and did not pay the merchant. */
+/** Reasons of a transaction that was sent, and did not pay the merchant. */
 const FAILED: readonly Reason[] = [
   'invalid_transaction_state',
   'invalid_exact_evm_transfer_event_mismatch',
 ]
 
 /**
- * Has a facilitator that settles elsewhere tell what happens to payments, as a local one does.
+ * Emits the events of payments that a remote facilitator settles, as a local one does.
  *
- * `submitted` is never told: when a transaction is sent only the facilitator knows. Where it did not
+ * `submitted` is never emitted: only the facilitator knows when it sends a transaction. Where it did not
  * say what became of a settlement, `pending` has `transaction: ""`.
  */
-export function announceRemote(
-  facilitator: ReservingFacilitator,
-  events: EventBus,
-): ReservingFacilitator {
+export function announceRemote(core: FacilitatorCore, events: EventBus): ReservingFacilitator {
+  /** Ids of payments whose settlement was announced. */
   const settled = new LRUCache<string, true>({ max: REMEMBERED })
 
-  const tellRefusal = (
-    told: PaymentEvent,
+  const announceRefusal = (
+    event: PaymentEvent,
     reason: Reason,
     transaction: string | undefined,
   ): void => {
     if (reason === 'settlement_pending')
-      events.emit('pending', { ...told, transaction: transaction ?? '' })
+      events.emit('pending', { ...event, transaction: transaction ?? '' })
     else if (transaction && FAILED.includes(reason))
-      events.emit('failed', { ...told, transaction, reason })
-    else events.emit('refused', { ...told, reason })
+      events.emit('failed', { ...event, transaction, reason })
+    else events.emit('refused', { ...event, reason })
   }
 
-  const tellSettlement = (told: PaymentEvent, id: string, answer: SettleResponse): void => {
-    if (!answer.success) return tellRefusal(told, answer.errorReason, answer.transaction)
+  const announceSettlement = (event: PaymentEvent, id: string, response: SettleResponse): void => {
+    if (!response.success) return announceRefusal(event, response.errorReason, response.transaction)
     if (settled.has(id)) return
     settled.set(id, true)
-    events.emit('settled', { ...told, transaction: answer.transaction })
+    events.emit('settled', { ...event, transaction: response.transaction })
   }
 
-  const reserve: ReservingFacilitator['reserve'] = async (payload, requirements, ...rest) => {
-    const [terms] = rest
-    const reserved = await facilitator.reserve(payload, requirements, ...rest)
-    const told = describe(payload, requirements, terms)
-    if (isRefusal(reserved)) {
-      tellRefusal(told, reserved.refused, reserved.transaction)
-      return reserved
-    }
-    events.emit('verified', told)
-    const id = idOf(payload, told)
-    return {
-      ...reserved,
-      async settle() {
-        const answer = await reserved.settle().catch((error: unknown) => {
-          // It was asked, and may have settled.
-          if (isFacilitatorError(error)) events.emit('pending', { ...told, transaction: '' })
-          throw error
-        })
-        tellSettlement(told, id, answer)
-        return answer
-      },
-    } satisfies Reservation
-  }
-
-  return {
-    ...facilitator,
-    async verify(payload, requirements, ...rest) {
-      const answer = await facilitator.verify(payload, requirements, ...rest)
-      const told = describe(payload, requirements, rest[0])
-      if (answer.isValid) events.emit('verified', told)
-      else events.emit('refused', { ...told, reason: answer.invalidReason })
-      return answer
+  return decodingFacilitator({
+    supported: () => core.supported(),
+    async verifyPayment(payment, terms) {
+      const response = await core.verifyPayment(payment, terms)
+      const event = describe(payment, terms)
+      if (response.isValid) events.emit('verified', event)
+      else events.emit('refused', { ...event, reason: response.invalidReason })
+      return response
     },
-    reserve,
-    async settle(payload, requirements, ...rest) {
-      const reserved: Reservation | Refusal = await reserve(payload, requirements, ...rest)
-      return settleReserved(reserved, requirements.network)
+    async reserve(payment, terms, options) {
+      const reserved = await core.reserve(payment, terms, options)
+      const event = describe(payment, terms)
+      if (isRefusal(reserved)) {
+        announceRefusal(event, reserved.refused, reserved.transaction)
+        return reserved
+      }
+      events.emit('verified', event)
+      return {
+        payer: reserved.payer,
+        release: () => reserved.release(),
+        markDelivered: () => reserved.markDelivered(),
+        reopen: () => reserved.reopen(),
+        async settle() {
+          const response = await reserved.settle().catch((error: unknown) => {
+            // It was asked, and may have settled.
+            if (isFacilitatorError(error)) events.emit('pending', { ...event, transaction: '' })
+            throw error
+          })
+          announceSettlement(event, idOf(payment, event), response)
+          return response
+        },
+      } satisfies Reservation
     },
-  }
+  })
 }
 
-/** What events tell of a payment. */
-function describe(
-  payload: PaymentPayload,
-  { network, asset, amount, payTo }: PaymentRequirements,
-  terms: MerchantTerms | undefined,
-): PaymentEvent {
-  const wire = parseExactEvmPayload(payload.payload)
-  return {
-    network: findNetwork(network)?.caip2 ?? network,
-    asset,
-    amount,
-    payTo,
-    payer: wire.ok ? wire.value.authorization.from : undefined,
-    project: terms?.project,
-  }
+/** Describes a payment; its payer is written as the client wrote it. */
+function describe(payment: Payment, terms: MerchantTerms | undefined): PaymentEvent {
+  const payer = payment.signed.ok ? payment.signed.value.payer : undefined
+  return paymentEvent({ payment, terms, payer })
 }
 
-/** What an authorization is known by. */
-function idOf(payload: PaymentPayload, { network, asset, payer }: PaymentEvent): string {
-  const wire = parseExactEvmPayload(payload.payload)
-  const nonce = wire.ok ? wire.value.authorization.nonce : ''
+/** Identifies an authorization. */
+function idOf({ signed }: Payment, { network, asset, payer }: PaymentEvent): string {
+  const nonce = signed.ok ? signed.value.authorization.nonce : ''
   return [network, asset, payer, nonce].join(' ').toLowerCase()
 }

@@ -1,4 +1,5 @@
 /** What verifies and settles payments, in this process or elsewhere. */
+import type { Payment } from '../protocol/decoded-payment.js'
 import type {
   PaymentPayload,
   PaymentRequirements,
@@ -6,7 +7,6 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../protocol/payment.js'
-import { isRefusal, refusalResponse } from '../schemes/scheme.js'
 import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
 
 /** The three methods of a facilitator (x402 v2 §7). */
@@ -14,8 +14,12 @@ export interface Facilitator {
   /**
    * Tells whether a payment could be settled now; moves no money.
    *
+   * @param payload - What the client signed, as it was sent.
+   * @param requirements - The entry of `accepts` that it is to pay.
    * @param terms - What the merchant takes; leave out to trust the requirements.
-   * @throws {@link ChainError} when the network could not be asked.
+   * @returns That the payment is valid, or why it is not.
+   * @throws {@link ChainError} when the network could not be asked, {@link LedgerError} when the ledger
+   * could not.
    */
   verify(
     payload: PaymentPayload,
@@ -25,6 +29,10 @@ export interface Facilitator {
   /**
    * Settles a payment on chain and waits for the outcome.
    *
+   * @param payload - What the client signed, as it was sent.
+   * @param requirements - The entry of `accepts` that it is to pay.
+   * @param terms - What the merchant takes; leave out to trust the requirements.
+   * @returns The transaction that paid, or why the payment was not, or not yet, settled.
    * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError} when nothing was sent.
    */
   settle(
@@ -32,27 +40,32 @@ export interface Facilitator {
     requirements: PaymentRequirements,
     terms?: MerchantTerms,
   ): Promise<SettleResponse>
-  /** Networks and schemes on offer, and the addresses that send transactions. */
+  /**
+   * Lists what can be settled.
+   *
+   * @returns Schemes and networks on offer, and the addresses that send transactions.
+   */
   supported(): Promise<SupportedResponse>
 }
 
-/** Settles what was reserved, for a caller who is there to have the answer. */
-export async function settleReserved(
-  reserved: Reservation | Refusal,
-  network: string,
-): Promise<SettleResponse> {
-  if (isRefusal(reserved)) return refusalResponse(reserved, network)
-  const answer = await reserved.settle()
-  if (answer.success) await reserved.markDelivered()
-  return answer
+/** The core of a facilitator, which takes payments that are decoded. */
+export interface FacilitatorCore {
+  /** As {@link Facilitator.verify}. */
+  verifyPayment(payment: Payment, terms?: MerchantTerms): Promise<VerifyResponse>
+  /**
+   * Verifies a payment and takes it for one request alone, atomically: of many requests with it, one
+   * gets it.
+   *
+   * @param options - Whether it is settled at once, with no handler before.
+   */
+  reserve(
+    payment: Payment,
+    terms?: MerchantTerms,
+    options?: { readonly isSettledNow?: boolean },
+  ): Promise<Reservation | Refusal>
+  /** As {@link Facilitator.supported}. */
+  supported(): Promise<SupportedResponse>
 }
 
-/** A facilitator that can also take a payment for one request alone, between verify and settle. */
-export interface ReservingFacilitator extends Facilitator {
-  /** Verifies a payment and takes it, atomically: of many requests with it, one gets it. */
-  reserve(
-    payload: PaymentPayload,
-    requirements: PaymentRequirements,
-    terms?: MerchantTerms,
-  ): Promise<Reservation | Refusal>
-}
+/** A facilitator that can also take a payment between verify and settle. */
+export interface ReservingFacilitator extends Facilitator, FacilitatorCore {}

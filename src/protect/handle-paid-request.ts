@@ -79,9 +79,8 @@ async function takePayment(
   const { req, res, payment } = attempt
   const holdsResponse = route.paymentFlow === 'authorization'
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
-  const { payload, requirements } = payment
   const terms = termsOf(route, attempt)
-  const reservation = await context.facilitator.reserve(payload, requirements, terms)
+  const reservation = await context.facilitator.reserve(payment.payment, terms)
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
   const reserved = { ...attempt, reservation }
   // Only now that the payer is verified: else anyone could use up the payer's allowance.

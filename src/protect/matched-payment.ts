@@ -1,5 +1,6 @@
 import type { Request } from 'express'
 import type { AppliedRate } from '../money/rates.js'
+import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import type { Exit } from './exits.js'
 import { matchOffer, type MatchContext } from './match-offer.js'
@@ -10,6 +11,8 @@ import type { PaidRoute } from './route.js'
 
 /** A payment that was read from a request and fits what its route asks. */
 export interface MatchedPayment {
+  readonly payment: Payment
+  /** As the client sent it. */
   readonly payload: PaymentPayload
   /** The entry of `accepts` that is paid. */
   readonly requirements: PaymentRequirements
@@ -50,13 +53,15 @@ export async function readMatchingPayment(
     case 'other_version':
       return askAgain('invalid_x402_version')
     case 'payment': {
-      const { payload, accepted, paymentId } = presented
-      const quote = await matchOffer(context, asked, { req, payload, accepted })
+      const { decoded, accepted, paymentId } = presented
+      const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (typeof quote === 'string') return askAgain(quote)
       const { entry, applied, redeemOnly = false } = quote
+      const payment = paymentFor(decoded, entry)
+      const { payload, requirements } = payment
       return {
         kind: 'matched',
-        payment: { payload, requirements: entry, appliedRate: applied, redeemOnly, paymentId },
+        payment: { payment, payload, requirements, appliedRate: applied, redeemOnly, paymentId },
       }
     }
   }

@@ -1,26 +1,21 @@
 import type { Request } from 'express'
 import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
-import { readPaymentId } from '../protocol/payment-identifier.js'
-import {
-  parseExactEvmPayload,
-  parsePaymentPayload,
-  parsePaymentRequirements,
-  X402_VERSION,
-} from '../protocol/payment.js'
+import { decodePayload, type DecodedPayload } from '../protocol/decoded-payment.js'
 import type { DocumentError } from '../protocol/document.js'
-import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
+import { parsePaymentPayload, X402_VERSION } from '../protocol/payment.js'
+import type { PaymentRequirements } from '../protocol/payment.js'
 
-/** What a request brings. */
+/** The payment of a request, if it has one. */
 export type PresentedHeader =
   | { readonly kind: 'none' }
-  /** `problem` is for whoever wrote the client. */
+  /** `problem` is for the developer of the client. */
   | { readonly kind: 'unreadable'; readonly problem: string }
   /** Another protocol version: readable, but refused. */
   | { readonly kind: 'other_version' }
   | {
       readonly kind: 'payment'
-      readonly payload: PaymentPayload
-      /** `payload.accepted`, checked. */
+      readonly decoded: DecodedPayload
+      /** The entry of `accepts` that the payer chose. */
       readonly accepted: PaymentRequirements
       /** What its payer calls it, by the extension `payment-identifier`. */
       readonly paymentId: string | undefined
@@ -28,10 +23,10 @@ export type PresentedHeader =
 
 const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
 
-/** As Node has them. */
+/** As Node writes them. */
 const PAYMENT_HEADER_KEYS = PAYMENT_HEADERS.map((name) => name.toLowerCase())
 
-/** Tells whether a request brings a payment, readable or not. */
+/** Whether a request has a payment header, readable or not. */
 export function bringsPayment({ headers }: Request): boolean {
   return PAYMENT_HEADER_KEYS.some((key) => headers[key] !== undefined)
 }
@@ -45,18 +40,17 @@ export function readPayment(req: Request): PresentedHeader {
     problem: `The ${name} header cannot be read: ${problem}.`,
   })
 
-  const decoded = decodeHeader(req.get(name) ?? '')
-  if (!decoded.ok) return unreadable(decoded.problem)
-  if (isOtherVersion(decoded.value)) return { kind: 'other_version' }
-  const payload = parsePaymentPayload(decoded.value)
+  const header = decodeHeader(req.get(name) ?? '')
+  if (!header.ok) return unreadable(header.problem)
+  if (isOtherVersion(header.value)) return { kind: 'other_version' }
+  const payload = parsePaymentPayload(header.value)
   if (!payload.ok) return unreadable(describe('', payload.errors))
-  const accepted = parsePaymentRequirements(payload.value.accepted)
+  const decoded = decodePayload(payload.value)
+  const { accepted, signed, paymentId } = decoded
   if (!accepted.ok) return unreadable(describe('accepted', accepted.errors))
-  const exact = parseExactEvmPayload(payload.value.payload)
-  if (!exact.ok) return unreadable(describe('payload', exact.errors))
-  const id = readPaymentId(payload.value)
-  if (!id.ok) return unreadable(describe('', id.errors))
-  return { kind: 'payment', payload: payload.value, accepted: accepted.value, paymentId: id.value }
+  if (!signed.ok) return unreadable(describe('payload', signed.errors))
+  if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
+  return { kind: 'payment', decoded, accepted: accepted.value, paymentId: paymentId.value }
 }
 
 function isOtherVersion(value: unknown): boolean {

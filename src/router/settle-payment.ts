@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { KeyClaim, OnceContext } from '../idempotency/once.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { decodePayment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import { merchantOf } from './authenticate.js'
@@ -93,10 +94,11 @@ async function reserveAndSettle(
 ): Promise<SettleOutcome> {
   const { res, submission, bound } = request
   const { paymentPayload, paymentRequirements } = submission
+  const payment = decodePayment(paymentPayload, paymentRequirements)
   const merchant = merchantOf(res)
   const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
   const terms = { ...merchant, appliedRate }
-  const reserved = await context.facilitator.reserve(paymentPayload, paymentRequirements, terms)
+  const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
     return keptOutcome(request, reserved) ?? refusedOutcome(request, reserved)
   if (bound !== undefined)

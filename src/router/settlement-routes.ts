@@ -1,7 +1,7 @@
 import express, { type Request, type Router } from 'express'
 import { z } from 'zod'
-import { displayAddress } from '../schemes/exact-evm/authorization.js'
-import { ASKED } from '../facilitator/remote-reservations.js'
+import { checksumAddress } from '../crypto/checksum-address.js'
+import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
 import type { LedgerStore, LedgerQuery, LedgerRecord } from '../ledger/ledger.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
@@ -151,6 +151,7 @@ function settlementOf(
   networkNames: NetworkNameStyle,
 ): Settlement {
   const { id, asset, from, payTo, nonce, value } = record
+  const transaction = transactionOf(record)
   const caip2 = `eip155:${record.chainId}` as const
   const network = findNetwork(caip2)
   const known =
@@ -160,13 +161,14 @@ function settlementOf(
     id,
     status: record.state === 'submitted' ? 'pending' : record.state,
     network: network ? formatNetwork(network, networkNames) : caip2,
-    asset: displayAddress(asset),
+    asset: checksumAddress(asset),
     ...(known && { symbol: known.symbol }),
     amount: value.toString(),
-    payer: displayAddress(from),
-    payTo: displayAddress(payTo),
+    payer: checksumAddress(from),
+    payTo: checksumAddress(payTo),
     nonce,
-    ...transactionOf(record),
+    ...(transaction !== undefined &&
+      transaction !== REMOTE_SUBMISSION.transaction && { transaction }),
     ...(record.state === 'failed' && { errorReason: record.reason }),
     ...(record.appliedRate && {
       quote: {
@@ -176,20 +178,6 @@ function settlementOf(
     }),
     createdAt: new Date(record.createdAt).toISOString(),
     updatedAt: new Date(record.updatedAt).toISOString(),
-  }
-}
-
-function transactionOf(record: LedgerRecord): { transaction?: Hex } {
-  switch (record.state) {
-    case 'reserved':
-      return {}
-    case 'submitted': {
-      const { transaction } = record.submission
-      return transaction === ASKED.transaction ? {} : { transaction }
-    }
-    case 'settled':
-    case 'failed':
-      return { transaction: record.transaction }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { OnceContext } from '../idempotency/once.js'
+import { decodePayment } from '../protocol/decoded-payment.js'
 import type { VerifyResponse } from '../protocol/payment.js'
 import { merchantOf } from './authenticate.js'
 import { readBody } from './json-body.js'
@@ -27,13 +28,13 @@ export async function verifyPayment(
   const merchant = merchantOf(res)
   const { project } = merchant
   const submission = readBody(req, parseSubmission)
-  const { paymentPayload, paymentRequirements } = submission
+  const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
 
   const verify = async (): Promise<VerifyResponse> => {
     if (byId !== undefined) await requireFreeId(context, byId)
-    const verified = await context.facilitator.verify(paymentPayload, paymentRequirements, merchant)
+    const verified = await context.facilitator.verifyPayment(payment, merchant)
     if (verified.isValid || byId === undefined) return verified
     const mayRepeat = merchant.repeatSettlements && isUndecided(verified.invalidReason)
     if (!mayRepeat || !(await wasSettledForId(context, byId))) return verified

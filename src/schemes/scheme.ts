@@ -1,8 +1,48 @@
 /** What a payment scheme is given, and what it gives back. */
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { Address, SettleResponse } from '../protocol/payment.js'
+import type { Payment } from '../protocol/decoded-payment.js'
+import { sameHex } from '../protocol/hex.js'
+import { sameNetwork } from '../protocol/networks.js'
+import type { Address, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
+
+/** One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on. */
+export interface Scheme {
+  /**
+   * Verifies a payment whose offer was checked: version, scheme, network, and that payer and merchant
+   * mean the same entry.
+   *
+   * @throws {@link ChainError} when the network could not be asked, {@link LedgerError} when the ledger
+   * could not.
+   */
+  verify(presented: PresentedPayment): Promise<Verified | Refusal>
+  /** What it settles, and who sends its transactions. */
+  supported(): SchemeSupport
+}
+
+/** A payment as it is presented to a scheme. */
+export interface PresentedPayment {
+  readonly payment: Payment
+  readonly terms?: MerchantTerms | undefined
+  /** `reserve`: a handler may run before it is settled. `settle`: it is settled at once. */
+  readonly purpose: 'verify' | 'reserve' | 'settle'
+}
+
+/** A payment that could be settled now. */
+export interface Verified {
+  readonly payer: Address
+  /** Takes it for one request. Called at most once, where it was verified for that. */
+  reserve(): Promise<Reservation | Refusal>
+}
+
+/** What a scheme settles. */
+export interface SchemeSupport {
+  /** CAIP-2. */
+  readonly networks: readonly string[]
+  /** CAIP-2 pattern → addresses that send its transactions. */
+  readonly signers: { readonly [pattern: string]: readonly Address[] }
+}
 
 /** What a merchant takes, whatever the requirements of a payment say. A `Merchant` is one. */
 export interface MerchantTerms {
@@ -16,8 +56,8 @@ export interface MerchantTerms {
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
   /**
-   * Seconds that an authorization must still live when it is verified or reserved: for the handler
-   * and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`
+   * Seconds that an authorization must still be valid for when it is verified or reserved: for the
+   * handler and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`
    */
   readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
@@ -43,10 +83,36 @@ export interface PurchaseTerms {
 export interface Refusal {
   readonly refused: Reason
   readonly payer?: Address | undefined
-  /** The transaction that this authorization went out with, where it failed or is still pending. */
+  /** The transaction of this authorization, where it failed or is still pending. */
   readonly transaction?: string | undefined
   /** The transaction that settled this very purchase before; nothing was sent now. */
   readonly settledBy?: string | undefined
+}
+
+/**
+ * A verified payment that belongs to one request, until it is settled or released.
+ *
+ * It ends with `release` if nothing was settled, else with `markDelivered` or `reopen`.
+ */
+export interface Reservation {
+  readonly payer: Address
+  /** Moves the money and waits for the outcome. */
+  settle(): Promise<SettleResponse>
+  /** Gives the payment back unused: nothing was delivered. */
+  release(): Promise<void>
+  /**
+   * Records that what was paid for is about to be given. Called before the response goes out.
+   *
+   * @throws {@link LedgerError} when that could not be recorded: then the response must not go out.
+   */
+  markDelivered(): Promise<void>
+  /** The money moved, but its payer got nothing for it: the payment may be presented once more. */
+  reopen(): Promise<void>
+}
+
+/** Type guard for {@link Refusal}. */
+export function isRefusal(value: object): value is Refusal {
+  return 'refused' in value
 }
 
 /** A refusal, as settle answers it. */
@@ -64,28 +130,14 @@ export function refusalResponse(
   }
 }
 
-/** Tells a refusal from what would have been returned without it. */
-export function isRefusal(value: object): value is Refusal {
-  return 'refused' in value
-}
-
-/**
- * A verified payment that belongs to one request, until it is settled or released.
- *
- * `release` ends it where nothing was settled; `grant` or `reopen` where something was.
- */
-export interface Reservation {
-  readonly payer: Address
-  /** Moves the money and waits for the outcome. */
-  settle(): Promise<SettleResponse>
-  /** Gives the payment back unused: the request came to nothing. */
-  release(): Promise<void>
-  /**
-   * The money moved, and the answer is about to go out. Asked for before it does.
-   *
-   * @throws {@link LedgerError} when that could not be written down: then it must not go out.
-   */
-  markDelivered(): Promise<void>
-  /** The money moved, but its payer got nothing for it: the payment may be presented once more. */
-  reopen(): Promise<void>
+/** Checks that the merchant takes this token on this network, to this address. */
+export function checkTerms(
+  { network, asset, payTo }: PaymentRequirements,
+  terms: MerchantTerms,
+): Reason | undefined {
+  const onNetwork = terms.accepts.filter((entry) => sameNetwork(entry.network.caip2, network))
+  if (onNetwork.length === 0) return 'invalid_network'
+  if (!onNetwork.some((entry) => sameHex(entry.address, asset))) return 'unsupported_asset'
+  if (!sameHex(terms.payTo, payTo)) return 'pay_to_mismatch'
+  return undefined
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { concatHex, hexToBigInt, numberToHex, slice } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { PAYERS } from '../../src/devnet/accounts.js'
-import { lowerHex } from '../../src/schemes/exact-evm/authorization.js'
+import { lowerHex } from '../../src/protocol/hex.js'
 import { nativeRecovery } from '../../src/crypto/native-secp256k1.js'
 import {
   chooseRecovery,

@@ -6,6 +6,7 @@ import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
 import { askNode, minedCount, offerOf, openCore, termsOf, type Core } from '../support/core.js'
+import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
@@ -270,7 +271,7 @@ describe('a ledger that cannot be written', () => {
   it('since it is full lets nothing be sent', async () => {
     const { proxy, core } = await open({ ledger: createMemoryLedger({ maxRecords: 1 }) })
     const [first, second] = [await sign(), await sign()]
-    await core.facilitator.reserve(first, offerOf(devnet), termsOf(devnet))
+    await core.facilitator.reserve(decoded(first, offerOf(devnet)), termsOf(devnet))
     const error = await rejection(settle(core, second))
     expect(error).toMatchObject({ name: 'LedgerError', code: 'ledger_full' })
     expect(proxy.methods).not.toContain('eth_sendRawTransaction')

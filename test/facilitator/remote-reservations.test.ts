@@ -6,8 +6,10 @@ import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createRemoteReservations } from '../../src/facilitator/remote-reservations.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { decodePayment } from '../../src/protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
+import { decoded } from '../support/decoded.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
 import { patchedLedger } from '../support/patched-ledger.js'
@@ -69,7 +71,7 @@ interface AskedBody {
 }
 
 async function reserve(one: PaymentPayload = payment) {
-  const reserved = await facilitator.reserve(one, offer, terms)
+  const reserved = await facilitator.reserve(decoded(one, offer), terms)
   if ('refused' in reserved) throw new Error(reserved.refused)
   return reserved
 }
@@ -98,7 +100,7 @@ describe('a remote facilitator with a ledger here', () => {
   ])('refuses %s without asking', async (_name, members, payload, refused) => {
     const changed = { ...offer, ...members }
     const presented = { ...payment, accepted: changed, ...(payload && { payload }) }
-    expect(await facilitator.reserve(presented, changed)).toMatchObject({ refused })
+    expect(await facilitator.reserve(decodePayment(presented, changed))).toMatchObject({ refused })
     expect(asked()).toEqual([])
   })
 

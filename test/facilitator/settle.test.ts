@@ -3,9 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { tokenAbi } from '../../src/chain/abi.js'
-import { authorizationKey, parseAuthorization } from '../../src/schemes/exact-evm/authorization.js'
 import { isRefusal, type Reservation } from '../../src/schemes/scheme.js'
-import { parseExactEvmPayload } from '../../src/protocol/payment.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
 import { deploy, fakeTokenCode, type tokenPieces } from '../support/contracts.js'
 import {
@@ -17,6 +15,7 @@ import {
   usdc,
   type Core,
 } from '../support/core.js'
+import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
@@ -52,18 +51,19 @@ const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
   core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
 const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
 const authorizationOf = (payment: PaymentPayload) => {
-  const wire = parseExactEvmPayload(payment.payload)
-  if (!wire.ok) throw new Error('unreadable')
-  return { ...wire.value, ...parseAuthorization(wire.value.authorization) }
+  const { authorization, signature } = decoded(payment, offerOf(devnet)).signed.value
+  return { ...authorization, signature }
 }
-const keyOf = (payment: PaymentPayload) =>
-  authorizationKey(authorizationOf(payment), { chainId: devnet.chainId, asset: devnet.asset })
+const keyOf = (payment: PaymentPayload) => decoded(payment, offerOf(devnet)).key
 const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
 const count = (answers: readonly SettleResponse[], reason: string): number =>
   answers.filter((answer) => !answer.success && answer.errorReason === reason).length
 
 async function reserve(core: Core, payment: PaymentPayload): Promise<Reservation> {
-  const reserved = await core.facilitator.reserve(payment, offerOf(devnet), termsOf(devnet))
+  const reserved = await core.facilitator.reserve(
+    decoded(payment, offerOf(devnet)),
+    termsOf(devnet),
+  )
   if (isRefusal(reserved)) throw new Error(reserved.refused)
   return reserved
 }
@@ -93,7 +93,7 @@ const transferOf = (payment: PaymentPayload): Hex => {
   return encodeFunctionData({
     abi: tokenAbi,
     functionName: 'transferWithAuthorization',
-    args: [from, to, value, validAfter, validBefore, nonce, signature as Hex],
+    args: [from, to, value, validAfter, validBefore, nonce, signature],
   })
 }
 

@@ -2,15 +2,11 @@ import dns from 'node:dns'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
-import {
-  authorizationKey,
-  lowerHex,
-  parseAuthorization,
-} from '../../src/schemes/exact-evm/authorization.js'
 import type { LedgerEntry } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { parseExactEvmPayload, type PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { offerOf, openCore, termsOf } from '../support/core.js'
+import { decoded } from '../support/decoded.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { frontRun } from '../support/on-chain.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
@@ -230,12 +226,8 @@ describe('rule 16: a node that refuses the logs of some payments', () => {
     const ledger = createMemoryLedger()
     opened.push(proxy)
     const submitted = async (payment: PaymentPayload): Promise<LedgerEntry> => {
-      const wire = parseExactEvmPayload(payment.payload)
-      if (!wire.ok) throw new Error('no payload')
-      const authorization = parseAuthorization(wire.value.authorization)
-      const { to: payTo, value, validBefore } = authorization
-      const asset = lowerHex(devnet.asset)
-      const key = authorizationKey(authorization, { chainId: devnet.chainId, asset })
+      const { key, signed } = decoded(payment, offerOf(devnet))
+      const { to: payTo, value, validBefore } = signed.value.authorization
       const entry = { ...key, payTo, value, validBefore, project: 'shop', quote: undefined }
       await ledger.reserve(entry)
       const relayer = privateKeyToAccount(devnet.relayerKeys[0]!).address

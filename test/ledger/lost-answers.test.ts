@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { checkLedger } from '../../src/schemes/exact-evm/verify/checks.js'
+import { checkRecord } from '../../src/schemes/check-record.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'
@@ -57,7 +57,7 @@ describePostgres('a database that loses an answer', () => {
     expect(database.loseAnswerTo).toBeUndefined()
     const record = await ledger.find(entry)
     if (delivered) expect(record).toMatchObject({ delivered: true })
-    else expect(checkLedger(record, { entry })).toBe('settlement_pending')
+    else expect(checkRecord(record, { entry })).toBe('settlement_pending')
   })
 
   it('that is down fails the delivery, and the payment is pending until it is back', async () => {
@@ -68,7 +68,7 @@ describePostgres('a database that loses an answer', () => {
     database.isDown = true
     await expect(ledger.markDelivered(entry)).rejects.toMatchObject({ code: 'ledger_unavailable' })
     database.isDown = false
-    const reason = checkLedger(await ledger.find(entry), { entry })
+    const reason = checkRecord(await ledger.find(entry), { entry })
     // Pending while the delivery may have been written down, and then free for its buyer.
     expect([undefined, 'settlement_pending']).toContain(reason)
   })

@@ -3,6 +3,7 @@ import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
+import { ExactEvm } from '../../src/schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
   settlementAssets,
@@ -91,7 +92,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     closed: closing.signal,
   })
   const assets = settlementAssets([usdc, ...(options.assets ?? [])])
-  const facilitator = createLocalFacilitator({
+  const exact = new ExactEvm({
     networks: new Map([
       [
         baseSepolia.caip2,
@@ -109,6 +110,8 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     reconcileIntervalMs: options.reconcileIntervalMs,
     closed: closing.signal,
   })
+  const schemes = new Map([['exact', exact]])
+  const facilitator = createLocalFacilitator({ schemes, events: bus })
   return {
     facilitator,
     chain,

@@ -2,34 +2,25 @@ import { LRUCache } from 'lru-cache'
 import type { Chain } from '../../chain/chain.js'
 import type { AuthorizationKey } from '../../ledger/ledger.js'
 import type { Hex } from '../../protocol/payment.js'
-import type { VerifiedPayment } from './verify/verify.js'
-import { authorizationStateCall, toIsUsed, wordOf } from './confirm/outcome.js'
-import { balanceCall } from './erc3009.js'
+import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from './erc3009.js'
+import type { SignedTransfer } from './erc3009.js'
+import type { CheckedTransfer } from './verify/checked-transfer.js'
 
-/** Seconds after `validBefore` for which a payment is counted whose end nobody has told. */
+/** Seconds after `validBefore` for which a payment is counted whose end was never reported. */
 const LAPSE_SECONDS = 60n
 
-/** Payers of whom it is remembered when their last payment ended, and for how many milliseconds. */
+/** Payers whose last ended payments are remembered, and for how many milliseconds. */
 const ENDED = { max: 10_000, ttl: 60_000 }
 
-/** Pending payments of one payer of which the chain is asked whether they were mined. */
+/** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
-/** What payers have pending: what is reserved or sent here, and not known to be mined. */
-export interface PendingSpend {
-  /**
-   * Counts a payment, if its payer has enough for it beside all that he has pending.
-   *
-   * @returns Whether he has, and it is counted.
-   * @throws {@link ChainError}
-   */
-  take(payment: VerifiedPayment): Promise<boolean>
-  /** Whether {@link take} would count it. @throws {@link ChainError} */
-  covers(payment: VerifiedPayment): Promise<boolean>
-  /** Takes back one {@link take}: nothing will be sent, or another request has the payment. */
-  drop(key: AuthorizationKey): void
-  /** The chain has decided: the payment is mined, or can no longer be. */
-  end(key: AuthorizationKey): void
+/** A payment that spends its payer's balance. */
+export interface Spend {
+  readonly key: AuthorizationKey
+  readonly transfer: Pick<SignedTransfer, 'authorization'>
+  /** Absent where its transaction is out already. */
+  readonly checked: CheckedTransfer | undefined
 }
 
 /** A payment that is counted. */
@@ -43,110 +34,136 @@ interface Pending {
   endedAt: number
 }
 
-/** What a payer has, at one block. */
+/** A payer's balance, at one block. */
 interface Balance {
   /** Unknown where the token does not say. */
   readonly balance: bigint | undefined
-  /** By `performance.now()`: it is at least as new as this. */
+  /** By `performance.now()`: the balance is at least as new as this. */
   readonly at: number
   /** Nonces of pending payments whose money has left it already. */
   readonly used: ReadonlySet<Hex>
 }
 
 /**
- * Counts what payers have pending.
+ * Counts what payers have pending: what is reserved or sent here, and not known to be mined.
  *
- * The chain tells what was mined. Without this, a payer could have many payments found good at once
- * that his balance is good for once: all others would fail on chain at our cost.
+ * The chain knows only what was mined. Without this, a payer could have many payments verified at once
+ * that its balance covers only once: all others would fail on chain at our cost.
  *
- * Other processes' payments are not counted; they are seen once they are mined.
+ * Payments of other processes are not counted; they are seen once they are mined.
  */
-export function createPendingSpend(chain: Chain): PendingSpend {
-  const byPayer = new Map<string, Map<Hex, Pending>>()
-  const ended = new LRUCache<string, readonly Pending[]>(ENDED)
-  const asking = new Map<string, Promise<Balance>>()
+export class PendingSpend {
+  readonly #chain: Chain
+  /** By payer, then by nonce. */
+  readonly #byPayer = new Map<string, Map<Hex, Pending>>()
+  /** By payer: payments that ended lately. */
+  readonly #ended = new LRUCache<string, readonly Pending[]>(ENDED)
+  /** By payer: the request for its balance that is under way. */
+  readonly #asking = new Map<string, Promise<Balance>>()
 
-  const pendingOf = (payer: string): ReadonlyMap<Hex, Pending> => byPayer.get(payer) ?? new Map()
-
-  const remove = (payer: string, nonce: Hex): void => {
-    const pending = byPayer.get(payer)
-    pending?.delete(nonce)
-    if (pending?.size === 0) byPayer.delete(payer)
+  constructor(chain: Chain) {
+    this.#chain = chain
   }
 
-  const isCovered = (known: Balance, { key, transfer }: VerifiedPayment): boolean => {
-    const { balance, used, at } = known
-    if (balance === undefined) return true
-    const payer = nameOf(key)
-    const lapsed = BigInt(Math.floor(Date.now() / 1000)) - LAPSE_SECONDS
-    let sum = transfer.authorization.value
-    for (const { nonce, value, validBefore } of pendingOf(payer).values()) {
-      if (validBefore < lapsed) remove(payer, nonce)
-      else if (nonce !== key.nonce && !used.has(nonce)) sum += value
-    }
-    for (const { nonce, value, endedAt } of ended.get(payer) ?? [])
-      if (endedAt >= at && !used.has(nonce)) sum += value
-    return balance >= sum
+  /**
+   * Counts a payment, if its payer's balance covers it beside all that is pending.
+   *
+   * @returns Whether it does, and the payment is counted.
+   * @throws {@link ChainError}
+   */
+  take(spend: Spend): Promise<boolean> {
+    return this.#whenCovered(spend, () => this.#count(spend))
   }
 
-  /** Asks what the payer has now, and which of his payments are mined already. */
-  const ask = async ({ from, asset, chainId }: AuthorizationKey): Promise<Balance> => {
-    const at = performance.now()
-    const nonces = [...pendingOf(nameOf({ asset, from })).keys()].slice(0, MOST_ASKED)
-    const [balance, ...states] = await chain.callMany([
-      balanceCall(asset, from),
-      ...nonces.map((nonce) => authorizationStateCall({ chainId, asset, from, nonce })),
-    ])
-    const used = new Set(nonces.filter((_nonce, index) => toIsUsed(states[index]) === true))
-    return { balance: wordOf(balance), at, used }
+  /** Whether {@link take} would count it. @throws {@link ChainError} */
+  covers(spend: Spend): Promise<boolean> {
+    return this.#whenCovered(spend)
   }
-  const askOnce = (key: AuthorizationKey): Promise<Balance> => {
-    const payer = nameOf(key)
-    const asked = asking.get(payer) ?? ask(key).finally(() => asking.delete(payer))
-    asking.set(payer, asked)
-    return asked
+
+  /** Undoes one {@link take}: nothing will be sent, or another request has the payment. */
+  drop(key: AuthorizationKey): void {
+    const own = this.#pendingOf(payerId(key)).get(key.nonce)
+    if (own !== undefined && --own.takers <= 0) this.#remove(payerId(key), key.nonce)
+  }
+
+  /** The chain has decided: the payment is mined, or can no longer be. */
+  end(key: AuthorizationKey): void {
+    const payer = payerId(key)
+    const own = this.#pendingOf(payer).get(key.nonce)
+    if (own === undefined) return
+    this.#remove(payer, key.nonce)
+    const now = performance.now()
+    const recent = (this.#ended.get(payer) ?? []).filter(({ endedAt }) => now - endedAt < ENDED.ttl)
+    this.#ended.set(payer, [...recent.slice(-MOST_ASKED), { ...own, endedAt: now }])
   }
 
   /** Calls `use` in the turn in which the payment was found covered: no other is counted in between. */
-  const whenCovered = async (payment: VerifiedPayment, use?: () => void): Promise<boolean> => {
-    const { checked, key } = payment
+  async #whenCovered(spend: Spend, use?: () => void): Promise<boolean> {
+    const { checked, key } = spend
     if (checked === undefined) return true
     const { balance, at } = checked.simulation
-    const isFirst = isCovered({ balance, at, used: new Set() }, payment)
-    const isGood = isFirst || isCovered(await askOnce(key), payment)
+    const isFirst = this.#isCovered({ balance, at, used: new Set() }, spend)
+    const isGood = isFirst || this.#isCovered(await this.#askOnce(key), spend)
     if (isGood) use?.()
     return isGood
   }
 
-  return {
-    covers: (payment) => whenCovered(payment),
-    take: (payment) =>
-      whenCovered(payment, () => {
-        const { key, transfer } = payment
-        const { nonce, value, validBefore } = transfer.authorization
-        const pending = byPayer.get(nameOf(key)) ?? new Map<Hex, Pending>()
-        const own = pending.get(nonce)
-        if (own === undefined)
-          pending.set(nonce, { nonce, value, validBefore, takers: 1, endedAt: Infinity })
-        else own.takers++
-        byPayer.set(nameOf(key), pending)
-      }),
-    drop(key) {
-      const own = pendingOf(nameOf(key)).get(key.nonce)
-      if (own !== undefined && --own.takers <= 0) remove(nameOf(key), key.nonce)
-    },
-    end(key) {
-      const payer = nameOf(key)
-      const own = pendingOf(payer).get(key.nonce)
-      if (own === undefined) return
-      remove(payer, key.nonce)
-      const now = performance.now()
-      const recent = (ended.get(payer) ?? []).filter(({ endedAt }) => now - endedAt < ENDED.ttl)
-      ended.set(payer, [...recent.slice(-MOST_ASKED), { ...own, endedAt: now }])
-    },
+  #isCovered({ balance, used, at }: Balance, { key, transfer }: Spend): boolean {
+    if (balance === undefined) return true
+    const payer = payerId(key)
+    const lapsed = BigInt(Math.floor(Date.now() / 1000)) - LAPSE_SECONDS
+    let sum = transfer.authorization.value
+    for (const { nonce, value, validBefore } of this.#pendingOf(payer).values()) {
+      if (validBefore < lapsed) this.#remove(payer, nonce)
+      else if (nonce !== key.nonce && !used.has(nonce)) sum += value
+    }
+    for (const { nonce, value, endedAt } of this.#ended.get(payer) ?? [])
+      if (endedAt >= at && !used.has(nonce)) sum += value
+    return balance >= sum
+  }
+
+  #count({ key, transfer }: Spend): void {
+    const { nonce, value, validBefore } = transfer.authorization
+    const pending = this.#byPayer.get(payerId(key)) ?? new Map<Hex, Pending>()
+    const own = pending.get(nonce)
+    if (own === undefined)
+      pending.set(nonce, { nonce, value, validBefore, takers: 1, endedAt: Infinity })
+    else own.takers++
+    this.#byPayer.set(payerId(key), pending)
+  }
+
+  #askOnce(key: AuthorizationKey): Promise<Balance> {
+    const payer = payerId(key)
+    const asked =
+      this.#asking.get(payer) ?? this.#ask(key).finally(() => this.#asking.delete(payer))
+    this.#asking.set(payer, asked)
+    return asked
+  }
+
+  /** Asks for the payer's balance, and which of its payments are mined already. */
+  async #ask({ from, asset }: AuthorizationKey): Promise<Balance> {
+    const at = performance.now()
+    const nonces = [...this.#pendingOf(payerId({ asset, from })).keys()].slice(0, MOST_ASKED)
+    const [balance, ...states] = await this.#chain.callMany([
+      balanceCall(asset, from),
+      ...nonces.map((nonce) => authorizationStateCall({ asset, from, nonce })),
+    ])
+    const used = new Set(nonces.filter((_nonce, index) => toIsUsed(states[index]) === true))
+    return { balance: wordOf(balance), at, used }
+  }
+
+  #pendingOf(payer: string): ReadonlyMap<Hex, Pending> {
+    return this.#byPayer.get(payer) ?? new Map<Hex, Pending>()
+  }
+
+  #remove(payer: string, nonce: Hex): void {
+    const pending = this.#byPayer.get(payer)
+    pending?.delete(nonce)
+    if (pending?.size === 0) this.#byPayer.delete(payer)
   }
 }
 
-function nameOf({ asset, from }: Pick<AuthorizationKey, 'asset' | 'from'>): string {
+/** Names a payer of one token. */
+function payerId({ asset, from }: Pick<AuthorizationKey, 'asset' | 'from'>): string {
   return `${asset}:${from}`.toLowerCase()
 }

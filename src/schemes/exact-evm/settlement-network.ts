@@ -1,20 +1,15 @@
 import type { Chain } from '../../chain/chain.js'
 import type { Asset } from '../../money/assets.js'
 import { blockTimeMs } from '../../protocol/block-time.js'
-import type { Address, Hex } from '../../protocol/payment.js'
+import { lowerHex } from '../../protocol/hex.js'
+import type { Address } from '../../protocol/payment.js'
 import type { RelayerPool } from '../../relayer/pool.js'
-import { lowerHex } from './authorization.js'
+import type { SettlementAsset } from './erc3009.js'
+import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
+import { PendingSpend } from './pending-spend.js'
+import { GasLimits } from './settle/gas-limits.js'
 import { domainSeparator } from './verify/digest.js'
-import { createGasLimits, type GasLimits } from './settle/gas-limits.js'
-import { createSimulator, type SimulateTransfer } from './verify/simulate.js'
-import { createPayerGuard, type PayerGuard, type PayerGuardOptions } from './payer-guard.js'
-import { createPendingSpend, type PendingSpend } from './pending-spend.js'
-
-/** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
-export interface SettlementAsset {
-  readonly address: Address
-  readonly separator: Hex
-}
+import { TransferSimulator } from './verify/simulate.js'
 
 /** All that settling on one network takes. */
 export interface SettlementNetwork {
@@ -24,7 +19,7 @@ export interface SettlementNetwork {
   readonly assets: ReadonlyMap<Address, SettlementAsset>
   readonly gasLimits: GasLimits
   readonly pendingSpend: PendingSpend
-  readonly simulate: SimulateTransfer
+  readonly simulator: TransferSimulator
   readonly payers: PayerGuard
   /** Milliseconds between two blocks. */
   readonly blockMs: number
@@ -38,11 +33,13 @@ export type SettlementNetworkOptions = Pick<SettlementNetwork, 'chain' | 'relaye
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
   const { chain, relayers, assets } = parts
   return {
-    ...{ chain, relayers, assets },
-    gasLimits: createGasLimits(parts),
-    pendingSpend: createPendingSpend(chain),
-    simulate: createSimulator(chain),
-    payers: createPayerGuard(parts),
+    chain,
+    relayers,
+    assets,
+    gasLimits: new GasLimits(chain),
+    pendingSpend: new PendingSpend(chain),
+    simulator: new TransferSimulator(chain),
+    payers: new PayerGuard(parts),
     blockMs: blockTimeMs(chain.network),
   }
 }
@@ -50,14 +47,10 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
 /** Prepares the tokens of a network. */
 export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
   return new Map(
-    assets.map(({ address, network, eip712 }) => {
-      const key = lowerHex(address)
-      const separator = domainSeparator({
-        ...eip712,
-        chainId: network.chainId,
-        verifyingContract: key,
-      })
-      return [key, { address: key, separator }]
+    assets.map(({ address: written, network: { chainId }, eip712 }) => {
+      const address = lowerHex(written)
+      const separator = domainSeparator({ ...eip712, chainId, verifyingContract: address })
+      return [address, { address, separator }] as const
     }),
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import type { CheckedTransfer } from '../../../src/schemes/exact-evm/verify/check-on-chain.js'
-import { createPayerGuard, type PayerGuard } from '../../../src/schemes/exact-evm/payer-guard.js'
+import type { CheckedTransfer } from '../../../src/schemes/exact-evm/verify/checked-transfer.js'
+import { PayerGuard } from '../../../src/schemes/exact-evm/payer-guard.js'
 import type { Address, Hex } from '../../../src/protocol/payment.js'
 
 const hex = (byte: string, bytes: number): Hex => `0x${byte.repeat(bytes)}`
@@ -21,7 +21,7 @@ const fail = (guard: PayerGuard, index: number, gasUsed: bigint): void => {
 
 describe('the gas that payers with code have pending', () => {
   it('counts once, however often a payment is presented, until it has ended', () => {
-    const guard = createPayerGuard()
+    const guard = new PayerGuard()
     expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
     expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(false)
@@ -30,7 +30,7 @@ describe('the gas that payers with code have pending', () => {
   })
 
   it('counts no longer than an authorization lives', () => {
-    const guard = createPayerGuard()
+    const guard = new PayerGuard()
     const past = BigInt(Math.floor(Date.now() / 1000) - 120)
     expect(guard.take(keyOf(1), checked(900_000n), past)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
@@ -40,7 +40,7 @@ describe('the gas that payers with code have pending', () => {
 describe('the gas that was lost', () => {
   it('by ordinary payers is told, and refuses no payer with code', () => {
     const told: bigint[] = []
-    const guard = createPayerGuard({ onLoss: ({ gas }) => told.push(gas) })
+    const guard = new PayerGuard({ onLoss: ({ gas }) => told.push(gas) })
     for (let index = 0; index < 60; index++) {
       guard.refusalOf(payerOf(index), undefined)
       fail(guard, index, 100_000n)
@@ -50,7 +50,7 @@ describe('the gas that was lost', () => {
   })
 
   it('by payers with code refuses others with unknown code', () => {
-    const guard = createPayerGuard()
+    const guard = new PayerGuard()
     for (let index = 0; index < 6; index++) {
       guard.refusalOf(payerOf(index), hashOf(index))
       fail(guard, index, 900_000n)
@@ -60,7 +60,7 @@ describe('the gas that was lost', () => {
   })
 
   it('by payers who spent their money meanwhile is not told of their code', () => {
-    const [cheap, costly] = [createPayerGuard(), createPayerGuard()]
+    const [cheap, costly] = [new PayerGuard(), new PayerGuard()]
     for (let index = 0; index < 4; index++) {
       cheap.refusalOf(payerOf(index), CODE)
       fail(cheap, index, 80_000n)

@@ -2,19 +2,20 @@ import { LRUCache } from 'lru-cache'
 import { decodeFunctionData, parseTransaction } from 'viem/utils'
 import { callsIn, tokenAbi } from '../../../chain/abi.js'
 import type { LedgerStore, LedgerEntry, Submission } from '../../../ledger/ledger.js'
+import { lowerHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import { lowerHex } from '../authorization.js'
 
-/** Batches remembered whose members are all known to the ledger. */
+/** Batches remembered whose members are all in the ledger. */
 const REMEMBERED = 1000
 
+/** By ledger: the transactions whose members are all in it. */
 const adopted = new WeakMap<LedgerStore, LRUCache<Hex, true>>()
 
 /**
- * Takes note of every payment that a transaction makes, before its bytes are sent again.
+ * Records every payment that a transaction makes, before its bytes are sent again.
  *
- * They pay all members of the batch, also one whose record was left reserved, or was given back: by a
- * version that wrote a batch ahead record by record, and was killed in between.
+ * The bytes pay all members of the batch, even one whose record is reserved or gone. An earlier version
+ * recorded a batch one member at a time, and may have been killed in between.
  *
  * @throws {@link LedgerError}; the bytes must not be sent then.
  */
@@ -27,7 +28,7 @@ export async function adoptBatch(
   adopted.set(ledger, known)
   if (known.has(submission.transaction)) return
   const entries = entriesOf(chainId, submission.raw)
-  // One alone is the payment whose record has the bytes.
+  // A single payment is the one whose record has the bytes.
   if (entries.length > 1) await ledger.adopt(entries, submission)
   known.set(submission.transaction, true)
 }
@@ -54,7 +55,7 @@ function entryOf(
     const key = { chainId, asset: lowerHex(to), from: lowerHex(from), nonce: lowerHex(nonce) }
     return { ...key, payTo: lowerHex(payTo), value, validBefore }
   } catch {
-    // No call of a payment.
+    // Not the call of a payment.
     return undefined
   }
 }

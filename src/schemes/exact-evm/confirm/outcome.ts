@@ -1,20 +1,16 @@
-import { encodeFunctionData, padHex, size } from 'viem/utils'
-import {
-  AUTHORIZATION_CANCELED,
-  AUTHORIZATION_USED,
-  MULTICALL3,
-  multicall3Abi,
-  tokenAbi,
-} from '../../../chain/abi.js'
-import type { CallResult, Chain, Receipt } from '../../../chain/chain.js'
+/** Finding out, from the chain, what became of a payment. */
+import { padHex } from 'viem/utils'
+import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED } from '../../../chain/abi.js'
+import type { Chain, Receipt } from '../../../chain/chain.js'
 import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/ledger.js'
+import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import type { Reason } from '../../../protocol/reasons.js'
-import { lowerHex } from '../authorization.js'
+import { readAuthorization } from '../erc3009.js'
 import type { SettlementNetwork } from '../settlement-network.js'
+import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 
-/** Blocks in which the use of an authorization is looked for: recent ones first, then more. */
+/** Blocks in which the use of an authorization is searched: recent ones first, then more. */
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 /**
@@ -26,25 +22,10 @@ const LAPSE_MARGIN_SECONDS = 30n
 /** Seconds to wait beyond `validBefore` where the chain's own clock cannot be read. */
 const CLOCKLESS_LAPSE_SECONDS = 3600n
 
-/** A payment whose transaction was written down: all that finding its outcome takes. */
-export type SubmittedPayment = LedgerEntry & { readonly submission: Submission }
-
-/** What the chain has decided of a payment: which transaction paid it, or why none will. */
-export type Decision =
-  | {
-      readonly paid: Hex
-      /** Names the transfer log that paid: the ledger gives it to one record. */
-      readonly transfer: string
-    }
-  | { readonly failed: Reason; readonly transaction: Hex }
-
-/** A decision, or that there is none yet. */
-export type Outcome = Decision | 'open'
-
 /**
  * Finds out what became of a payment, from the chain and its ledger record alone.
  *
- * @param now - Unix time in seconds; counts only where the chain's own clock cannot be read.
+ * @param now - Unix time in seconds; used only where the chain's own clock cannot be read.
  * @throws {@link ChainError} when the node could not be asked.
  */
 export async function findOutcome(
@@ -62,12 +43,13 @@ export async function findOutcome(
   const isLapsed =
     isUsed === false &&
     (time === undefined ? now > lapsesAt + CLOCKLESS_LAPSE_SECONDS : time > lapsesAt)
-  if (!isLapsed) return 'open'
+  if (!isLapsed) return OPEN
   const { transaction } = payment.submission
-  return { failed: 'invalid_exact_evm_payload_authorization_valid_before', transaction }
+  const reason = 'invalid_exact_evm_payload_authorization_valid_before'
+  return { kind: 'failed', reason, transaction }
 }
 
-/** Tells what the receipt of a payment's own transaction decides. */
+/** Tells what the receipt of a payment's own transaction decides. @throws {@link ChainError} */
 export async function judgeReceipt(
   core: SettlementNetwork,
   payment: SubmittedPayment,
@@ -76,25 +58,24 @@ export async function judgeReceipt(
   core.relayers.noteMined(receipt)
   core.payers.noteReceipt(receipt)
   const decided = judgeLogs(receipt, payment)
-  if ('paid' in decided) return decided
-  const { transaction } = receipt
+  if (decided.kind === 'paid') return decided
   if (usesOf(receipt, payment).length > 0) return decided
-  // Somebody may have been faster with the same authorization: the merchant is paid all the same.
+  // Another transaction may have used the authorization first: then the merchant is paid by that.
   const { isUsed } = await readAuthorization(core.chain, payment)
   if (isUsed !== true) {
-    // Both must be of the same chain: it may have been reorganised in between.
-    const again = await core.chain.getReceipt(transaction)
-    return again?.blockHash === receipt.blockHash ? decided : 'open'
+    // Receipt and state must be of the same chain: it may have been reorganised in between.
+    const again = await core.chain.getReceipt(receipt.transaction)
+    return again?.blockHash === receipt.blockHash ? decided : OPEN
   }
   const use = await findUse(core, payment)
-  return use === 'open' || 'paid' in use ? use : decided
+  return use.kind === 'failed' ? decided : use
 }
 
 /**
- * Tells whether a transaction will never be mined: its count was used by another.
+ * Tells whether a transaction will never be mined: another one used its account nonce.
  *
- * So it is with what was written down, but not sent before its process was killed, where the next one
- * began with the same count; and with what a reorganisation dropped.
+ * This happens to a transaction that was recorded, but not sent before its process was killed, when
+ * the next process starts at the same nonce; and to one that a reorganisation dropped.
  *
  * @throws {@link ChainError}
  */
@@ -107,34 +88,36 @@ export async function isSuperseded(
   if (mined <= submission.accountNonce) return false
   for (const transaction of transactionsOf(core, submission))
     if ((await core.chain.getReceipt(transaction)) !== undefined) return false
-  // A node may have mined it, and not have its receipt at hand.
+  // The node may have mined it, and not have its receipt yet.
   return (await readAuthorization(core.chain, payment)).isUsed === false
 }
 
 /**
  * Finds the transaction that used an authorization, and tells whether it paid the merchant.
  *
- * A stranger's is a payment like any other. So is one that a relayer of ours sent for this ledger, though
- * not for this record: they shared a transaction, and the record was left behind by a process that was
- * killed. One that this ledger does not know is not: another ledger answers for it.
+ * A stranger's transaction pays like any other. So does one that a relayer of ours sent for another
+ * record of this ledger: both shared a transaction, and a killed process left this record behind. One
+ * of our relayers' that this ledger does not know does not count: another ledger answers for it.
+ *
+ * @throws {@link ChainError}
  */
 export async function findUse(
   core: SettlementNetwork,
   payment: LedgerEntry & { readonly submission?: Submission | undefined },
 ): Promise<Outcome> {
-  const transaction = await findUsingTransaction(core.chain, payment)
-  const receipt = transaction && (await core.chain.getReceipt(transaction))
-  if (receipt === undefined) return 'open'
+  const found = await findUsingTransaction(core.chain, payment)
+  const receipt = found && (await core.chain.getReceipt(found))
+  if (receipt === undefined) return OPEN
+  const { transaction, sender } = receipt
   const own: readonly string[] = payment.submission ? transactionsOf(core, payment.submission) : []
-  const isOwn = own.includes(lowerHex(receipt.transaction))
-  const sender = lowerHex(receipt.sender)
-  const isOurRelayers = core.relayers.addresses.some((address) => lowerHex(address) === sender)
+  const isOwn = own.includes(lowerHex(transaction))
+  const isOurRelayers = core.relayers.addresses.some((address) => sameHex(address, sender))
   const counts =
-    isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(receipt.transaction)))
+    isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))
   const judged = judgeLogs(receipt, payment)
-  return counts && 'paid' in judged
+  return counts && judged.kind === 'paid'
     ? judged
-    : { failed: 'invalid_exact_evm_nonce_already_used', transaction: receipt.transaction }
+    : { kind: 'failed', reason: 'invalid_exact_evm_nonce_already_used', transaction }
 }
 
 async function findUsingTransaction(
@@ -149,43 +132,6 @@ async function findUsingTransaction(
     }
   }
   return undefined
-}
-
-/** What the chain says of an authorization, at one block. */
-interface AuthorizationState {
-  /** Used or cancelled; unknown where the token does not say. */
-  readonly isUsed: boolean | undefined
-  /** The block's time, in Unix seconds; unknown where there is no Multicall3. */
-  readonly time: bigint | undefined
-}
-
-async function readAuthorization(chain: Chain, key: AuthorizationKey): Promise<AuthorizationState> {
-  const clock = encodeFunctionData({
-    abi: multicall3Abi,
-    functionName: 'getCurrentBlockTimestamp',
-  })
-  const [state, time] = await chain.callMany([
-    authorizationStateCall(key),
-    { to: MULTICALL3, data: clock },
-  ])
-  return { isUsed: toIsUsed(state), time: wordOf(time) }
-}
-
-/** Asks whether an authorization was used or cancelled. */
-export function authorizationStateCall({ asset: to, from, nonce }: AuthorizationKey) {
-  const functionName = 'authorizationState'
-  return { to, data: encodeFunctionData({ abi: tokenAbi, functionName, args: [from, nonce] }) }
-}
-
-/** The answer to {@link authorizationStateCall}. */
-export function toIsUsed(result: CallResult | undefined): boolean | undefined {
-  const word = wordOf(result)
-  return word === undefined ? undefined : word !== 0n
-}
-
-/** One 32-byte word that a contract returned, as a number. */
-export function wordOf(result: CallResult | undefined): bigint | undefined {
-  return result?.ok && size(result.data) === 32 ? BigInt(result.data) : undefined
 }
 
 /** The hashes under which a transaction may be mined: more than one, where it was replaced. */

@@ -1,161 +1,176 @@
 import { LRUCache } from 'lru-cache'
-import { GatewayError } from '../../../errors.js'
-import type { LedgerStore, LedgerEntry, LedgerRecord, Submission } from '../../../ledger/ledger.js'
-import type { Logger } from '../../../logger.js'
-import type { Hex } from '../../../protocol/payment.js'
-import type { EventBus } from '../../events.js'
 import { keccakHex } from '../../../crypto/keccak.js'
-import { describeEntry } from '../describe.js'
+import { GatewayError } from '../../../errors.js'
+import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import { authorizationStateCall, toIsUsed } from '../erc3009.js'
+import { entryEvent } from '../../payment-event.js'
 import type { SettlementNetwork } from '../settlement-network.js'
-import { authorizationStateCall, findUse, toIsUsed, type Decision } from './outcome.js'
+import type { ConcluderOptions } from './concluder.js'
+import type { PaidDecision } from './decision.js'
+import { findUse } from './outcome.js'
 import { resendPayment, type DroppedPayment } from './resend.js'
 
-/** Milliseconds for which a settled payment is looked at: reorganisations reach back no further. */
+/** Milliseconds for which a settled payment is watched: reorganisations reach back no further. */
 const WATCH_MS = 180_000
 
 /**
- * Milliseconds that a start looks back: for payments that were settled, and undone while nobody looked
- * for long enough; and for those that failed, and may be paid all the same.
+ * Milliseconds that the first check looks back: for payments that were settled, and dropped while no
+ * process watched; and for those that failed, and may be paid after all.
  */
 const LOOK_BACK_MS = { settled: 3_600_000, failed: 86_400_000 }
 
-/** Milliseconds for which what was dropped is looked at more often. */
+/** Milliseconds after a drop for which checks are more frequent. */
 const RECENT_REORG_MS = 120_000
 
-/** Milliseconds by which two looks at the ledger overlap: its clock is not ours. */
+/** Milliseconds by which two queries of the ledger overlap: its clock is not ours. */
 const OVERLAP_MS = 10_000
 
-/** Payments that are looked at in one request. */
+/** Payments that are checked in one request. */
 const BATCH = 200
 
-/** Payments that are looked at; beyond, the oldest are let go. */
+/** Payments that are watched; beyond that, the oldest are forgotten. */
 const MAX_WATCHED = 20_000
 
-/** Looks after payments that are final in the ledger, but not on the chain. */
-export interface ReorgWatch {
-  /**
-   * Takes up what became final since the last look, whoever wrote it down, and looks at the chain.
-   * What a reorganisation dropped is handed over again.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
-   */
-  check(): Promise<void>
-  /** Whether the next look should be soon: something was dropped lately, and is not known to be back. */
-  readonly hasRecentReorg: boolean
-  /**
-   * Looks whether the authorization of a payment that failed was used after all.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
-   */
-  review(record: LedgerRecord): Promise<void>
-}
+/** Payments remembered: those that nothing more can come of, and those announced. */
+const REMEMBERED = 100_000
 
-/** Options of {@link createReorgWatch}. */
-export interface ReorgWatchOptions {
-  /** By chain id. */
-  readonly cores: ReadonlyMap<number, SettlementNetwork>
-  readonly ledger: LedgerStore
-  readonly events: EventBus
-  readonly logger: Logger
+/** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
+const LATE_SECONDS = 120n
+
+/** Options of {@link ReorgWatch}. */
+export interface ReorgWatchOptions extends ConcluderOptions {
   /** Unix time in seconds. */
-  readonly now: () => bigint
+  readonly nowSeconds: () => bigint
 }
 
 type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
 
 interface Watched extends DroppedPayment {
-  /** By the process's own monotonic clock. */
+  /** When the watch ends, by `performance.now()`. */
   readonly until: number
 }
 
-/** Payments remembered: those that nothing more can come of, and those announced. */
-const REMEMBERED = 100_000
-
 /**
- * A receipt is believed when it is first seen: no request waits for confirmations. Should the chain
- * forget the transaction later, the relayer sends it again. Likewise a payment is taken to have failed
- * with its transaction, though its authorization can be used until it lapses.
+ * Watches payments that are final in the ledger, but not yet on the chain.
+ *
+ * A receipt is believed when it is first seen: no request waits for confirmations. If the chain drops
+ * the transaction later, the relayer sends it again. A payment also counts as failed as soon as its
+ * transaction has, though its authorization can be used until it lapses.
  */
-export function createReorgWatch(options: ReorgWatchOptions): ReorgWatch {
-  const { cores, ledger, events, logger, now } = options
-  const watched = new Map<string, Watched>()
-  const decided = new LRUCache<string, true>({ max: REMEMBERED })
-  const corrected = new LRUCache<string, true>({ max: REMEMBERED })
-  let checkedAt: number | undefined
+export class ReorgWatch {
+  readonly #options: ReorgWatchOptions
+  /** By record. */
+  readonly #watched = new Map<string, Watched>()
+  /** Records that nothing more can come of. */
+  readonly #decided = new LRUCache<string, true>({ max: REMEMBERED })
+  /** Records that had failed, and were announced as settled. */
+  readonly #corrected = new LRUCache<string, true>({ max: REMEMBERED })
+  /** When the ledger was last asked, by `performance.now()`. */
+  #checkedAt: number | undefined
 
-  /** @param watchMs - For which they are looked at; once, in any case. */
-  const watchFinal = async (
+  constructor(options: ReorgWatchOptions) {
+    this.#options = options
+  }
+
+  /** Whether the next check should be soon: a payment was dropped lately, and is not known to be back. */
+  get hasRecentReorg(): boolean {
+    const since = performance.now() - RECENT_REORG_MS
+    return [...this.#watched.values()].some(
+      ({ drops, droppedAt }) => drops > 0 && droppedAt > since,
+    )
+  }
+
+  /**
+   * Watches what became final since the last check, whichever process recorded it, and asks the chain
+   * about all that is watched. What a reorganisation dropped is sent again.
+   *
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  async check(): Promise<void> {
+    await this.#watchAllFinal()
+    const byCore = new Map<SettlementNetwork, Watched[]>()
+    for (const one of this.#watched.values())
+      byCore.set(one.core, [...(byCore.get(one.core) ?? []), one])
+    for (const [core, all] of byCore)
+      for (let start = 0; start < all.length; start += BATCH)
+        await this.#checkBatch(core, all.slice(start, start + BATCH))
+  }
+
+  /**
+   * Checks whether the authorization of a payment that failed was used after all.
+   *
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  async review(record: LedgerRecord): Promise<void> {
+    const core = this.#options.cores.get(record.chainId)
+    if (core === undefined || record.state !== 'failed') return
+    if (this.#decided.has(record.id) || this.#hasLapsed(record)) return
+    const [state] = await core.chain.callMany([authorizationStateCall(record)])
+    if (toIsUsed(state) !== true) return
+    await this.#findPayment(toWatched(core, record, 0), record)
+  }
+
+  async #watchAllFinal(): Promise<void> {
+    const startedAt = performance.now()
+    const sinceMs =
+      this.#checkedAt === undefined ? Infinity : startedAt - this.#checkedAt + OVERLAP_MS
+    await this.#watchFinal('settled', Math.min(sinceMs, WATCH_MS))
+    if (this.#checkedAt === undefined) await this.#watchFinal('settled', LOOK_BACK_MS.settled, 0)
+    await this.#watchFinal('failed', Math.min(sinceMs, LOOK_BACK_MS.failed))
+    this.#checkedAt = startedAt
+  }
+
+  /** @param watchMs - How long they are watched; each is checked once in any case. */
+  async #watchFinal(
     state: FinalRecord['state'],
     withinMs: number,
     watchMs = WATCH_MS,
-  ): Promise<void> => {
+  ): Promise<void> {
+    const { cores, ledger } = this.#options
     const newestFirst = await ledger.listFinal({ state, withinMs, limit: MAX_WATCHED })
     for (const entry of newestFirst.toReversed()) {
       const core = cores.get(entry.chainId)
-      if (core === undefined || watched.get(entry.id)?.entry.state === state) continue
-      if (decided.has(entry.id) || hasLapsed(entry, now())) continue
-      const until = performance.now() + watchMs
-      watched.set(entry.id, { core, entry, until, drops: 0, droppedAt: 0, resentAs: [] })
-      const [oldest] = watched.keys()
-      if (oldest !== undefined && watched.size > MAX_WATCHED) watched.delete(oldest)
+      if (core === undefined || this.#watched.get(entry.id)?.entry.state === state) continue
+      if (this.#decided.has(entry.id) || this.#hasLapsed(entry)) continue
+      this.#watched.set(entry.id, toWatched(core, entry, performance.now() + watchMs))
+      const [oldest] = this.#watched.keys()
+      if (oldest !== undefined && this.#watched.size > MAX_WATCHED) this.#watched.delete(oldest)
     }
   }
 
-  const watchAllFinal = async (): Promise<void> => {
-    const startedAt = performance.now()
-    const sinceMs = checkedAt === undefined ? Infinity : startedAt - checkedAt + OVERLAP_MS
-    await watchFinal('settled', Math.min(sinceMs, WATCH_MS))
-    if (checkedAt === undefined) await watchFinal('settled', LOOK_BACK_MS.settled, 0)
-    await watchFinal('failed', Math.min(sinceMs, LOOK_BACK_MS.failed))
-    checkedAt = startedAt
-  }
-
-  /** The merchant was paid by another transaction than the one in the record. */
-  const correct = async (
-    { core }: Watched,
-    record: FinalRecord,
-    { paid: transaction, transfer }: Extract<Decision, { paid: Hex }>,
-  ): Promise<void> => {
-    if (!(await ledger.markSettledLate(record, transaction, transfer))) {
-      decided.set(record.id, true)
-      logger.error('A transfer was to pay for a second payment.', { transaction })
-      return
+  async #checkBatch(core: SettlementNetwork, batch: readonly Watched[]): Promise<void> {
+    const states = await core.chain.callMany(
+      batch.map(({ entry }) => authorizationStateCall(entry)),
+    )
+    for (const [index, one] of batch.entries()) {
+      const isUsed = toIsUsed(states[index])
+      const checked =
+        one.entry.state === 'settled'
+          ? this.#checkSettled(one, isUsed)
+          : this.#checkFailed(one, isUsed)
+      const goesOn = await checked.catch((error: unknown) => {
+        if (!(error instanceof GatewayError)) throw error
+        this.#options.logger.warn('A payment could not be looked after.', { error })
+        return true
+      })
+      if (!goesOn) this.#watched.delete(one.entry.id)
     }
-    if (record.state === 'settled' || corrected.has(record.id)) return
-    corrected.set(record.id, true)
-    logger.warn('A payment that had failed was paid all the same.', { transaction })
-    events.emit('settled', { ...describeEntry(core.chain.network, record), transaction })
   }
 
-  /** Finds out by which transaction an authorization was used. @returns Whether that is known. */
-  const findPayment = async (one: Watched, record: FinalRecord): Promise<boolean> => {
-    const use = await findUse(one.core, { ...record, submission: knownOf(one, record) })
-    if (use === 'open') return false
-    if ('paid' in use) await correct(one, record, use)
-    else {
-      decided.set(record.id, true)
-      const { transaction } = use
-      if (record.state === 'settled')
-        logger.error('A settled payment was undone, and its authorization used up.', {
-          transaction,
-        })
-    }
-    return true
-  }
-
-  /** @returns Whether it is looked at once more. */
-  const checkSettled = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
+  /** @returns Whether it stays watched. */
+  async #checkSettled(one: Watched, isUsed: boolean | undefined): Promise<boolean> {
+    const { ledger, logger } = this.#options
     const isOver = performance.now() > one.until
     if (isUsed === undefined || (isUsed && one.drops === 0)) return !isOver
     const record = await ledger.find(one.entry)
     if (record?.state !== 'settled') return false
     if (isUsed) {
-      if (!(await findPayment(one, record))) return true
+      if (!(await this.#findPayment(one, record))) return true
       one.drops = 0
       return !isOver
     }
     const { transaction } = record
-    if (hasLapsed(record, now())) {
+    if (this.#hasLapsed(record)) {
       logger.error('A settled payment was undone by the chain, and has lapsed.', { transaction })
       return false
     }
@@ -168,63 +183,59 @@ export function createReorgWatch(options: ReorgWatchOptions): ReorgWatch {
     return true
   }
 
-  /** @returns Whether it is looked at once more. */
-  const checkFailed = async (one: Watched, isUsed: boolean | undefined): Promise<boolean> => {
-    if (isUsed !== true) return !hasLapsed(one.entry, now())
-    const record = await ledger.find(one.entry)
-    return record?.state === 'failed' && !(await findPayment(one, record))
+  /** @returns Whether it stays watched. */
+  async #checkFailed(one: Watched, isUsed: boolean | undefined): Promise<boolean> {
+    if (isUsed !== true) return !this.#hasLapsed(one.entry)
+    const record = await this.#options.ledger.find(one.entry)
+    return record?.state === 'failed' && !(await this.#findPayment(one, record))
   }
 
-  const checkBatch = async (core: SettlementNetwork, batch: readonly Watched[]): Promise<void> => {
-    const states = await core.chain.callMany(
-      batch.map(({ entry }) => authorizationStateCall(entry)),
-    )
-    for (const [index, one] of batch.entries()) {
-      const lookAt = one.entry.state === 'settled' ? checkSettled : checkFailed
-      const goesOn = await lookAt(one, toIsUsed(states[index])).catch((error: unknown) => {
-        if (!(error instanceof GatewayError)) throw error
-        logger.warn('A payment could not be looked after.', { error })
-        return true
-      })
-      if (!goesOn) watched.delete(one.entry.id)
+  /** Finds out which transaction used an authorization. @returns Whether that is known. */
+  async #findPayment(one: Watched, record: FinalRecord): Promise<boolean> {
+    const use = await findUse(one.core, { ...record, submission: knownOf(one, record) })
+    if (use.kind === 'open') return false
+    if (use.kind === 'paid') {
+      await this.#correct(one, record, use)
+      return true
     }
+    this.#decided.set(record.id, true)
+    const { transaction } = use
+    if (record.state === 'settled')
+      this.#options.logger.error('A settled payment was undone, and its authorization used up.', {
+        transaction,
+      })
+    return true
   }
 
-  return {
-    async check() {
-      await watchAllFinal()
-      const byCore = new Map<SettlementNetwork, Watched[]>()
-      for (const one of watched.values())
-        byCore.set(one.core, [...(byCore.get(one.core) ?? []), one])
-      for (const [core, all] of byCore)
-        for (let start = 0; start < all.length; start += BATCH)
-          await checkBatch(core, all.slice(start, start + BATCH))
-    },
-    get hasRecentReorg() {
-      const since = performance.now() - RECENT_REORG_MS
-      return [...watched.values()].some(({ drops, droppedAt }) => drops > 0 && droppedAt > since)
-    },
-    async review(record) {
-      const core = cores.get(record.chainId)
-      if (core === undefined || record.state !== 'failed') return
-      if (decided.has(record.id) || hasLapsed(record, now())) return
-      const [state] = await core.chain.callMany([authorizationStateCall(record)])
-      if (toIsUsed(state) !== true) return
-      const one = { core, entry: record, until: 0, drops: 0, droppedAt: 0, resentAs: [] }
-      await findPayment(one, record)
-    },
+  /** Records that the merchant was paid by another transaction than the one in the record. */
+  async #correct(
+    { core }: Watched,
+    record: FinalRecord,
+    { transaction, transfer }: PaidDecision,
+  ): Promise<void> {
+    const { ledger, logger, events } = this.#options
+    if (!(await ledger.markSettledLate(record, transaction, transfer))) {
+      this.#decided.set(record.id, true)
+      logger.error('A transfer was to pay for a second payment.', { transaction })
+      return
+    }
+    if (record.state === 'settled' || this.#corrected.has(record.id)) return
+    this.#corrected.set(record.id, true)
+    logger.warn('A payment that had failed was paid all the same.', { transaction })
+    events.emit('settled', { ...entryEvent(core.chain.network, record), transaction })
+  }
+
+  /** Whether nobody can use an authorization any more, nor has just used it. */
+  #hasLapsed({ validBefore }: LedgerEntry): boolean {
+    return this.#options.nowSeconds() > validBefore + LATE_SECONDS
   }
 }
 
-/** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
-const LATE_SECONDS = 120n
-
-/** Whether nobody can use an authorization any more, nor has just used it. */
-function hasLapsed({ validBefore }: LedgerEntry, now: bigint): boolean {
-  return now > validBefore + LATE_SECONDS
+function toWatched(core: SettlementNetwork, entry: Watched['entry'], until: number): Watched {
+  return { core, entry, until, drops: 0, droppedAt: 0, resentAs: [] }
 }
 
-/** Whether its transaction is known, byte by byte. */
+/** Whether the bytes of its transaction are known. */
 function hasBytes<T extends FinalRecord>(
   record: T,
 ): record is T & { readonly submission: Submission } {

@@ -2,45 +2,44 @@ import { parseTransaction } from 'viem/utils'
 import { addressWord, callsIn } from '../../../chain/abi.js'
 import type { Broadcast, Call, Chain } from '../../../chain/chain.js'
 import type { FinalEntry, LedgerStore, LedgerRecord, Submission } from '../../../ledger/ledger.js'
-import type { Hex } from '../../../protocol/payment.js'
 import { keccakHex } from '../../../crypto/keccak.js'
+import { lowerHex, sameHex } from '../../../protocol/hex.js'
+import type { Hex } from '../../../protocol/payment.js'
 import { adoptBatch } from './adopt-batch.js'
-import { lowerHex } from '../authorization.js'
 import type { SettlementNetwork } from '../settlement-network.js'
 
 /**
- * Looks in a row that find a payment dropped before it is sent under another count: a node that lags
- * behind may take a used count for a dropped transaction's.
+ * Checks in a row that find a payment dropped before it is sent with a new account nonce: one check
+ * may have asked a node that lags behind.
  */
 const DROPS_BEFORE_NEW_NONCE = 2
 
-/** Milliseconds after which that is done though it could still be mined under its own count. */
+/** Milliseconds after which that is done though the old nonce could still be mined. */
 const STUCK_MS = 60_000
 
-/** Times it is sent under another count: its payer may have no money left. */
+/** Times it is sent with a new nonce: its payer may have no money left. */
 const MAX_RESENDS = 5
 
 /** A settled payment that the chain may have dropped. */
 export interface DroppedPayment {
   readonly core: SettlementNetwork
   readonly entry: FinalEntry
-  /** Looks in a row that found it dropped. */
+  /** Checks in a row that found it dropped. */
   drops: number
-  /** When the first of them was, by `performance.now()`. */
+  /** When the first of these was, by `performance.now()`. */
   droppedAt: number
-  /** Hashes under which it was sent anew, newest first. */
+  /** Hashes of the transactions that sent it again, newest first. */
   resentAs: readonly Hex[]
 }
 
-/** What the ledger knows of it. */
+/** The ledger's record of it. */
 type SentRecord = Extract<LedgerRecord, { transaction: Hex }> & { readonly submission: Submission }
 
 /**
- * Hands a transaction over again, or the payment's own call under another count: its authorization can
- * pay only once, however often it is sent.
+ * Rebroadcasts a transaction, or sends the payment's own call with a new account nonce: its
+ * authorization can pay only once, however often it is sent.
  *
- * Those that shared the transaction are each sent anew by themselves: only what a record names is
- * known to have paid it.
+ * Members of a batch are each sent again alone: only what a record names is known to have paid it.
  *
  * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
@@ -53,7 +52,7 @@ export async function resendPayment(
   const { chain, relayers } = core
   const others = [transaction, ...dropped.resentAs].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
-  // The record may name what it was sent anew by: these bytes are of the transaction before.
+  // The record may name a later transaction; these bytes are of the first one.
   const original = { ...submission, transaction: keccakHex(submission.raw) }
   await adoptBatch(ledger, entry.chainId, original)
   const broadcast = await chain.broadcast(submission.raw)
@@ -63,7 +62,7 @@ export async function resendPayment(
 
   const call = ownCall(entry, { raw: submission.raw, from: relayers.addresses[0] })
   const limit = call && (await core.gasLimits.estimate(call))
-  // Paid after all, by what that node knows, or its payer has no money left.
+  // By that node's state it is paid after all, or its payer has no money left.
   if (call === undefined || typeof limit !== 'object') return
   await relayers.sendAlone({
     call,
@@ -75,7 +74,7 @@ export async function resendPayment(
   })
 }
 
-/** The call of one payment, of all that a transaction makes. */
+/** The call of one payment, among all calls of a transaction. */
 function ownCall(
   { asset, from: payer, nonce }: FinalEntry,
   { raw, from }: { readonly raw: Hex; readonly from: Hex },
@@ -84,7 +83,7 @@ function ownCall(
   if (!to || !data) return undefined
   const own = callsIn({ to, data }).find(
     (one) =>
-      lowerHex(one.to) === lowerHex(asset) &&
+      sameHex(one.to, asset) &&
       lowerHex(one.data).includes(addressWord(payer)) &&
       lowerHex(one.data).includes(nonce.slice(2)),
   )
@@ -97,7 +96,7 @@ async function isWaiting(chain: Chain, transaction: Hex): Promise<boolean> {
   return chain.hasTransaction(transaction)
 }
 
-/** Whether a transaction's count was used by another, or one before it is missing. */
+/** Whether a transaction's nonce was used by another, or a transaction before it is missing. */
 async function isNonceTaken(
   chain: Chain,
   { relayer, accountNonce }: Submission,

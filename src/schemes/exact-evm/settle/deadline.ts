@@ -1,6 +1,8 @@
 /** A time after which nothing is waited for any longer. */
 export interface Deadline {
+  /** Resolves when it has passed. */
   readonly late: Promise<'late'>
+  /** Stops the clock. */
   end(): void
 }
 

@@ -1,141 +1,140 @@
 import { LRUCache } from 'lru-cache'
-import { ChainError } from '../../../errors.js'
-import type { Call } from '../../../chain/chain.js'
+import type { Call, Chain } from '../../../chain/chain.js'
 import { floorGas, intrinsicGas } from '../../../chain/intrinsic-gas.js'
+import { ChainError } from '../../../errors.js'
 import type { Address } from '../../../protocol/payment.js'
 import { FIRST_BALANCE_GAS, percent, type GasShare } from '../../../relayer/batch-gas.js'
-import type { TransferSimulation } from '../verify/simulate.js'
-import type { SettlementNetwork } from '../settlement-network.js'
 import type { SignedTransfer } from '../erc3009.js'
+import type { TransferSimulation } from '../verify/simulate.js'
 
 /** Room above an estimate or a measurement, in percent. */
 const HEADROOM_PERCENT = 110n
 
-/** Most that is allowed for above a measurement, in percent. */
+/** Most that is allowed above a measurement, in percent. */
 const MOST_PERCENT = 124n
 
 /**
- * Most gas a settlement may take. A contract account's own code runs in it, at our expense; those
+ * Most gas a settlement may take. A contract account's own code runs in it, at our expense; accounts
  * that check passkeys in plain EVM code take about half of this.
  */
 const MAX_GAS = 1_000_000n
 
-/** What is remembered of each token: what its last transfers took. */
+/** Gas of past transfers that is remembered: tokens, transfers of each, and how many are enough. */
 const SAMPLES = { tokens: 1000, kept: 31, enough: 5 }
 
 /** Times the median of a token's transfers that another may take. */
 const MOST_MEDIANS = 2n
 
-/** Milliseconds for which it is not asked again what a network takes for a transaction's bytes. */
+/** Milliseconds for which a network's gas for a transaction's bytes is cached. */
 const NETWORK_GAS_MAX_AGE_MS = 600_000
 
 /** Most gas that a network is believed to take for them; Arbitrum takes some 100,000. */
 const MAX_NETWORK_GAS = 2_000_000n
 
-/** Gas limits of settlements on one network. */
-export interface GasLimits {
-  /**
-   * The gas limit of a transfer whose payer has no code, from what a look at it has measured.
-   *
-   * @returns Or that it would fail.
-   * @throws {@link ChainError}
-   */
-  limitOf(
-    transfer: SignedTransfer,
-    call: Call,
-    look: TransferSimulation,
-  ): Promise<GasLimit | 'reverts'>
-  /**
-   * The gas limit of a transfer that runs its payer's code, asked of the node in any case, with the
-   * fees it will be sent with. It goes alone.
-   *
-   * @returns Or that it would fail, or cost more than we are willing to pay.
-   * @throws {@link ChainError}
-   */
-  estimate(call: Call): Promise<GasLimit | NoGasLimit>
-}
-
 /** Why there is no limit for a transfer. */
 export type NoGasLimit = 'reverts' | 'exceeds_cap'
 
-/** What gas a transfer may take. */
+/** How much gas a transfer may take. */
 export interface GasLimit {
   /** In a transaction of its own. */
   readonly gas: bigint
-  /** Code of its payer's runs in it, and could take the gas of others. */
+  /** Whether it runs its payer's code, which could take the gas of other members of a batch. */
   readonly isAlone: boolean
-  /** What it takes in a shared transaction, where that was measured. */
+  /** Its gas in a batch, where that was measured. */
   readonly gasShare?: GasShare | undefined
 }
 
 /**
- * Keeps gas limits.
+ * Gas limits of settlements on one network.
  *
- * A transfer of an account without code is measured by the look at it. What others took bounds it: no
- * payer can make the transfers of others more expensive, nor his own without bounds.
+ * A transfer of an account without code is measured by its simulation, and bounded by what earlier
+ * transfers of the token took: no payer can make the transfers of others more expensive, nor its own
+ * without bounds.
  */
-export function createGasLimits({ chain }: Pick<SettlementNetwork, 'chain'>): GasLimits {
-  const samples = new LRUCache<Address, bigint[]>({ max: SAMPLES.tokens })
-  let networkGas: { readonly gas: bigint; readonly until: number } | undefined
+export class GasLimits {
+  readonly #chain: Chain
+  /** By token: execution gas of its last transfers. */
+  readonly #samples = new LRUCache<Address, bigint[]>({ max: SAMPLES.tokens })
+  /** Gas that the network takes beside Ethereum's own, until a time by `performance.now()`. */
+  #networkGas: { readonly gas: bigint; readonly until: number } | undefined
 
-  const bounded = (token: Address, gas: bigint): bigint => {
-    const known = samples.get(token) ?? []
-    const most = known.length < SAMPLES.enough ? gas : median(known) * MOST_MEDIANS
-    samples.set(token, [...known, gas].slice(-SAMPLES.kept))
-    return gas < most ? gas : most
+  constructor(chain: Chain) {
+    this.#chain = chain
   }
 
   /**
-   * What the network takes for a transaction's bytes beside what Ethereum does: Arbitrum has them pay
-   * for their place on Ethereum in gas. Asked by a transaction that runs no code.
+   * The gas limit of a transfer whose payer has no code, from its simulation.
+   *
+   * @returns Or that it would fail.
+   * @throws {@link ChainError}
    */
-  const askNetworkGas = async ({ from, data }: Call): Promise<bigint> => {
-    if (from === undefined) return 0n
-    if (networkGas !== undefined && performance.now() < networkGas.until) return networkGas.gas
-    const asked = await chain.estimateGas({ from, to: from, data })
-    if (typeof asked !== 'bigint') return 0n
-    const [intrinsic, floor] = [intrinsicGas(data), floorGas(data)]
-    const usual = intrinsic > floor ? intrinsic : floor
-    const gas = asked > usual ? asked - usual : 0n
-    if (gas > MAX_NETWORK_GAS) throw implausible(asked)
-    networkGas = { gas, until: performance.now() + NETWORK_GAS_MAX_AGE_MS }
-    return gas
+  async limitOf(
+    { authorization }: SignedTransfer,
+    call: Call,
+    simulation: TransferSimulation,
+  ): Promise<GasLimit | 'reverts'> {
+    if (simulation.gas === undefined) return this.#estimateByNode(call)
+    const { from: payer, to: payee } = authorization
+    const { isFirstBalance, sharedGas } = simulation
+    const execution = this.#bounded(call.to, simulation.gas)
+    const networkGas = await this.#askNetworkGas(call)
+    const measured = intrinsicGas(call.data) + execution + networkGas
+    return {
+      gas: isFirstBalance ? percent(measured, HEADROOM_PERCENT) : withFirstBalance(measured),
+      isAlone: false,
+      gasShare: { token: call.to, payer, payee, execution, sharedGas, isFirstBalance, networkGas },
+    }
   }
 
-  const askNode = async (call: Call): Promise<GasLimit | 'reverts'> => {
-    const gas = await chain.estimateGas(call)
+  /**
+   * The gas limit of a transfer that runs its payer's code. The node always estimates it, with the fees
+   * it will be sent with. It is never batched.
+   *
+   * @returns Or that it would fail, or cost more than we pay.
+   * @throws {@link ChainError}
+   */
+  async estimate(call: Call): Promise<GasLimit | NoGasLimit> {
+    const gas = await this.#chain.estimateGas(call, await this.#chain.getFees())
+    if (typeof gas !== 'bigint') return 'reverts'
+    if (gas > MAX_GAS) return 'exceeds_cap'
+    return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
+  }
+
+  /** Where the node does not measure simulations. */
+  async #estimateByNode(call: Call): Promise<GasLimit | 'reverts'> {
+    const gas = await this.#chain.estimateGas(call)
     if (typeof gas !== 'bigint') return 'reverts'
     if (gas > MAX_GAS + MAX_NETWORK_GAS) throw implausible(gas)
     return { gas: percent(gas, HEADROOM_PERCENT) + FIRST_BALANCE_GAS, isAlone: false }
   }
 
-  return {
-    async limitOf({ authorization }, call, look) {
-      if (look.gas === undefined) return askNode(call)
-      const { from: payer, to: payee } = authorization
-      const { isFirstBalance, sharedGas } = look
-      const execution = bounded(call.to, look.gas)
-      const ofNetwork = await askNetworkGas(call)
-      const measured = intrinsicGas(call.data) + execution + ofNetwork
-      return {
-        gas: isFirstBalance ? percent(measured, HEADROOM_PERCENT) : withFirstBalance(measured),
-        isAlone: false,
-        gasShare: {
-          ...{ token: call.to, payer, payee, execution, sharedGas, isFirstBalance },
-          networkGas: ofNetwork,
-        },
-      }
-    },
-    async estimate(call) {
-      const gas = await chain.estimateGas(call, await chain.getFees())
-      if (typeof gas !== 'bigint') return 'reverts'
-      if (gas > MAX_GAS) return 'exceeds_cap'
-      return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
-    },
+  #bounded(token: Address, gas: bigint): bigint {
+    const known = this.#samples.get(token) ?? []
+    const most = known.length < SAMPLES.enough ? gas : median(known) * MOST_MEDIANS
+    this.#samples.set(token, [...known, gas].slice(-SAMPLES.kept))
+    return gas < most ? gas : most
+  }
+
+  /**
+   * Gas that the network takes for a transaction's bytes beyond Ethereum's: Arbitrum charges for their
+   * place on Ethereum in gas. Measured by estimating a transaction that runs no code.
+   */
+  async #askNetworkGas({ from, data }: Call): Promise<bigint> {
+    if (from === undefined) return 0n
+    if (this.#networkGas !== undefined && performance.now() < this.#networkGas.until)
+      return this.#networkGas.gas
+    const asked = await this.#chain.estimateGas({ from, to: from, data })
+    if (typeof asked !== 'bigint') return 0n
+    const [intrinsic, floor] = [intrinsicGas(data), floorGas(data)]
+    const usual = intrinsic > floor ? intrinsic : floor
+    const gas = asked > usual ? asked - usual : 0n
+    if (gas > MAX_NETWORK_GAS) throw implausible(asked)
+    this.#networkGas = { gas, until: performance.now() + NETWORK_GAS_MAX_AGE_MS }
+    return gas
   }
 }
 
-/** Thrown for an answer that would make every transaction impossible to send. */
+/** An estimate that would make every transaction impossible to send. */
 function implausible(gas: bigint): ChainError {
   return new ChainError(
     'chain_refused',
@@ -143,7 +142,7 @@ function implausible(gas: bigint): ChainError {
   )
 }
 
-/** The payee may give away all that he has before the transaction is mined. */
+/** Adds room for a first balance: the payee may give away all its tokens before this is mined. */
 function withFirstBalance(measured: bigint): bigint {
   const wanted = percent(measured, HEADROOM_PERCENT)
   const most = percent(measured, MOST_PERCENT)

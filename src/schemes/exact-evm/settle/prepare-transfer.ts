@@ -2,21 +2,22 @@ import type { Submission } from '../../../ledger/ledger.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
-import { checkOnChain, isFresh, type CheckedTransfer } from '../verify/check-on-chain.js'
-import type { VerifiedPayment } from '../verify/verify.js'
 import { transferCall } from '../erc3009.js'
+import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
+import type { CheckedTransfer } from '../verify/checked-transfer.js'
+import type { VerifiedPayment } from '../verify/verify.js'
 
-/** A transfer that may be sent, but for where it is written down. */
+/** A transfer that may be sent. */
 export type PreparedTransfer = Pick<
   BatchMember,
   'call' | 'gas' | 'isAlone' | 'gasShare' | 'recheck'
 >
 
-/** Thrown right before a transfer would be sent whose payer is no longer as he was looked at. */
+/** Thrown right before sending a transfer whose payer has changed since it was simulated. */
 class PayerChanged extends Error {}
 
 /**
- * Makes a transfer ready to be sent, and looks at it once more where the last look is too old.
+ * Makes a transfer ready to be sent, and simulates it again if the last simulation is too old.
  *
  * @returns Why it would fail.
  * @throws {@link ChainError}
@@ -35,19 +36,19 @@ export async function prepareTransfer(
   if (!mayCost) return 'payer_temporarily_refused'
   if (limit.isAlone) return { call, ...limit }
 
-  // It may have waited for its turn: others share its transaction, and pay for what its payer does.
+  // It may have waited for its turn; if its payer has changed, the rest of the batch would suffer.
   const recheck = async (): Promise<void> => {
     if (isFresh(core, checked.simulation)) return
-    const look = await core.simulate(transfer, asset.address)
-    if (look.codeHash !== undefined || !look.succeeds) throw new PayerChanged()
+    const { codeHash, succeeds } = await core.simulator.simulate(transfer, asset.address)
+    if (codeHash !== undefined || !succeeds) throw new PayerChanged()
   }
   return { call, ...limit, recheck }
 }
 
-/** Times a payer may change, while his transfer waits to be sent, before it is refused. */
+/** Times a payer may change, while its transfer waits to be sent, before it is refused. */
 const MOST_CHANGES = 2
 
-/** Sends what a payer has changed before it was sent once more, from the beginning. */
+/** Sends a transfer; starts again from the beginning if its payer changes before it is sent. */
 export async function withChangedPayer<Sent>(
   send: (checked: CheckedTransfer | undefined) => Promise<Sent>,
   checked: CheckedTransfer | undefined,
@@ -63,12 +64,12 @@ export async function withChangedPayer<Sent>(
 }
 
 /**
- * Sends a transfer whose transaction was mined without paying, once more and alone.
+ * Sends a transfer whose transaction was mined without paying again, alone.
  *
- * Another payer may have taken the gas of the transaction that they shared. Its own payer has no code,
- * so that nothing but the state of the token decides about it now.
+ * Another member may have used up the gas of their batch. Its own payer has no code, so only the state
+ * of the token decides about it now.
  *
- * @returns The transaction that went out; nothing where it would fail once more, or could not be sent.
+ * @returns The transaction that went out; nothing where it would fail again, or could not be sent.
  */
 export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
   const { core, asset, transfer, key } = payment
@@ -76,7 +77,7 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
   if (typeof checked === 'string' || checked.simulation.codeHash !== undefined) return undefined
   const prepared = await prepareTransfer(payment, checked)
   if (typeof prepared === 'string') return undefined
-  /** What was written down before and given up: should it be mined after all, it is known as ours. */
+  /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */
   let givenUp: readonly Hex[] = []
   const sent = await core.relayers.send({
     key,
@@ -91,7 +92,7 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
     onWriteAhead: ({ transaction }) => {
       givenUp = [transaction, ...givenUp]
     },
-    // Its record is there to stay: it tells of the transaction before, where this one is not sent.
+    // Its record stays: it names the earlier transaction, if this one is not sent.
     canForget: () => false,
   })
   return sent.kind === 'rejected' ? undefined : sent.submission

@@ -1,17 +1,32 @@
-import type { LedgerRecord } from '../../../ledger/ledger.js'
-import type { SettleResponse } from '../../../protocol/payment.js'
+import { ChainError } from '../../../errors.js'
+import type { LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import { transactionOf } from '../../../ledger/record-transaction.js'
+import type { Hex } from '../../../protocol/payment.js'
+import { checkBuyer, refusalDetails } from '../../check-record.js'
 import type { Refusal, Reservation } from '../../scheme.js'
-import { settledResponse } from '../describe.js'
-import { checkBuyer, refusalDetails } from '../verify/checks.js'
+import { OPEN, type FailedDecision } from '../confirm/decision.js'
+import { isSuperseded } from '../confirm/outcome.js'
+import { purchaseOf, type VerifiedPayment } from '../verify/verify.js'
 import { startDeadline } from './deadline.js'
-import { presentedOf, transactionOf, type VerifiedPayment } from '../verify/verify.js'
-import { isSuperseded, type Outcome } from '../confirm/outcome.js'
-import { newReservation, MIN_WAIT_MS, logLedgerFailure, type SettleContext } from './reservation.js'
+import { logLedgerFailure, MIN_WAIT_MS, Settlement, type SettleContext } from './reservation.js'
+import { settledResponse } from './responses.js'
+
+type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' }>
+
+/** What became of a payment that was sent before. */
+type ResumedOutcome =
+  | { readonly kind: 'paid'; readonly transaction: Hex }
+  | FailedDecision
+  | { readonly kind: 'open' }
+  /** Its transaction will never be mined, and its authorization is unused. */
+  | { readonly kind: 'superseded'; readonly submission: Submission }
 
 /**
  * Takes up a payment whose transaction is out, but whose payer got nothing for it yet.
  *
  * Of many requests that present it at once, one gets it.
+ *
+ * @throws {@link LedgerError}
  */
 export async function resumeReservation(
   context: SettleContext,
@@ -19,72 +34,91 @@ export async function resumeReservation(
 ): Promise<Reservation | Refusal> {
   const { ledger } = context
   const { key, payer } = payment
-  if (!(await ledger.relock(key))) {
-    return { refused: 'duplicate_settlement', payer }
-  }
-  const unlock = (): Promise<void> => ledger.unlock(key)
-  // It may have changed before it was claimed.
+  if (!(await ledger.relock(key))) return { refused: 'duplicate_settlement', payer }
+  // It may have changed before it was locked.
   const record = await ledger.find(key).catch(async (error: unknown) => {
-    await logLedgerFailure(context, unlock())
+    await logLedgerFailure(context, ledger.unlock(key))
     throw error
   })
-  const presented = presentedOf(payment)
-  const refused = record && checkBuyer(record, presented)
-  if (record !== undefined && refused !== undefined) {
-    await logLedgerFailure(context, unlock())
-    return { refused, payer, ...refusalDetails(record, presented, refused) }
+  const refuse = async (refusal: Refusal): Promise<Refusal> => {
+    await logLedgerFailure(context, ledger.unlock(key))
+    return { ...refusal, payer }
   }
-  // Its authorization was found used, and by whom could not be told.
-  if (record === undefined || record.state === 'reserved') {
-    if (!payment.terms?.purchase?.redeemOnly) return newReservation(context, payment)
-    await logLedgerFailure(context, unlock())
-    return { refused: 'quote_expired', payer }
-  }
+  const purchase = purchaseOf(payment)
+  const refused = record && checkBuyer(record, purchase)
+  if (record !== undefined && refused !== undefined)
+    return refuse({ refused, ...refusalDetails(record, purchase, refused) })
+  // Its authorization was found used, but not by which transaction.
+  if (record === undefined || record.state === 'reserved')
+    return payment.terms?.purchase?.redeemOnly
+      ? refuse({ refused: 'quote_expired' })
+      : new Settlement(context, payment)
+  return resumeRecord(context, payment, { record, refuse })
+}
 
+/** Takes up a locked record by what became of its transaction. */
+async function resumeRecord(
+  context: SettleContext,
+  payment: VerifiedPayment,
+  {
+    record,
+    refuse,
+  }: { readonly record: FoundRecord; readonly refuse: (refusal: Refusal) => Promise<Refusal> },
+): Promise<Reservation | Refusal> {
   const outcome = await outcomeOf(context, payment, record)
-  if (outcome === 'barred' && record.state === 'submitted')
-    return newReservation(context, payment, record.submission)
-  if (outcome === 'open' || outcome === 'barred') {
-    await logLedgerFailure(context, unlock())
-    return { refused: 'settlement_pending', payer, transaction: transactionOf(record) }
-  }
-  if ('failed' in outcome) {
-    await logLedgerFailure(context, unlock())
-    return { refused: outcome.failed, payer, transaction: outcome.transaction }
-  }
-  const settle = async (): Promise<SettleResponse> => settledResponse(payment, outcome.paid)
-  return {
-    payer,
-    settle,
-    release: unlock,
-    markDelivered: () => ledger.markDelivered(key),
-    reopen: unlock,
+  switch (outcome.kind) {
+    case 'paid':
+      return paidReservation(context, payment, outcome.transaction)
+    case 'failed':
+      return refuse({ refused: outcome.reason, transaction: outcome.transaction })
+    case 'superseded':
+      return new Settlement(context, payment, outcome.submission)
+    case 'open':
+      return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })
   }
 }
 
-/** What became of a payment; which transfer paid it is in the ledger already. */
-type ResumedOutcome = Pick<Extract<Outcome, { paid: unknown }>, 'paid'> | Outcome | 'barred'
+/** A payment that is settled already. */
+function paidReservation(
+  { ledger }: SettleContext,
+  payment: VerifiedPayment,
+  transaction: Hex,
+): Reservation {
+  const { key, payer } = payment
+  return {
+    payer,
+    settle: async () => settledResponse(payment, transaction),
+    release: () => ledger.unlock(key),
+    markDelivered: () => ledger.markDelivered(key),
+    reopen: () => ledger.unlock(key),
+  }
+}
 
 /** Finds out what became of a payment that is out, within the time a request may wait. */
 async function outcomeOf(
-  { reconciler, settleTimeoutMs }: SettleContext,
+  { reconciler, settleTimeoutMs, logger }: SettleContext,
   { core }: VerifiedPayment,
-  record: Exclude<LedgerRecord, { state: 'reserved' }>,
+  record: FoundRecord,
 ): Promise<ResumedOutcome> {
-  if (record.state === 'settled') return { paid: record.transaction }
-  if (record.state === 'failed') return { failed: record.reason, transaction: record.transaction }
+  if (record.state === 'settled') return { kind: 'paid', transaction: record.transaction }
+  if (record.state === 'failed')
+    return { kind: 'failed', reason: record.reason, transaction: record.transaction }
   const deadline = startDeadline(settleTimeoutMs)
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS))
   try {
     const seen = await Promise.race([reconciler.check(record), patience.late])
-    if (seen !== 'open') return seen === 'late' ? 'open' : seen
-    if (await isSuperseded(core, record).catch(() => false)) return 'barred'
-    // Perhaps another process sent it, and perhaps that one is gone.
-    const found = await Promise.race([
-      reconciler.follow(record, { isUnknown: true }),
-      deadline.late,
-    ])
-    return found === 'late' ? 'open' : found
+    if (seen === 'late') return OPEN
+    if (seen.kind !== 'open') return seen
+    const isLost = await isSuperseded(core, record).catch((error: unknown) => {
+      if (!(error instanceof ChainError))
+        logger.error('A transaction could not be followed.', { error })
+      return false
+    })
+    if (isLost) return { kind: 'superseded', submission: record.submission }
+    // Perhaps another process sent it, and has ended since.
+    const followed = reconciler.follow(record, { isUnknown: true })
+    const found = await Promise.race([followed, deadline.late])
+    return found === 'late' ? OPEN : found
   } finally {
     deadline.end()
     patience.end()

@@ -7,99 +7,102 @@ import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
 
 /** What came of sending a payment's transaction. */
 export type SubmitResult =
-  /** A node was given it; in doubt where its answer was lost. */
-  | { readonly submission: Submission; readonly isUnknown: boolean }
-  | { readonly refused: Reason }
+  /** A node was given it; `isUnknown` where the node's answer was lost. */
+  | { readonly kind: 'sent'; readonly submission: Submission; readonly isUnknown: boolean }
+  /** It would fail, and was not sent. */
+  | { readonly kind: 'refused'; readonly reason: Reason }
   /** No node took it, and none will be given it. */
-  | { readonly rejected: true }
+  | { readonly kind: 'rejected' }
 
-/** A payment's transaction on its way to the node. */
-export interface TransferSubmission {
+/** A transaction in the ledger, or about to be. */
+export interface WrittenSubmission {
+  readonly submission: Submission
+  /** Resolves once it is in the ledger. */
+  readonly stored: Promise<void>
+}
+
+/** Sends the transaction of a payment that is reserved. */
+export class TransferSubmission {
   /** Rejects when nothing was sent. */
   readonly sent: Promise<SubmitResult>
   /** Resolves as soon as there is a transaction. */
   readonly written: Promise<Submission>
+  readonly #payment: VerifiedPayment
+  /** A transaction that was written before, and will never be mined. */
+  readonly #superseded: Submission | undefined
+  #current: WrittenSubmission | undefined
+  /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */
+  #givenUp: readonly Hex[]
+  #isDetached = false
+  #announce: (written: Submission) => void = () => undefined
+
+  /** @param superseded - A transaction that was written before, and will never be mined. */
+  constructor(payment: VerifiedPayment, superseded?: Submission) {
+    this.#payment = payment
+    this.#superseded = superseded
+    this.#givenUp = superseded ? [superseded.transaction, ...(superseded.replaces ?? [])] : []
+    this.written = new Promise((resolve) => {
+      this.#announce = resolve
+    })
+    this.sent = this.#send()
+  }
+
   /**
-   * Nobody waits any longer: what was not written down by now will not be sent, and what was is not
-   * taken back, for somebody else may take it up.
+   * Stops waiting: what is not written by now will not be sent, and what is written is not withdrawn,
+   * because another request may resume it.
    *
-   * @returns The transaction, and whether it is in the ledger; nothing where there will be none.
+   * @returns The transaction; nothing where there will be none.
    */
-  detach(): { readonly submission: Submission; readonly stored: Promise<void> } | undefined
-}
+  detach(): WrittenSubmission | undefined {
+    this.#isDetached = true
+    return this.#current
+  }
 
-/**
- * Sends the transaction of a payment that is reserved.
- *
- * @param superseded - One that was written down before, and will never be mined.
- */
-export function submitTransfer(
-  payment: VerifiedPayment,
-  superseded?: Submission,
-): TransferSubmission {
-  const { core, key } = payment
-  let submission: Submission | undefined
-  /** What was given up: should it be mined after all, it is still known as ours. */
-  let givenUp: readonly Hex[] = superseded
-    ? [superseded.transaction, ...(superseded.replaces ?? [])]
-    : []
-  let stored: Promise<void> | undefined
-  let isDetached = false
-  let announce: (written: Submission) => void
-  const written = new Promise<Submission>((resolve) => {
-    announce = resolve
-  })
+  async #send(): Promise<SubmitResult> {
+    const { core, checked: verified } = this.#payment
+    await core.relayers.requireReady()
+    const sent = await withChangedPayer(async (checked) => {
+      const prepared = await prepareTransfer(this.#payment, checked)
+      if (typeof prepared === 'string') return prepared
+      if (this.#isDetached) throw settlementTimeout()
+      return core.relayers.send({
+        key: this.#payment.key,
+        ...prepared,
+        // Its record stays: other members of a batch could not be withdrawn with it.
+        ...(this.#superseded !== undefined && { isAlone: true }),
+        toSubmission: (next) => this.#toSubmission(next),
+        onWriteAhead: (next, stored) => this.#onWriteAhead(next, stored),
+        canForget: () => !this.#isDetached && this.#superseded === undefined,
+      })
+    }, verified)
+    if (typeof sent === 'string') return { kind: 'refused', reason: sent }
+    if (sent.kind === 'rejected') return { kind: 'rejected' }
+    return { kind: 'sent', submission: sent.submission, isUnknown: sent.kind === 'unknown' }
+  }
 
-  /** All that is known to be ours under another hash than the next one. */
-  const earlier = (): readonly Hex[] =>
-    submission === undefined ? givenUp : [submission.transaction, ...givenUp]
-
-  const toSubmission = (next: Submission): Submission => {
-    // A replacement under the same count is sent even then: at most one of them is ever mined.
-    if (isDetached && submission === undefined) throw settlementTimeout()
-    const replaces = next.replaces === undefined ? earlier() : [...next.replaces, ...givenUp]
+  #toSubmission(next: Submission): Submission {
+    // A replacement at the same nonce is sent even then: at most one of them is ever mined.
+    if (this.#isDetached && this.#current === undefined) throw settlementTimeout()
+    const replaces =
+      next.replaces === undefined ? this.#earlier() : [...next.replaces, ...this.#givenUp]
     return replaces.length === 0 ? next : { ...next, replaces: [...new Set(replaces)] }
   }
 
-  const onWriteAhead = (next: Submission, isStored: Promise<void>): void => {
-    givenUp = earlier()
-    submission = next
-    stored = isStored
-    announce(next)
+  #onWriteAhead(submission: Submission, stored: Promise<void>): void {
+    this.#givenUp = this.#earlier()
+    this.#current = { submission, stored }
+    this.#announce(submission)
   }
 
-  const send = async (): Promise<SubmitResult> => {
-    await core.relayers.requireReady()
-    const sent = await withChangedPayer(async (checked) => {
-      const prepared = await prepareTransfer(payment, checked)
-      if (typeof prepared === 'string') return prepared
-      if (isDetached) throw settlementTimeout()
-      return core.relayers.send({
-        key,
-        ...prepared,
-        // Its record is there to stay: what shares its transaction could not be forgotten either.
-        ...(superseded !== undefined && { isAlone: true }),
-        toSubmission,
-        onWriteAhead,
-        canForget: () => !isDetached && superseded === undefined,
-      })
-    }, payment.checked)
-    if (typeof sent === 'string') return { refused: sent }
-    if (sent.kind === 'rejected') return { rejected: true }
-    return { submission: sent.submission, isUnknown: sent.kind === 'unknown' }
-  }
-
-  return {
-    sent: send(),
-    written,
-    detach() {
-      isDetached = true
-      return submission && stored && { submission, stored }
-    },
+  /** All hashes of ours that the next transaction may be mined instead of. */
+  #earlier(): readonly Hex[] {
+    return this.#current === undefined
+      ? this.#givenUp
+      : [this.#current.submission.transaction, ...this.#givenUp]
   }
 }
 
-/** Thrown where a settlement's time is over before anything was sent for it. */
+/** The time of a settlement is over, and nothing was sent for it. */
 export function settlementTimeout(): ChainError {
   return new ChainError(
     'settlement_timeout',

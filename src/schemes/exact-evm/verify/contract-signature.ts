@@ -6,19 +6,25 @@ const accountAbi = parseAbi([
   'function isValidSignature(bytes32 digest, bytes signature) view returns (bytes4)',
 ])
 
-/** What an account returns for a signature that is its own (ERC-1271). */
+/** What an account returns for a signature of its own (ERC-1271). */
 const MAGIC_VALUE = '0x1626ba7e'
+
+/** A signature, and the account that is said to have made it. */
+export interface AccountSignature {
+  readonly account: Address
+  readonly digest: Hex
+  readonly signature: Hex
+}
 
 /**
  * Asks a contract account whether a signature is its own (ERC-1271).
  *
- * @throws {@link ChainError} when the network could not be asked.
+ * @throws {@link ChainError}
  */
 export async function isSignedByContract(
   chain: Pick<Chain, 'call'>,
-  signed: { readonly account: Address; readonly digest: Hex; readonly signature: Hex },
+  { account, digest, signature }: AccountSignature,
 ): Promise<boolean> {
-  const { account, digest, signature } = signed
   const data = encodeFunctionData({
     abi: accountAbi,
     functionName: 'isValidSignature',

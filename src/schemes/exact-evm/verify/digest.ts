@@ -1,6 +1,6 @@
-import type { Address, Hex } from '../../../protocol/payment.js'
 import { keccak, keccakHex } from '../../../crypto/keccak.js'
-import type { Authorization } from '../authorization.js'
+import type { Authorization } from '../../../protocol/authorization.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
 
 const DOMAIN_TYPE_HASH = hashText(
   'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
@@ -13,7 +13,7 @@ const TRANSFER_TYPE_HASH = hashText(
 const WORD_BYTES = 32
 const ADDRESS_BYTES = 20
 
-/** What an EIP-712 domain of a token is made of. */
+/** A token's EIP-712 domain. */
 export interface TokenDomain {
   readonly name: string
   readonly version: string

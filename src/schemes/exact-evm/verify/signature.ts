@@ -1,24 +1,18 @@
 import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem/utils'
-import type { Address, Hex } from '../../../protocol/payment.js'
 import { keccak } from '../../../crypto/keccak.js'
-import { lowerHex } from '../authorization.js'
 import {
   nativeRecovery,
   SECP256K1_ORDER as N,
   type KeyRecovery,
 } from '../../../crypto/native-secp256k1.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import type { EcdsaSignature } from '../erc3009.js'
 
-/** What ends a signature of an account that is not deployed yet (ERC-6492). */
+/** The last 32 bytes of a signature by an account that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492649264926492649264926492649264926492649264926492649264926492'
 
-/** An ECDSA signature in the one form that every token takes: low `s`, `v` 27 or 28. */
-export interface EcdsaSignature {
-  readonly r: Hex
-  readonly s: Hex
-  readonly v: 27 | 28
-}
-
-/** Tells whether a signature carries its account's deployment (ERC-6492). */
+/** Whether a signature wraps its account's deployment (ERC-6492). */
 export function isErc6492(signature: Hex): boolean {
   return signature.endsWith(ERC6492_SUFFIX)
 }
@@ -28,7 +22,7 @@ export function isErc6492(signature: Hex): boolean {
  *
  * A signature can be rewritten without its key (high `s`, `v` 0/1); all forms become one here.
  *
- * @returns `undefined` for bytes that no key can have signed: some contract's own form perhaps.
+ * @returns `undefined` for bytes that no key can have made: perhaps a contract's own form.
  */
 export function parseEcdsaSignature(signature: Hex): EcdsaSignature | undefined {
   const length = size(signature)
@@ -62,21 +56,22 @@ function canonical(point: { r: bigint; s: bigint; odd: boolean }): EcdsaSignatur
   }
 }
 
-/** Finds out who signed a digest: in lower case; `undefined` when nobody can have. */
+/** Recovers the signer of a digest, in lower case; `undefined` where no key can have made it. */
 export type SignerRecovery = (
   digest: Hex,
   signature: EcdsaSignature,
 ) => Promise<Address | undefined>
 
+/** Chosen at first use: loading the native package takes time. */
 let recovery: SignerRecovery | undefined
 
-/** Who signed a digest, by the fastest way there is on this machine. */
+/** Recovers the signer of a digest by the fastest implementation on this machine. */
 export const recoverSigner: SignerRecovery = (digest, signature) => {
   recovery ??= chooseRecovery(nativeRecovery())
   return recovery(digest, signature)
 }
 
-/** Native where that is to be had, else viem; the answers are the same. */
+/** Chooses the native implementation where there is one, else viem's; results are the same. */
 export function chooseRecovery(recoverKey: KeyRecovery | undefined): SignerRecovery {
   if (recoverKey === undefined) return recoverByViem
   return async (digest, { r, s, v }) => {
@@ -97,7 +92,7 @@ const recoverByViem: SignerRecovery = async (digest, { r, s, v }) => {
     })
     return lowerHex(signer)
   } catch {
-    // `r` is no point of the curve.
+    // `r` is not on the curve.
     return undefined
   }
 }

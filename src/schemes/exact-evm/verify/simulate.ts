@@ -1,49 +1,43 @@
 import type { CallResult, Chain } from '../../../chain/chain.js'
 import { coalesce } from '../../../chain/coalesce.js'
 import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/transfer-probe.js'
-import type { Address, Hex } from '../../../protocol/payment.js'
 import { keccakHex } from '../../../crypto/keccak.js'
-import { lowerHex } from '../authorization.js'
-import { balanceCall, transferCall, type SignedTransfer } from '../erc3009.js'
-import { wordOf } from '../confirm/outcome.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import { balanceCall, transferCall, wordOf, type SignedTransfer } from '../erc3009.js'
 
-/** Transfers that are looked at in one request: what a node runs within its gas limit for calls. */
+/** Transfers that are simulated in one request: what a node runs within its gas limit for calls. */
 const MAX_PER_REQUEST = 30
 
-/** Milliseconds for which a node is not asked again to run code, once it has not. */
+/** Milliseconds for which a node that did not run our code is not asked again. */
 const UNSUPPORTED_MS = 60_000
 
-/** Gas of looking for code at an address that was not looked at before (EIP-2929). */
+/** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929). */
 const COLD_ACCOUNT_GAS = 2500n
 
-/** A signature that fits every transfer, for accounts whose own code would have to check theirs. */
+/** Stands for the signature of an account whose own code has to check it: that is not run here. */
 const NO_SIGNATURE = { v: 27, r: `0x${'0'.repeat(64)}`, s: `0x${'0'.repeat(64)}` } as const
 
-/** What a look at a transfer found, all at one block. */
+/** What simulating a transfer found, all at one block. */
 export interface TransferSimulation {
   /** Hash of the payer's code, a delegation (EIP-7702) included; absent for an account without. */
   readonly codeHash: Hex | undefined
   /** Whether the token would make the transfer; never for a payer with code, which is not run here. */
   readonly succeeds: boolean
   readonly isToken: boolean
-  /** Gas that calling the token takes; unknown where the node does not tell. */
+  /** Gas that calling the token takes; unknown where the node runs no code of ours. */
   readonly gas: bigint | undefined
   /** Gas of it that is paid once by transfers that share a transaction. */
   readonly sharedGas: bigint
-  /** What the payer has of the token; unknown where the token does not say. */
+  /** The payer's balance; unknown where the token does not say. */
   readonly balance: bigint | undefined
-  /** Whether the payee has nothing yet: his first balance costs more gas. */
+  /** Whether the payee has no balance yet: writing the first costs more gas. */
   readonly isFirstBalance: boolean
-  /** By `performance.now()`: what it found is at least as new as this. */
+  /** By `performance.now()`: the findings are at least as new as this. */
   readonly at: number
 }
 
-/** Looks at a transfer. @throws {@link ChainError} */
-export type SimulateTransfer = (
-  transfer: SignedTransfer,
-  token: Address,
-) => Promise<TransferSimulation>
-
+/** A transfer to simulate. */
 interface Item {
   readonly transfer: SignedTransfer
   readonly token: Address
@@ -51,52 +45,63 @@ interface Item {
 }
 
 /**
- * Makes a look at transfers, which is one request for all that come at once.
+ * Simulates transfers without sending them; those that come at once share one request.
  *
- * The same request tells whether the payer has code, and runs the transfer if he has none: between
- * two requests he could come by some. Each transfer is run by itself, on the state of the block.
+ * The same request tells whether the payer has code, and runs the transfer if it has none: between two
+ * requests it could get some. Each transfer runs by itself, on the state of the block.
  */
-export function createSimulator(chain: Chain): SimulateTransfer {
-  let unsupportedUntil = -Infinity
+export class TransferSimulator {
+  readonly #chain: Chain
+  /** Until when the node is not asked to run our code, by `performance.now()`. */
+  #unsupportedUntil = -Infinity
+  readonly #coalesced: (item: Item) => Promise<TransferSimulation>
 
-  const simulateTogether = async (
-    items: readonly Item[],
-  ): Promise<readonly TransferSimulation[]> => {
+  constructor(chain: Chain) {
+    this.#chain = chain
+    this.#coalesced = coalesce<Item, TransferSimulation>({
+      run: (items) => this.#simulateTogether(items),
+      most: MAX_PER_REQUEST,
+    })
+  }
+
+  /** Simulates a transfer. @throws {@link ChainError} */
+  simulate(transfer: SignedTransfer, token: Address): Promise<TransferSimulation> {
+    const isByKey = typeof transfer.signature !== 'string'
+    const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
+    const { data } = transferCall(probed, { asset: { address: token } })
+    return this.#coalesced({ transfer, token: lowerHex(token), data })
+  }
+
+  async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
     const different = [...new Map(items.map((item) => [item.token + item.data, item])).values()]
-    const found = await probe(different)
+    const found = await this.#probe(different)
     const byItem = new Map(different.map((item, index) => [item.token + item.data, found[index]]))
     return Promise.all(
-      items.map(async (item) => byItem.get(item.token + item.data) ?? simulateAlone(chain, item)),
+      items.map(
+        async (item) => byItem.get(item.token + item.data) ?? simulateAlone(this.#chain, item),
+      ),
     )
   }
 
   /** @returns Nothing where the node runs no code of ours. */
-  const probe = async (items: readonly Item[]): Promise<readonly TransferSimulation[]> => {
+  async #probe(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
     const at = performance.now()
-    if (at < unsupportedUntil) return []
-    const returned: CallResult = await chain.runCode(encodeProbe(items))
+    if (at < this.#unsupportedUntil) return []
+    const returned: CallResult = await this.#chain.runCode(encodeProbe(items))
     const results = returned.ok ? decodeProbe(returned.data, items.length) : undefined
-    if (results === undefined) unsupportedUntil = at + UNSUPPORTED_MS
+    if (results === undefined) this.#unsupportedUntil = at + UNSUPPORTED_MS
     return (results ?? []).map((result, index) =>
       simulationFrom(result, {
         item: items[index] as Item,
         at,
-        sharedGas: sharedGas(items, results),
+        sharedGas: sharedGasByToken(items, results),
       }),
     )
   }
-
-  const look = coalesce<Item, TransferSimulation>({ run: simulateTogether, most: MAX_PER_REQUEST })
-  return (transfer, token) => {
-    const isByKey = typeof transfer.signature !== 'string'
-    const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
-    const { data } = transferCall(probed, { asset: { address: token } })
-    return look({ transfer, token: lowerHex(token), data })
-  }
 }
 
-/** By token, of the transfers that were looked at together: whichever came first found it cold. */
-function sharedGas(
+/** By token: gas that only the first of the transfers took, which found the token cold. */
+function sharedGasByToken(
   items: readonly Item[],
   results: readonly ProbeResult[] = [],
 ): ReadonlyMap<Address, bigint> {
@@ -108,17 +113,17 @@ function sharedGas(
   return shared
 }
 
+/** A transfer that was simulated together with others. */
+interface ProbedItem {
+  readonly item: Item
+  readonly at: number
+  /** By token. */
+  readonly sharedGas: ReadonlyMap<Address, bigint>
+}
+
 function simulationFrom(
   { codeHash, ran, gas, balances }: ProbeResult,
-  {
-    item,
-    at,
-    sharedGas: shared,
-  }: {
-    readonly item: Item
-    readonly at: number
-    readonly sharedGas: ReadonlyMap<Address, bigint>
-  },
+  { item, at, sharedGas }: ProbedItem,
 ): TransferSimulation {
   const { from, to, value } = item.transfer.authorization
   const succeeds = ran === 'well'
@@ -128,14 +133,14 @@ function simulationFrom(
     succeeds,
     isToken: codeHash === undefined ? ran !== 'not' : balances.payer !== undefined,
     gas: gas + COLD_ACCOUNT_GAS,
-    sharedGas: shared.get(item.token) ?? 0n,
+    sharedGas: sharedGas.get(item.token) ?? 0n,
     balance: balances.payer === undefined ? undefined : balances.payer + moved,
     isFirstBalance: succeeds && balances.payee === value,
     at,
   }
 }
 
-/** The same by several requests, where a node runs no code of ours. */
+/** Simulates by several requests, where the node runs no code of ours. */
 async function simulateAlone(chain: Chain, { transfer, token }: Item): Promise<TransferSimulation> {
   const at = performance.now()
   const { from, to } = transfer.authorization

@@ -1,62 +1,55 @@
 import { LRUCache } from 'lru-cache'
-import type {
-  AuthorizationKey,
-  LedgerStore,
-  LedgerEntry,
-  LedgerRecord,
-} from '../../../ledger/ledger.js'
+import { checksumAddress } from '../../../crypto/checksum-address.js'
+import { ledgerEntryOf } from '../../../ledger/ledger-entry.js'
+import type { AuthorizationKey, LedgerEntry, LedgerStore } from '../../../ledger/ledger.js'
 import type { PresentedPurchase } from '../../../ledger/purchase.js'
-import { findNetwork } from '../../../protocol/networks.js'
-import { parseExactEvmPayload } from '../../../protocol/payment.js'
-import type {
-  Address,
-  Hex,
-  PaymentPayload,
-  PaymentRequirements,
-} from '../../../protocol/payment.js'
+import { isAuthorized, type Payment } from '../../../protocol/decoded-payment.js'
+import type { SignedAuthorization } from '../../../protocol/decoded-payment.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
-import type { MerchantTerms, Refusal } from '../../scheme.js'
-import { authorizationKey, displayAddress, lowerHex, parseAuthorization } from '../authorization.js'
-import type { Authorization } from '../authorization.js'
+import { checkRecord, refusalDetails } from '../../check-record.js'
 import {
-  checkLedger,
-  checkOffer,
   checkTerms,
+  type MerchantTerms,
+  type PresentedPayment,
+  type Refusal,
+} from '../../scheme.js'
+import type { SettlementAsset, SignedTransfer, TransferSignature } from '../erc3009.js'
+import type { SettlementNetwork } from '../settlement-network.js'
+import { checkOnChain } from './check-on-chain.js'
+import type { CheckedTransfer } from './checked-transfer.js'
+import {
   checkTimeWindow,
   checkTransfer,
   settleMarginSeconds,
-  refusalDetails,
   usualValiditySeconds,
 } from './checks.js'
-import { entryOf } from '../purchase.js'
-import { isSignedByContract } from './contract-signature.js'
+import { isSignedByContract, type AccountSignature } from './contract-signature.js'
 import { authorizationDigest } from './digest.js'
-import type { SettlementNetwork, SettlementAsset } from '../settlement-network.js'
 import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
-import { checkOnChain, type CheckedTransfer } from './check-on-chain.js'
-import type { SignedTransfer, TransferSignature } from '../erc3009.js'
 
-/** What examining a payment takes; time and chain are passed in. */
+/** What verifying a payment takes; time and chain are passed in. */
 export interface VerifyContext {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
   readonly ledger: LedgerStore
   /** Unix time in seconds. */
-  readonly now: () => bigint
-  /** Payments that were just found good. */
+  readonly nowSeconds: () => bigint
+  /** Payments that were just verified. */
   readonly recent: RecentlyVerified
 }
 
-/** Remembers for a moment what was found good, by its digest and signature. */
+/** Remembers verified payments for a moment, by digest and signature. */
 export type RecentlyVerified = LRUCache<string, Found>
 
-/** What was found of a payment that is good. */
+/** What was found of a verified payment. */
 interface Found {
   readonly signature: TransferSignature
   readonly checked: CheckedTransfer
 }
 
-/** Milliseconds for which a payment that was verified is settled without verifying it again. */
+/** Milliseconds within which a payment that was verified is reserved without verifying it again. */
 const RECENT_MS = 5000
 
 /** Remembers what was verified lately. */
@@ -64,147 +57,138 @@ export function createRecentlyVerified(): RecentlyVerified {
   return new LRUCache({ max: 10_000, ttl: RECENT_MS })
 }
 
-/** A payment as it is presented. */
-export interface PresentedPayment {
-  readonly payload: PaymentPayload
-  readonly requirements: PaymentRequirements
-  readonly terms?: MerchantTerms | undefined
-  /** Whether it is settled at once: no handler runs before. */
-  readonly isSettledNow?: boolean | undefined
-  /** Whether it may be taken for good because it was found so a moment ago. */
-  readonly trustRecent?: boolean | undefined
-}
-
 /** A payment that could be settled now. */
 export interface VerifiedPayment {
   readonly core: SettlementNetwork
   readonly asset: SettlementAsset
+  readonly payment: Payment
+  readonly terms: MerchantTerms | undefined
   /** With its checksum. */
   readonly payer: Address
   readonly transfer: SignedTransfer
   readonly key: AuthorizationKey
   /** What the ledger keeps of it. */
   readonly entry: LedgerEntry
-  readonly requirements: PaymentRequirements
-  readonly terms: MerchantTerms | undefined
   /** Whether its transaction is out already: nothing will be sent for it. */
   readonly isSubmitted: boolean
-  /** What the chain said of its transfer; it was not asked of one whose transaction is out. */
+  /** What the chain said of its transfer; absent where its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
 }
 
 /**
- * Examines a payment, cheap checks before dear ones; each fails with one reason.
+ * Verifies a payment; cheap checks go before expensive ones, and each fails with one reason.
  *
- * A payment whose transaction is already out, but whose payer got nothing for it yet, is good: its
- * signature is checked, its transfer no longer simulated.
+ * A payment whose transaction is out, but whose payer got nothing for it yet, is good: its signature is
+ * checked, its transfer is not simulated again.
  *
- * @throws {@link ChainError} when the network could not be asked, {@link LedgerError} likewise.
+ * @throws {@link ChainError} when the network could not be asked, {@link LedgerError} when the ledger
+ * could not.
  */
 export async function verifyPayment(
   context: VerifyContext,
-  payment: PresentedPayment,
+  presented: PresentedPayment,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payload, requirements, terms, trustRecent } = payment
-  const offer = checkOffer(payload, requirements)
-  if (offer !== undefined) return { refused: offer }
-
-  const wire = parseExactEvmPayload(payload.payload)
-  if (!wire.ok) return { refused: 'invalid_payload' }
-  const authorization = parseAuthorization(wire.value.authorization)
-  const payer = displayAddress(authorization.from)
+  const { payment, terms, purpose } = presented
+  if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
+  const { requirements, key, network } = payment
+  const { authorization } = payment.signed.value
+  const payer = checksumAddress(authorization.from)
   const refuse = (refused: Reason): Refusal => ({ refused, payer })
 
-  const core = context.networks.get(findNetwork(requirements.network)?.caip2 ?? '')
+  const core = context.networks.get(network?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
   const asset = core.assets.get(lowerHex(requirements.asset))
   if (asset === undefined) return refuse('unsupported_asset')
-
   const mismatch =
     (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
   if (mismatch !== undefined) return refuse(mismatch)
 
-  const { chainId } = core.chain.network
-  const key = authorizationKey(authorization, { chainId, asset: asset.address })
   const record = await context.ledger.find(key)
   // A transaction that is out decides for itself whether it was in time.
-  const time = { now: context.now(), validitySeconds: validityOf(payment, core) }
+  const time = { now: context.nowSeconds(), validitySeconds: validityOf(presented, core) }
   const late = record === undefined ? checkTimeWindow(authorization, time) : undefined
   if (late !== undefined) return refuse(late)
   if (record === undefined && terms?.purchase?.redeemOnly) return refuse('quote_expired')
-  const entry = entryOf({ payload, terms, authorization, key })
-  const presented = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
-  const known = checkLedger(record, presented)
+  const entry = ledgerEntryOf(payment, terms)
+  const purchase = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+  const known = checkRecord(record, purchase)
   if (known !== undefined)
-    return { ...refuse(known), ...(record && refusalDetails(record, presented, known)) }
+    return { ...refuse(known), ...(record && refusalDetails(record, purchase, known)) }
 
-  const digest = authorizationDigest(authorization, asset.separator)
-  const signed = lowerHex(wire.value.signature)
-  const remembered = trustRecent ? context.recent.get(digest + signed) : undefined
   const isSubmitted = record !== undefined
-  const signature =
-    remembered?.signature ?? (await readSignature({ authorization, digest, signed }))
-  if (signature === 'eip6492_factory_not_allowed') return refuse(signature)
-
-  const transfer = { authorization, signature }
-  // The transfer is not simulated again: only the account can tell whether it signed this.
-  if (isSubmitted && typeof signature === 'string') {
-    const isOwn = await isSignedByContract(core.chain, { account: payer, digest, signature })
-    if (!isOwn) return refuse('invalid_exact_evm_payload_signature')
-  }
-  const examined = { core, asset, payer, transfer, key, entry, requirements, terms, isSubmitted }
-  if (isSubmitted || remembered !== undefined) return { ...examined, checked: remembered?.checked }
-  const checked = await checkOnChain(core, asset, transfer)
-  if (typeof checked === 'string') return refuse(checked)
-  context.recent.set(digest + signed, { signature, checked })
-  return { ...examined, checked }
+  const signed = { ...payment.signed.value, isSubmitted, trustRecent: purpose !== 'verify' }
+  const found = await checkSigned(context, { core, asset }, signed)
+  if (typeof found === 'string') return refuse(found)
+  const transfer = { authorization, signature: found.signature }
+  const { checked } = found
+  return { core, asset, payment, terms, payer, transfer, key, entry, isSubmitted, checked }
 }
 
-/** Seconds that an authorization must live on: to be settled, and for a handler to run before. */
-function validityOf(
-  { requirements, terms, isSettledNow }: PresentedPayment,
-  { chain }: SettlementNetwork,
-): number {
-  const margin = settleMarginSeconds(chain.network)
-  if (isSettledNow) return margin
-  const wanted = terms?.minValiditySeconds ?? usualValiditySeconds(requirements.maxTimeoutSeconds)
-  return Math.max(margin, wanted)
-}
-
-/** How an examined payment is held against what the ledger knows. */
-export function presentedOf({ entry, terms }: VerifiedPayment): PresentedPurchase {
+/** How a record is compared with a verified payment. */
+export function purchaseOf({ entry, terms }: VerifiedPayment): PresentedPurchase {
   return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 
-/** The transaction that a record knows of. */
-export function transactionOf(record: LedgerRecord): Hex | undefined {
-  switch (record.state) {
-    case 'reserved':
-      return undefined
-    case 'submitted':
-      return record.submission.transaction
-    case 'settled':
-    case 'failed':
-      return record.transaction
+/** Seconds for which an authorization must still be valid: to be settled, and for a handler before. */
+function validityOf(
+  { payment, terms, purpose }: PresentedPayment,
+  { chain }: SettlementNetwork,
+): number {
+  const margin = settleMarginSeconds(chain.network)
+  if (purpose === 'settle') return margin
+  const { maxTimeoutSeconds } = payment.requirements
+  return Math.max(margin, terms?.minValiditySeconds ?? usualValiditySeconds(maxTimeoutSeconds))
+}
+
+/** An authorization whose signature is to be checked. */
+interface UncheckedTransfer extends Pick<SignedAuthorization, 'authorization' | 'signature'> {
+  /** Whether its transaction is out already. */
+  readonly isSubmitted: boolean
+  /** Whether it counts as good if it was verified a moment ago. */
+  readonly trustRecent: boolean
+}
+
+/**
+ * Checks a signature, and simulates the transfer unless its transaction is out already.
+ *
+ * @throws {@link ChainError}
+ */
+async function checkSigned(
+  { recent }: VerifyContext,
+  { core, asset }: Pick<VerifiedPayment, 'core' | 'asset'>,
+  { authorization, signature: signed, isSubmitted, trustRecent }: UncheckedTransfer,
+): Promise<(Pick<VerifiedPayment, 'checked'> & Pick<SignedTransfer, 'signature'>) | Reason> {
+  const { from: account } = authorization
+  const digest = authorizationDigest(authorization, asset.separator)
+  const remembered = trustRecent ? recent.get(digest + signed) : undefined
+  const signature =
+    remembered?.signature ?? (await readSignature({ account, digest, signature: signed }))
+  if (signature === 'eip6492_factory_not_allowed') return signature
+  // Without a simulation, only the account itself can tell whether it signed this.
+  if (isSubmitted && typeof signature === 'string') {
+    const isOwn = await isSignedByContract(core.chain, { account, digest, signature })
+    if (!isOwn) return 'invalid_exact_evm_payload_signature'
   }
+  if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
+  const checked = await checkOnChain(core, asset, { authorization, signature })
+  if (typeof checked === 'string') return checked
+  recent.set(digest + signed, { signature, checked })
+  return { signature, checked }
 }
 
 /**
  * Reads a signature in the form that its token takes.
  *
- * One that is not the payer's own key is left whole: where the payer has code, that decides (ERC-1271).
+ * One that the payer's own key did not make is left whole: if the payer has code, that decides
+ * (ERC-1271).
  */
 async function readSignature({
-  authorization,
+  account,
   digest,
-  signed,
-}: {
-  readonly authorization: Authorization
-  readonly digest: Hex
-  readonly signed: Hex
-}): Promise<TransferSignature | 'eip6492_factory_not_allowed'> {
-  if (isErc6492(signed)) return 'eip6492_factory_not_allowed'
-  const ecdsa = parseEcdsaSignature(signed)
+  signature,
+}: AccountSignature): Promise<TransferSignature | 'eip6492_factory_not_allowed'> {
+  if (isErc6492(signature)) return 'eip6492_factory_not_allowed'
+  const ecdsa = parseEcdsaSignature(signature)
   const signer = ecdsa && (await recoverSigner(digest, ecdsa))
-  return ecdsa !== undefined && signer === authorization.from ? ecdsa : signed
+  return ecdsa !== undefined && signer === account ? ecdsa : signature
 }

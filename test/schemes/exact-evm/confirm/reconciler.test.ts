@@ -6,18 +6,14 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { tokenAbi } from '../../../../src/chain/abi.js'
-import {
-  authorizationKey,
-  parseAuthorization,
-} from '../../../../src/schemes/exact-evm/authorization.js'
 import { isRefusal, type Reservation } from '../../../../src/schemes/scheme.js'
 import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
-import { parseExactEvmPayload } from '../../../../src/protocol/payment.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
 import { askNode, chainTime, offerOf, openCore, termsOf, type Core } from '../../../support/core.js'
+import { decoded } from '../../../support/decoded.js'
 import { balanceOf, useDevnet } from '../../../support/devnet.js'
 import { createSchema, findPostgres } from '../../../support/postgres.js'
 import { startRpcProxy } from '../../../support/rpc-proxy.js'
@@ -78,22 +74,22 @@ const count = (core: Core, name: string): number =>
   core.happened().filter((one) => one === name).length
 
 async function reserve(core: Core, payment: PaymentPayload): Promise<Reservation> {
-  const reserved = await core.facilitator.reserve(payment, offerOf(devnet), termsOf(devnet))
+  const reserved = await core.facilitator.reserve(
+    decoded(payment, offerOf(devnet)),
+    termsOf(devnet),
+  )
   if (isRefusal(reserved)) throw new Error(reserved.refused)
   return reserved
 }
 
 function authorizationOf(payment: PaymentPayload) {
-  const wire = parseExactEvmPayload(payment.payload)
-  if (!wire.ok) throw new Error('unreadable')
-  return { ...parseAuthorization(wire.value.authorization), signature: wire.value.signature }
+  const { authorization, signature } = decoded(payment, offerOf(devnet)).signed.value
+  return { ...authorization, signature }
 }
 
 function entryOf(payment: PaymentPayload): LedgerEntry {
-  const authorization = authorizationOf(payment)
-  const { to: payTo, value, validBefore } = authorization
-  const asset = devnet.asset.toLowerCase() as Hex
-  const key = authorizationKey(authorization, { chainId: devnet.chainId, asset })
+  const { key, signed } = decoded(payment, offerOf(devnet))
+  const { to: payTo, value, validBefore } = signed.value.authorization
   return { ...key, payTo, value, validBefore, project: 'shop' }
 }
 
@@ -102,7 +98,7 @@ const transferOf = (payment: PaymentPayload): Hex => {
   return encodeFunctionData({
     abi: tokenAbi,
     functionName: 'transferWithAuthorization',
-    args: [from, to, value, validAfter, validBefore, nonce, signature as Hex],
+    args: [from, to, value, validAfter, validBefore, nonce, signature],
   })
 }
 

@@ -32,7 +32,7 @@ function paid(logs: readonly Log[], uses: number, blockHash: Hex = '0xb1'): (str
   }
   return Array.from({ length: uses }, (_none, index) => {
     const judged = judgeLogs(receipt, entryOf(index))
-    return 'paid' in judged ? judged.transfer : undefined
+    return judged.kind === 'paid' ? judged.transfer : undefined
   })
 }
 

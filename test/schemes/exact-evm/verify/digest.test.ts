@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { hashDomain, hashTypedData } from 'viem'
-import { lowerHex } from '../../../../src/schemes/exact-evm/authorization.js'
+import { lowerHex } from '../../../../src/protocol/hex.js'
 import {
   authorizationDigest,
   domainSeparator,

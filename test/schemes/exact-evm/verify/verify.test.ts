@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
-import {
-  authorizationKey,
-  parseAuthorization,
-} from '../../../../src/schemes/exact-evm/authorization.js'
 import type { Asset } from '../../../../src/money/assets.js'
-import { parseExactEvmPayload } from '../../../../src/protocol/payment.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
 import {
   burningWalletCode,
@@ -23,6 +18,7 @@ import {
   usdc,
   type Core,
 } from '../../../support/core.js'
+import { decoded } from '../../../support/decoded.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { newPayer, operate } from '../../../support/on-chain.js'
 import { rewrite } from '../../../support/rewrite-signature.js'
@@ -493,7 +489,7 @@ describe('verify', () => {
     it('refuses a payment that another request has, and accepts it once it is released', async () => {
       const offer = offerOf(devnet)
       const payment = await signPayment(devnet.payers[0]!, offer)
-      const reserved = await core.facilitator.reserve(payment, offer)
+      const reserved = await core.facilitator.reserve(decoded(payment, offer))
       if (!('release' in reserved)) throw new Error('refused')
       expect(await core.facilitator.verify(payment, offer)).toEqual(invalid('duplicate_settlement'))
       await reserved.release()
@@ -511,15 +507,10 @@ describe('verify', () => {
         from: `0x${authorization.from.slice(2).toUpperCase()}`,
         nonce: `0x${authorization.nonce.slice(2).toUpperCase()}`,
       }
-      const keyOf = (one: PaymentPayload) => {
-        const wire = parseExactEvmPayload(one.payload)
-        if (!wire.ok) throw new Error('unreadable')
-        const parsed = parseAuthorization(wire.value.authorization)
-        return authorizationKey(parsed, { chainId: 84532, asset: usdc.address })
-      }
+      const keyOf = (one: PaymentPayload) => decoded(one, offer).key
       const rewritten = tamper(payment, upper, rewrite(signature).highS)
       expect(keyOf(rewritten)).toEqual(keyOf(payment))
-      await core.facilitator.reserve(payment, offer)
+      await core.facilitator.reserve(decoded(payment, offer))
       expect(await core.facilitator.verify(rewritten, offer)).toEqual(
         invalid('duplicate_settlement'),
       )

@@ -1,0 +1,63 @@
+/** What the ledger keeps of a payment from its reservation on. */
+import type { AppliedRate } from '../money/rates.js'
+import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
+import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
+import { recordId, type LedgerEntry } from './ledger.js'
+import { hashOf, type Purchase } from './purchase.js'
+
+/** On which terms a payment is presented, as far as its record keeps them. */
+export interface EntryTerms {
+  readonly project?: string | undefined
+  readonly appliedRate?: AppliedRate | undefined
+  /** What is bought, and by whom. */
+  readonly purchase?:
+    | {
+        readonly method?: string | undefined
+        readonly url?: string | undefined
+        readonly client?: string | undefined
+      }
+    | undefined
+}
+
+/** The entry of a payment. */
+export function ledgerEntryOf(
+  payment: AuthorizedPayment,
+  terms: EntryTerms | undefined,
+): LedgerEntry {
+  const { key, signed } = payment
+  const { to: payTo, value, validBefore } = signed.value.authorization
+  const { project, appliedRate } = terms ?? {}
+  const purchase = purchaseOf(payment, terms)
+  return { ...key, payTo, value, validBefore, project, appliedRate, purchase }
+}
+
+/**
+ * Hashes what a payment is presented for.
+ *
+ * What the caller does not say is taken from the payment itself.
+ */
+function purchaseOf(
+  { payload, paymentId, key }: AuthorizedPayment,
+  terms: EntryTerms | undefined,
+): Purchase {
+  const { method, url = textOf(payload.resource?.['url']), client } = terms?.purchase ?? {}
+  const extra = membersOf(payload.accepted['extra'])
+  const offerId = textOf(extra['offerId'])
+  // A checkout gives the same id to all its visitors: it does not prove who the buyer is.
+  const checkoutId = offerId?.startsWith(CHECKOUT_ID_PREFIX) ? offerId : undefined
+  const id = paymentId.ok ? paymentId.value : undefined
+  return {
+    resource: hashOf(method, url, textOf(extra['quote']), checkoutId),
+    ...(offerId !== undefined && checkoutId === undefined && { offer: hashOf(offerId) }),
+    ...(id !== undefined && { paymentId: hashOf(id) }),
+    ...(client !== undefined && { client: hashOf(recordId(key), client) }),
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function membersOf(value: unknown): { readonly [member: string]: unknown } {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}

@@ -1,0 +1,28 @@
+/** The authorization of an `exact` payment on EVM (ERC-3009), as the core computes with it. */
+import { lowerHex } from './hex.js'
+import type { Address, ExactEvmPayload, Hex } from './payment.js'
+
+/** What the payer signed (ERC-3009 `TransferWithAuthorization`). Addresses and nonce are lower case. */
+export interface Authorization {
+  readonly from: Address
+  readonly to: Address
+  /** Token units. */
+  readonly value: bigint
+  /** Unix seconds; valid only after. */
+  readonly validAfter: bigint
+  /** Unix seconds; valid only before. */
+  readonly validBefore: bigint
+  readonly nonce: Hex
+}
+
+/** Parses an authorization whose shape was checked. */
+export function parseAuthorization(wire: ExactEvmPayload['authorization']): Authorization {
+  return {
+    from: lowerHex(wire.from),
+    to: lowerHex(wire.to),
+    value: BigInt(wire.value),
+    validAfter: BigInt(wire.validAfter),
+    validBefore: BigInt(wire.validBefore),
+    nonce: lowerHex(wire.nonce),
+  }
+}

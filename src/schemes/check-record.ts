@@ -1,0 +1,62 @@
+/** Whether what the ledger knows of a payment allows it to be taken. */
+import type { LedgerRecord } from '../ledger/ledger.js'
+import {
+  bringsSameProof,
+  isSameBuyer,
+  isSamePurchase,
+  type PresentedPurchase,
+} from '../ledger/purchase.js'
+import type { Reason } from '../protocol/reasons.js'
+import type { Refusal } from './scheme.js'
+
+/**
+ * Why the record of an authorization keeps it from being taken, if it does.
+ *
+ * An open record does not, if its buyer presents it for what it was reserved for: that buyer has paid,
+ * or is about to have, and got nothing.
+ */
+export function checkRecord(
+  record: LedgerRecord | undefined,
+  presented: PresentedPurchase,
+): Reason | undefined {
+  if (record === undefined) return undefined
+  if (!isSamePurchase(record, presented.entry)) return 'invalid_exact_evm_nonce_already_used'
+  if (record.state === 'failed') return record.reason
+  if (record.delivered) return 'invalid_exact_evm_nonce_already_used'
+  if (!record.locked) return checkBuyer(record, presented)
+  // The process that sent it may be dead: once its lock has lapsed, the same payment is good again.
+  const isElsewhere = record.ownerSilent || record.lockedElsewhere === true
+  return isElsewhere && record.state !== 'reserved' ? 'settlement_pending' : 'duplicate_settlement'
+}
+
+/** Checks that an open record is presented by its buyer, for what it was reserved for. */
+export function checkBuyer(record: LedgerRecord, presented: PresentedPurchase): Reason | undefined {
+  return isSamePurchase(record, presented.entry) && isSameBuyer(record, presented)
+    ? undefined
+    : 'invalid_exact_evm_nonce_already_used'
+}
+
+/**
+ * What a refusal discloses of the record that caused it.
+ *
+ * Nothing of a record that was made for something else: it may be another merchant's.
+ */
+export function refusalDetails(
+  record: LedgerRecord,
+  { entry }: PresentedPurchase,
+  refused: Reason,
+): Pick<Refusal, 'transaction' | 'settledBy'> {
+  if (!isSamePurchase(record, entry)) return {}
+  const isPending = refused === 'settlement_pending'
+  switch (record.state) {
+    case 'reserved':
+      return {}
+    case 'submitted':
+      return isPending ? { transaction: record.submission.transaction } : {}
+    case 'failed':
+      return { transaction: record.transaction }
+    case 'settled':
+      if (isPending) return { transaction: record.transaction }
+      return bringsSameProof(record, entry) ? { settledBy: record.transaction } : {}
+  }
+}

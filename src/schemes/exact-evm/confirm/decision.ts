@@ -1,0 +1,36 @@
+/** What the chain decides of a payment. */
+import type { LedgerEntry, Submission } from '../../../ledger/ledger.js'
+import type { Hex } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+
+/** A payment whose transaction is in the ledger: all that finding its outcome takes. */
+export type SubmittedPayment = LedgerEntry & { readonly submission: Submission }
+
+/** The merchant was paid by this transaction. */
+export interface PaidDecision {
+  readonly kind: 'paid'
+  readonly transaction: Hex
+  /** Names the transfer log that paid: the ledger gives it to one record. */
+  readonly transfer: string
+}
+
+/** No transaction of the payment will pay the merchant. */
+export interface FailedDecision {
+  readonly kind: 'failed'
+  readonly reason: Reason
+  readonly transaction: Hex
+}
+
+/** What the chain has decided: which transaction paid, or why none will. */
+export type Decision = PaidDecision | FailedDecision
+
+/** A decision, or that there is none yet. */
+export type Outcome = Decision | { readonly kind: 'open' }
+
+/** Nothing is decided yet. */
+export const OPEN = { kind: 'open' } as const satisfies Outcome
+
+/** Whether a transaction was mined, but left the authorization unused. */
+export function isUnpaid(outcome: Outcome): outcome is FailedDecision {
+  return outcome.kind === 'failed' && outcome.reason === 'invalid_transaction_state'
+}

@@ -1,0 +1,20 @@
+/** What settle answers of a verified payment (x402 v2 §5.3). */
+import type { SettleResponse } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import type { VerifiedPayment } from '../verify/verify.js'
+
+/** The merchant was paid. */
+export function settledResponse(payment: VerifiedPayment, transaction: string): SettleResponse {
+  const { network } = payment.payment.requirements
+  return { success: true, transaction, network, payer: payment.payer }
+}
+
+/** The merchant was not paid, or is not known to have been. */
+export function failedResponse(
+  payment: VerifiedPayment,
+  errorReason: Reason,
+  transaction = '',
+): SettleResponse {
+  const { network } = payment.payment.requirements
+  return { success: false, errorReason, transaction, network, payer: payment.payer }
+}

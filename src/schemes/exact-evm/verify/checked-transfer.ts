@@ -1,0 +1,9 @@
+import type { GasLimit } from '../settle/gas-limits.js'
+import type { TransferSimulation } from './simulate.js'
+
+/** A transfer that the chain would make now. */
+export interface CheckedTransfer {
+  readonly simulation: TransferSimulation
+  /** Present for a payer with code, whose transfer was estimated; else the simulation measured it. */
+  readonly limit?: GasLimit | undefined
+}
