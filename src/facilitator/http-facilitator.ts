@@ -123,44 +123,18 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   const { url, token, headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   if (!isHttpUrl(url))
     throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL', 'invalid_url')
-  const base = url.replace(/\/+$/, '')
+  const remote = { url: url.replace(/\/+$/, ''), token, headers, timeoutMs }
   /**
    * Part of every idempotency key, random per process: a lost answer is repeated to this process
    * only, not to another one that presents the same payment and could honour it a second time.
    */
   const asker = randomUUID()
 
-  const request = async <T>(
-    path: string,
-    schema: z.ZodType<T>,
-    { body, key }: { readonly body?: object; readonly key?: string } = {},
-  ): Promise<T> => {
-    const response = await fetchJson(`${base}/${path}`, {
-      headers: {
-        ...(body && { 'content-type': 'application/json' }),
-        ...(key !== undefined && { 'idempotency-key': key }),
-        ...(token !== undefined && { 'x-project-identify-token': token }),
-        ...headers,
-      },
-      body,
-      timeoutMs,
-      maxBytes: MAX_ANSWER_BYTES,
-    })
-    if (response.kind === 'no_response') throw unreachable(path, response.reason)
-    if (response.kind === 'too_long')
-      throw new FacilitatorError(
-        'facilitator_refused',
-        `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
-      )
-    const parsed = schema.safeParse(response.kind === 'json' ? response.document : undefined)
-    // A result counts whatever its status: some facilitators answer a refusal with 4xx.
-    if (parsed.success) return parsed.data
-    throw refusedAnswer(path, response.status)
-  }
-
   return {
     async verify(payload, requirements): Promise<VerifyResponse> {
-      const answer = await request('verify', verifySchema, {
+      const answer = await ask(remote, {
+        path: 'verify',
+        schema: verifySchema,
         body: submission(payload, requirements),
       })
       const payer = payerOf(payload)
@@ -174,7 +148,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
     async settle(payload, requirements): Promise<SettleResponse> {
       const body = submission(payload, requirements)
       const key = idempotencyKey(asker, fingerprintOf(body))
-      const answer = await request('settle', settleSchema, { body, key })
+      const answer = await ask(remote, { path: 'settle', schema: settleSchema, body, key })
       const payer = payerOf(payload)
       const { network } = requirements
       if (!answer.success) {
@@ -189,8 +163,49 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       requireOwn('settle', answer, { payer, network })
       return { success: true, transaction: answer.transaction, network, payer }
     },
-    supported: () => request<SupportedResponse>('supported', supportedSchema),
+    supported: () => ask<SupportedResponse>(remote, { path: 'supported', schema: supportedSchema }),
   }
+}
+
+/** A facilitator elsewhere: options with their defaults. */
+interface Remote {
+  readonly url: string
+  readonly token: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+}
+
+/** One request to a facilitator, and the schema of its results. */
+interface Question<T> {
+  readonly path: string
+  readonly schema: z.ZodType<T>
+  readonly body?: object
+  /** Sent as `Idempotency-Key`. */
+  readonly key?: string
+}
+
+async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>): Promise<T> {
+  const response = await fetchJson(`${remote.url}/${path}`, {
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(remote.token !== undefined && { 'x-project-identify-token': remote.token }),
+      ...remote.headers,
+    },
+    body,
+    timeoutMs: remote.timeoutMs,
+    maxBytes: MAX_ANSWER_BYTES,
+  })
+  if (response.kind === 'no_response') throw unreachable(path, response.reason)
+  if (response.kind === 'too_long')
+    throw new FacilitatorError(
+      'facilitator_refused',
+      `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
+    )
+  const parsed = schema.safeParse(response.kind === 'json' ? response.document : undefined)
+  // A result counts whatever its status: some facilitators answer a refusal with 4xx.
+  if (parsed.success) return parsed.data
+  throw refusedAnswer(path, response.status)
 }
 
 /**
