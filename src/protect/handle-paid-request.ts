@@ -32,10 +32,10 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
 }
 
 /**
- * Handles a request to a paid route, from the first byte to the last.
+ * Handles a request to a paid route.
  *
- * A request that is free goes to the next handler. Every other one ends with an {@link Exit}, or with
- * its handler's response.
+ * A free request goes to the next handler. Every other request ends with its handler's response, or
+ * with another {@link Exit}.
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
