@@ -1,174 +1,262 @@
 /**
  * The error classes.
  *
- * Three kinds of failure are never mixed. The developer is wrong: {@link ConfigError}, thrown when
- * a gateway or a route is declared. A payment is refused: no error at all, a returned value with a
- * reason of `protocol/reasons.ts`. The world failed: one of the other classes here, thrown, each
- * with a stable `code`. No message and no `cause` ever carries a key, a token or an RPC URL.
+ * Three kinds of failure are never mixed. The developer is wrong: {@link ConfigError}. A payment is
+ * refused: no error at all, but a returned value with a reason of `protocol/reasons.ts`. Something
+ * outside failed (a node, a database, an API): one of the other classes here, thrown, each with a
+ * stable `code`. No message and no `cause` contains a key, a token or an RPC URL.
  */
+
+/** What is wrong with an option: the `code` of a {@link ConfigIssue}. */
+export type ConfigErrorCode =
+  | 'missing_option'
+  | 'unknown_option'
+  | 'conflicting_options'
+  | 'invalid_type'
+  | 'invalid_value'
+  | 'out_of_range'
+  | 'invalid_url'
+  | 'invalid_address'
+  | 'invalid_key'
+  | 'invalid_token'
+  | 'invalid_price'
+  | 'invalid_rate'
+  | 'invalid_file'
+  | 'unknown_network'
+  | 'unknown_asset'
+  | 'unknown_currency'
+  | 'duplicate_network'
+  | 'duplicate_asset'
+  | 'duplicate_key'
+  | 'duplicate_project'
+  | 'duplicate_token'
+  | 'missing_package'
+  | 'unusable_ledger'
+  | 'unusable_address'
 
 /** One wrong or missing option. */
 export interface ConfigIssue {
   /** Path of the option or name of the environment variable, e.g. `networks.base.rpcUrl`. */
   readonly option: string
-  /** What is wrong with it and how to mend it. */
+  /** Stable, machine-readable name of the mistake. */
+  readonly code: ConfigErrorCode
+  /** What is wrong with the option and what to write instead. */
   readonly message: string
 }
 
-/** What every error of this package has in common. */
-export abstract class GatewayError extends Error {
-  /** Stable, machine-readable name of what went wrong. */
-  abstract readonly code: string
+/**
+ * Why a network could not be used. `chain_unreachable`: no answer came. `chain_refused`: the node
+ * refused a request, or its answer cannot be used. `chain_mismatch`: the node is on another chain.
+ * `settlement_timeout`: nothing could be sent in time, and nothing was.
+ */
+export type ChainErrorCode =
+  'chain_unreachable' | 'chain_refused' | 'chain_mismatch' | 'settlement_timeout'
+
+/**
+ * Why there is no token amount. `rate_unavailable`: no source has a usable rate now.
+ * `unsupported_currency`: the merchant takes no token for that currency. `amount_out_of_range`: the
+ * amount is outside the merchant's limits.
+ */
+export type RateErrorCode = 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range'
+
+/** Why a ledger could not be used. `ledger_full`: it takes no new payments for now. */
+export type LedgerErrorCode = 'ledger_unavailable' | 'ledger_full'
+
+/**
+ * Why no relayer can send. `relayer_without_funds`: none has enough gas money.
+ * `relayer_without_lease`: other gateways hold all keys. `gas_price_too_high`: gas costs more than
+ * `maxFeePerGasGwei`.
+ */
+export type RelayerErrorCode =
+  'relayer_without_funds' | 'relayer_without_lease' | 'gas_price_too_high'
+
+/**
+ * Why a remote facilitator could not be used. `facilitator_unreachable`: no answer came.
+ * `facilitator_refused`: the answer is no result, or is about another payment.
+ */
+export type FacilitatorErrorCode = 'facilitator_unreachable' | 'facilitator_refused'
+
+/** Every `code` of an error of this package, for an exhaustive `switch`. */
+export type GatewayErrorCode =
+  | 'config_invalid'
+  | ChainErrorCode
+  | RateErrorCode
+  | LedgerErrorCode
+  | RelayerErrorCode
+  | FacilitatorErrorCode
+
+/**
+ * Base of every error that this package throws.
+ *
+ * Compare `code` instead of using `instanceof`: where an app loads the package twice (ESM and
+ * CommonJS), each copy has classes of its own.
+ *
+ * @example
+ * ```ts
+ * import { type GatewayError, type GatewayErrorCode } from 'express-x402-gateway'
+ *
+ * const RETRYABLE: readonly GatewayErrorCode[] = ['chain_unreachable', 'ledger_unavailable']
+ * const isRetryable = (error: GatewayError): boolean => RETRYABLE.includes(error.code)
+ * ```
+ */
+export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorCode> extends Error {
+  /**
+   * @param code - Stable, machine-readable name of what went wrong.
+   * @param message - What went wrong, for people. Contains no secret.
+   * @param options - `cause`: the error beneath, where it contains no secret either.
+   */
+  constructor(
+    /** Stable, machine-readable name of what went wrong. */
+    readonly code: Code,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
 }
 
-/** An option, environment variable or price that cannot work. Thrown at declaration only. */
-export class ConfigError extends GatewayError {
+/**
+ * An option, environment variable or price that cannot work.
+ *
+ * Thrown when a gateway, route or source of rates is declared. At a request it is passed to
+ * `next(error)`, and only for what is computed there: the result of a price function, of `quoteFor`,
+ * or a `maxHeldBytes` that the answer exceeds.
+ *
+ * @example
+ * ```ts
+ * import { ConfigError, createGateway } from 'express-x402-gateway'
+ *
+ * try {
+ *   createGateway({ networks: { base: { rpcUrl: 'base.example' } } })
+ * } catch (error) {
+ *   if (!(error instanceof ConfigError)) throw error
+ *   for (const { option, code, message } of error.issues) console.error(option, code, message)
+ * }
+ * ```
+ */
+export class ConfigError extends GatewayError<'config_invalid'> {
+  /** Name of the class. */
   override readonly name = 'ConfigError'
-  readonly code = 'config_invalid'
-  /** Everything that is wrong, not only the first. */
+  /** Everything that is wrong, not only the first mistake. */
   readonly issues: readonly ConfigIssue[]
   /** The first wrong option. */
   readonly option: string
 
-  constructor(option: string, message: string)
+  /**
+   * Reports one wrong option.
+   *
+   * @param option - Path of the option, e.g. `networks.base.rpcUrl`.
+   * @param message - What is wrong with it and what to write instead.
+   * @param code - Kind of mistake. @defaultValue `'invalid_value'`
+   */
+  constructor(option: string, message: string, code?: ConfigErrorCode)
+  /**
+   * Reports several wrong options at once.
+   *
+   * @param issues - At least one.
+   */
   constructor(issues: readonly ConfigIssue[])
-  constructor(optionOrIssues: string | readonly ConfigIssue[], message = '') {
+  constructor(
+    optionOrIssues: string | readonly ConfigIssue[],
+    message = '',
+    code: ConfigErrorCode = 'invalid_value',
+  ) {
     const issues =
-      typeof optionOrIssues === 'string' ? [{ option: optionOrIssues, message }] : optionOrIssues
-    super(issues.map((issue) => `${issue.option}: ${issue.message}`).join('\n'))
+      typeof optionOrIssues === 'string'
+        ? [{ option: optionOrIssues, code, message }]
+        : optionOrIssues
+    super('config_invalid', issues.map((issue) => `${issue.option}: ${issue.message}`).join('\n'))
     this.issues = issues
     this.option = issues[0]?.option ?? ''
   }
 }
 
-/**
- * Why a network could not be used. `chain_unreachable`: no answer came. `chain_refused`: the node
- * refused a request, or answered something that cannot be used. `chain_mismatch`: its node is on
- * another chain. `settlement_timeout`: nothing could be sent in time, and nothing was.
- */
-export type ChainErrorCode =
-  'chain_unreachable' | 'chain_refused' | 'chain_mismatch' | 'settlement_timeout'
-
-/** The network could not be asked, or answered something that cannot be used. */
-export class ChainError extends GatewayError {
+/** The network could not be asked, or its answer cannot be used. Codes: {@link ChainErrorCode}. */
+export class ChainError extends GatewayError<ChainErrorCode> {
+  /** Name of the class. */
   override readonly name = 'ChainError'
-
-  constructor(
-    readonly code: ChainErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
 }
 
-/** Why there is no token amount. */
-export type RateErrorCode = 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range'
-
-/** No token amount can be named for a fiat amount. */
-export class RateError extends GatewayError {
+/** A fiat amount cannot be converted into token units. Codes: {@link RateErrorCode}. */
+export class RateError extends GatewayError<RateErrorCode> {
+  /** Name of the class. */
   override readonly name = 'RateError'
-
-  constructor(
-    readonly code: RateErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
 }
 
-/** Why a ledger could not be used. */
-export type LedgerErrorCode = 'ledger_unavailable' | 'ledger_full'
-
-/** The ledger could not be read or written; whatever needed it was not done. */
-export class LedgerError extends GatewayError {
+/**
+ * The ledger could not be read or written; the action that needed it was not done. Codes:
+ * {@link LedgerErrorCode}.
+ */
+export class LedgerError extends GatewayError<LedgerErrorCode> {
+  /** Name of the class. */
   override readonly name = 'LedgerError'
-
-  constructor(
-    readonly code: LedgerErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
 }
 
-/** Why no relayer can send. */
-export type RelayerErrorCode =
-  'relayer_without_funds' | 'relayer_without_lease' | 'gas_price_too_high'
-
-/** No relayer can send a transaction now; none was sent. */
-export class RelayerError extends GatewayError {
+/** No relayer can send a transaction now; none was sent. Codes: {@link RelayerErrorCode}. */
+export class RelayerError extends GatewayError<RelayerErrorCode> {
+  /** Name of the class. */
   override readonly name = 'RelayerError'
-
-  constructor(
-    readonly code: RelayerErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
 }
 
-/** Why a remote facilitator could not be used; `facilitator_refused` also where it is not believed. */
-export type FacilitatorErrorCode = 'facilitator_unreachable' | 'facilitator_refused'
-
-/** A remote facilitator could not be asked, or refused to answer. */
-export class FacilitatorError extends GatewayError {
+/**
+ * A remote facilitator could not be asked, or refused to answer. Codes:
+ * {@link FacilitatorErrorCode}.
+ */
+export class FacilitatorError extends GatewayError<FacilitatorErrorCode> {
+  /** Name of the class. */
   override readonly name = 'FacilitatorError'
-
-  constructor(
-    readonly code: FacilitatorErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
 }
 
-/** A failure of the world outside: nobody's payment and no developer's option is wrong. */
+/** A failure outside: no payment is invalid, and no option is wrong. */
 export type OutsideFailure = ChainError | RateError | LedgerError | RelayerError | FacilitatorError
 
-/** Every `code` of an error of this package. */
-export type GatewayErrorCode = ConfigError['code'] | OutsideFailure['code']
+type AnyError = ConfigError | OutsideFailure
 
-/**
- * The codes of each class. Errors are recognised by them, not by `instanceof`: where an app loads two
- * copies of this package (ESM and CommonJS), each has classes of its own.
- */
-const CODES = {
-  ChainError: ['chain_unreachable', 'chain_refused', 'chain_mismatch', 'settlement_timeout'],
-  RateError: ['rate_unavailable', 'unsupported_currency', 'amount_out_of_range'],
-  LedgerError: ['ledger_unavailable', 'ledger_full'],
-  RelayerError: ['relayer_without_funds', 'relayer_without_lease', 'gas_price_too_high'],
-  FacilitatorError: ['facilitator_unreachable', 'facilitator_refused'],
-} as const satisfies {
-  readonly [Name in OutsideFailure['name']]: readonly Extract<
-    OutsideFailure,
-    { name: Name }
-  >['code'][]
+/** The class that a code belongs to. */
+const CLASS_OF_CODE = {
+  config_invalid: 'ConfigError',
+  chain_unreachable: 'ChainError',
+  chain_refused: 'ChainError',
+  chain_mismatch: 'ChainError',
+  settlement_timeout: 'ChainError',
+  rate_unavailable: 'RateError',
+  unsupported_currency: 'RateError',
+  amount_out_of_range: 'RateError',
+  ledger_unavailable: 'LedgerError',
+  ledger_full: 'LedgerError',
+  relayer_without_funds: 'RelayerError',
+  relayer_without_lease: 'RelayerError',
+  gas_price_too_high: 'RelayerError',
+  facilitator_unreachable: 'FacilitatorError',
+  facilitator_refused: 'FacilitatorError',
+} as const satisfies Record<GatewayErrorCode, AnyError['name']>
+
+const classByCode: ReadonlyMap<unknown, AnyError['name']> = new Map(Object.entries(CLASS_OF_CODE))
+
+/** The class of an error of this package, of any copy of it; `undefined` for other errors. */
+function classOf(error: unknown): AnyError['name'] | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const name = classByCode.get(error.code)
+  return error.name === name ? name : undefined
 }
 
-function isOfClass(error: unknown, name: OutsideFailure['name']): boolean {
-  if (!(error instanceof Error) || error.name !== name || !('code' in error)) return false
-  const codes: readonly unknown[] = CODES[name]
-  return codes.includes(error.code)
-}
+/** Type guard for `ConfigError`, of any copy of this package. */
+export const isConfigError = (error: unknown): error is ConfigError =>
+  classOf(error) === 'ConfigError'
 
 /** Type guard for `LedgerError`, of any copy of this package. */
 export const isLedgerError = (error: unknown): error is LedgerError =>
-  isOfClass(error, 'LedgerError')
+  classOf(error) === 'LedgerError'
 
 /** Type guard for `RateError`, of any copy of this package. */
-export const isRateError = (error: unknown): error is RateError => isOfClass(error, 'RateError')
+export const isRateError = (error: unknown): error is RateError => classOf(error) === 'RateError'
 
 /** Type guard for `FacilitatorError`, of any copy of this package. */
 export const isFacilitatorError = (error: unknown): error is FacilitatorError =>
-  isOfClass(error, 'FacilitatorError')
+  classOf(error) === 'FacilitatorError'
 
-/** Tells failures of the outside from bugs. */
+/** Type guard for {@link OutsideFailure}: tells failures outside from bugs and wrong options. */
 export function isOutsideFailure(error: unknown): error is OutsideFailure {
-  const names = Object.keys(CODES) as OutsideFailure['name'][]
-  return names.some((name) => isOfClass(error, name))
+  const name = classOf(error)
+  return name !== undefined && name !== 'ConfigError'
 }

@@ -1,4 +1,4 @@
-import { rpcChain } from './chain/rpc-chain.js'
+import { RpcChain } from './chain/rpc-chain.js'
 import { announceRemote } from './facilitator/announce-remote.js'
 import {
   createEventBus,
@@ -14,7 +14,7 @@ import {
 } from './schemes/exact-evm/settlement-network.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
-import { createRelayerPool } from './relayer/relayer-pool.js'
+import { RelayerPool } from './relayer/pool.js'
 import { createRemoteReservations } from './facilitator/remote-reservations.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
@@ -53,7 +53,11 @@ export interface Gateway {
  * @throws {@link ConfigError} naming every option that is wrong.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const resolved = resolveOptions(options)
+  return openGateway(resolveOptions(options))
+}
+
+/** Wires a gateway together from options that were resolved before. */
+export function openGateway(resolved: ResolvedOptions): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
   const ledger = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
@@ -111,8 +115,8 @@ function openNetwork(
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
   const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
-  const chain = rpcChain({ network, rpcUrl })
-  const relayers = createRelayerPool({
+  const chain = new RpcChain({ network, rpcUrl })
+  const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
     onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),

@@ -10,17 +10,50 @@ import type { X402Protect } from './protect/x402-protect.js'
 /**
  * Declares that a route costs money, on the default gateway.
  *
- * The default gateway is built from `X402_*` environment variables when the first route is declared.
+ * A request without a payment is answered with 402 and the ways to pay (x402 v2 §5.1). A payment is
+ * verified first, settled once the handler has answered, and charged only for an answer below 400.
  *
- * @throws {@link ConfigError} naming every variable that is missing or wrong.
+ * The default gateway is built from `X402_*` environment variables when the first route is declared.
+ * For options in code, use {@link createGateway}.
+ *
+ * @param price - `'$0.01'`, `'0.01 EUR'`, atomic units of a token, or a function of the request.
+ * @param options - What is for sale, who is paid, and when the money moves.
+ * @returns An Express middleware. The handler behind it finds the payment in `req.x402`.
+ * @throws {@link ConfigError} with code `config_invalid`, naming every variable that is missing or
+ * wrong, and every option that cannot work.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { x402Protect } from 'express-x402-gateway'
+ *
+ * const app = express()
+ * app.get('/weather', x402Protect('$0.01'), (req, res) => {
+ *   res.json({ forecast: 'sunny', paidBy: req.x402.payer })
+ * })
+ * ```
  */
 export const x402Protect: X402Protect = (price, options) =>
   defaultGateway().x402Protect(price, options)
 
 /**
- * The payment gateway API of the default gateway.
+ * The payment gateway API of the default gateway, as an Express router.
  *
- * @throws {@link ConfigError} naming every variable that is missing or wrong.
+ * It serves `/api/v2/payment/*`, `/api/v2/merchant/*` and `/ucp/*` under the path where it is mounted,
+ * and leaves every other path to the app. The gateway is the one that {@link x402Protect} uses.
+ *
+ * @returns A router for `app.use`.
+ * @throws {@link ConfigError} with code `config_invalid`, naming every variable that is missing or
+ * wrong.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { gatewayRouter } from 'express-x402-gateway'
+ *
+ * const app = express()
+ * app.use('/pay', gatewayRouter())
+ * ```
  */
 export const gatewayRouter = (): Router => defaultGateway().gatewayRouter()
 
@@ -33,6 +66,7 @@ export {
   RateError,
   RelayerError,
   type ChainErrorCode,
+  type ConfigErrorCode,
   type ConfigIssue,
   type FacilitatorErrorCode,
   type GatewayErrorCode,
@@ -43,12 +77,13 @@ export {
 export { chainlinkRates, type ChainlinkRatesOptions } from './chain/chainlink-rates.js'
 export type { GatewayEvents, GatewayListener, PaymentEvent } from './schemes/events.js'
 export type { Facilitator } from './facilitator/facilitator.js'
-export type { MerchantTerms } from './schemes/scheme.js'
+export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
 export { createGateway, type Gateway } from './gateway.js'
 export type {
   IdempotencyAttempt,
   IdempotencyClaim,
+  IdempotencyState,
   IdempotencyStore,
   RepeatableRequest,
 } from './idempotency/store.js'
@@ -61,6 +96,7 @@ export type {
   LedgerStatus,
   Submission,
 } from './ledger/ledger.js'
+export type { RedeemWithoutProof } from './ledger/purchase.js'
 export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.js'
 export type { Logger } from './logger.js'
 export type { Decimal } from './money/decimal.js'
@@ -69,13 +105,8 @@ export { cachedRates, type RateCacheOptions } from './money/cached-rates.js'
 export { crossRates } from './money/cross-rates.js'
 export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
-export {
-  fixedRates,
-  type AppliedRate,
-  type FixedRatesOptions,
-  type Rate,
-  type RateSource,
-} from './money/rates.js'
+export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
+export type { AppliedRate, Rate, RateSource } from './money/rates.js'
 export type {
   AssetOptions,
   GatewayOptions,
@@ -87,7 +118,7 @@ export type {
   RatesOptions,
 } from './config/options.js'
 export type { PaidRequest } from './protect/paid-request.js'
-export type { PriceFunction, ProtectOptions } from './protect/route.js'
+export type { PriceFunction, ProtectOptions } from './protect/options.js'
 export type { X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {

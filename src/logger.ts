@@ -1,14 +1,35 @@
-/** Where a gateway reports what no caller is told. Structured: a message and its fields. */
+/**
+ * Receives what a gateway reports to its operator, as a message with fields. No field contains a
+ * key, a token or an RPC URL.
+ *
+ * @example
+ * ```ts
+ * import type { Logger } from 'express-x402-gateway'
+ *
+ * const log = (level: string) => (message: string, fields?: object) =>
+ *   void process.stderr.write(`${JSON.stringify({ level, message, ...fields })}\n`)
+ * const logger: Logger = {
+ *   debug: () => undefined,
+ *   info: log('info'),
+ *   warn: log('warn'),
+ *   error: log('error'),
+ * }
+ * ```
+ */
 export interface Logger {
+  /** Details for developers of this package. */
   debug(message: string, fields?: object): void
+  /** Normal events worth a line. */
   info(message: string, fields?: object): void
+  /** Something that an operator should look at. */
   warn(message: string, fields?: object): void
+  /** Something that failed. */
   error(message: string, fields?: object): void
 }
 
 /**
- * The logger of a gateway that was given none: warnings and errors become Node's own process
- * warnings, which go to standard error and to `process.on('warning')`; the rest is dropped.
+ * The default logger: warnings and errors become Node's process warnings, which go to standard
+ * error and to `process.on('warning')`. The rest is dropped.
  */
 export const processWarnings: Logger = {
   debug: () => undefined,

@@ -2,7 +2,7 @@
 import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils'
 import type { Hex } from '../protocol/payment.js'
 
-/** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and what a look costs. */
+/** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and the token's views. */
 export const tokenAbi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
@@ -28,32 +28,33 @@ export const aggregatorAbi = parseAbi([
 /** Canonical address of Multicall3. */
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Selectors of the calls that are written without viem, which hashes their names each time. */
+/** Computed once: viem hashes the signature at each encoding. */
 const AGGREGATE3 = toFunctionSelector('aggregate3((address,bool,bytes)[])')
 
-const WORD = 64
+/** Hexadecimal digits of an ABI word. */
+export const WORD_DIGITS = 64
 
 /**
- * Calldata that has Multicall3 make several calls, of which any may fail without the others.
+ * Encodes a Multicall3 `aggregate3` of several calls, each of which may fail by itself.
  *
- * Every call is a tuple of target, `allowFailure`, and the place of its bytes, behind a list of where
- * each tuple is.
+ * By hand, as it is on the hot path: a list of offsets, then one tuple per call of target,
+ * `allowFailure`, and the offset of its bytes.
  */
 export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex }[]): Hex {
-  let place = calls.length * 32
-  let places = ''
+  let offset = calls.length * 32
+  let offsets = ''
   let tuples = ''
   for (const { to, data } of calls) {
     const digits = data.slice(2)
-    const padded = digits.padEnd(Math.ceil(digits.length / WORD) * WORD, '0')
-    places += word(place)
+    const padded = digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
+    offsets += word(offset)
     tuples += addressWord(to) + word(1) + word(96) + word(digits.length / 2) + padded
-    place += 128 + padded.length / 2
+    offset += 128 + padded.length / 2
   }
-  return `${AGGREGATE3}${word(32)}${word(calls.length)}${places}${tuples}`
+  return `${AGGREGATE3}${word(32)}${word(calls.length)}${offsets}${tuples}`
 }
 
-/** What {@link aggregate} has put together; any other call by itself. */
+/** The calls of an {@link aggregate}; any other call by itself. */
 export function callsIn(call: {
   readonly to: Hex
   readonly data: Hex
@@ -66,12 +67,12 @@ export function callsIn(call: {
 
 /** A number as 32 bytes, in hexadecimal digits. */
 export function word(value: number | bigint): string {
-  return value.toString(16).padStart(WORD, '0')
+  return value.toString(16).padStart(WORD_DIGITS, '0')
 }
 
 /** An address as 32 bytes, in hexadecimal digits. */
 export function addressWord(address: Hex): string {
-  return address.slice(2).toLowerCase().padStart(WORD, '0')
+  return address.slice(2).toLowerCase().padStart(WORD_DIGITS, '0')
 }
 
 /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (ERC-3009). */

@@ -1,34 +1,34 @@
 /**
  * What the facilitator needs of a network.
  *
- * The only way from this package to a node: nothing outside this folder speaks JSON-RPC. Every
- * method throws `ChainError` when the node could not be asked or answered nonsense; a contract's
- * own refusal is a returned value, and no payment is ever called invalid because a node was down.
+ * The only access to a node: nothing outside this folder speaks JSON-RPC. Every method throws
+ * `ChainError` when the node did not answer, or not usefully. A contract's revert is a returned
+ * value, so that no payment is called invalid because a node was down.
  */
 import type { Address, Hex } from '../protocol/payment.js'
 import type { Network } from '../protocol/networks.js'
 
-/** A call that changes nothing. */
+/** A contract call. */
 export interface Call {
   readonly to: Address
   readonly data: Hex
-  /** Whose call it is; the zero address where it does not matter. */
+  /** The caller. @defaultValue the zero address */
   readonly from?: Address
 }
 
-/** What a contract answered: return data, or revert data (`0x` when it gave none). */
+/** What a contract answered: return data, or revert data (`0x` when there is none). */
 export interface CallResult {
   readonly ok: boolean
   readonly data: Hex
 }
 
-/** What a transaction offers for gas (EIP-1559), in wei. */
+/** What a transaction offers for gas (EIP-1559), in wei per gas. */
 export interface FeeValues {
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** What a transaction should offer now, and what the last block took, in wei per gas. */
+/** What a transaction should offer now, and the last base fee, in wei per gas. */
 export interface Fees extends FeeValues {
   readonly baseFeePerGas: bigint
 }
@@ -40,43 +40,43 @@ export interface Log {
   readonly data: Hex
 }
 
-/** Which events are looked for. */
+/** Selects events of recent blocks. */
 export interface EventFilter {
   readonly address: Address
   readonly topics: readonly Hex[]
-  /** How many blocks back. */
+  /** How many blocks back from the latest one. */
   readonly blocks: bigint
 }
 
-/** What became of a mined transaction. */
+/** The receipt of a mined transaction. */
 export interface Receipt {
   readonly transaction: Hex
   readonly sender: Address
-  /** What was called; `0x` where a contract was created. */
+  /** The called address; `0x` when a contract was created. */
   readonly to: Address
   readonly succeeded: boolean
   readonly blockNumber: bigint
-  /** Of the block that held it when this was read: a reorganisation may put it into another. */
+  /** The block when the receipt was read: a reorganisation may move the transaction to another. */
   readonly blockHash: Hex
   readonly logs: readonly Log[]
-  /** Gas it took, and what each unit of it cost in wei. */
+  /** Gas used, and the price paid for each unit of it in wei. */
   readonly gasUsed: bigint
   readonly gasPrice: bigint
 }
 
-/** A signed transaction, and its hash. */
+/** A signed transaction with its hash. */
 export interface SignedTransaction {
   readonly transaction: Hex
   readonly raw: Hex
 }
 
-/** What a node said to a transaction. `unknown` when its answer was lost: it may have it. */
+/** A node's answer to a transaction; `unknown` when it was lost: the node may have the transaction. */
 export type Broadcast =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'rejected'; readonly cause: RejectionCause }
 
-/** Why a node did not take a transaction. */
+/** Why a node rejected a transaction. */
 export type RejectionCause = 'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'other'
 
 /** One network. */
@@ -87,44 +87,42 @@ export interface Chain {
   /** Runs several calls against the same block, in one request. */
   callMany(calls: readonly Call[]): Promise<readonly CallResult[]>
   /**
-   * Runs creation code against the latest block without deploying it: for questions that no contract
-   * answers.
-   *
-   * Not every node does: what comes back may be anything.
+   * Runs creation code against the latest block without deploying it, for questions that no contract
+   * answers. Not every node supports that: the result may be anything.
    */
   runCode(code: Hex): Promise<CallResult>
-  /** The code at an address, now: `0x` where there is none. */
+  /** The code at an address now; `0x` when there is none. */
   getCode(address: Address): Promise<Hex>
   /**
-   * Tells whether there is code at an address: a contract or a delegated account. Known from the
-   * last look, unless `fresh` asks for another: not for accounts that pay.
+   * Whether there is code at an address: a contract or a delegated account. Cached; `fresh` asks the
+   * node, which is required for payers.
    */
-  hasCode(address: Address, look?: 'fresh'): Promise<boolean>
-  /** Native currency of an account, in wei. */
+  hasCode(address: Address, freshness?: 'fresh'): Promise<boolean>
+  /** The native currency of an account, in wei. */
   getBalance(address: Address): Promise<bigint>
-  /** Transactions an account has sent, those included that wait to be mined. */
+  /** The next account nonce, pending transactions included. */
   getPendingNonce(address: Address): Promise<number>
-  /** Transactions of an account that are mined. */
+  /** The next account nonce, pending transactions excluded. */
   getMinedNonce(address: Address): Promise<number>
   /** The number of the latest block. */
   getBlockNumber(): Promise<bigint>
-  /** Tells whether the node has a transaction, mined or waiting. */
+  /** Whether the node has a transaction, mined or pending. */
   hasTransaction(transaction: Hex): Promise<boolean>
   /**
-   * Gas a call takes as a transaction, or the revert data of one that would fail.
+   * Estimates the gas of a call as a transaction; returns the revert data of one that would fail.
    *
-   * @param offer - The fees it would be sent with: contracts can read the price of gas.
+   * @param fees - The fees it would be sent with: contracts can read the gas price.
    */
-  estimateGas(call: Call, offer?: FeeValues): Promise<bigint | { readonly revert: Hex }>
-  /** What a transaction should offer now. Known from the last look, unless `fresh` asks for another. */
-  getFees(look?: 'fresh'): Promise<Fees>
-  /** The transactions of the last blocks that emitted an event. */
+  estimateGas(call: Call, fees?: FeeValues): Promise<bigint | { readonly revert: Hex }>
+  /** What a transaction should offer now. Cached; `fresh` asks the node. */
+  getFees(freshness?: 'fresh'): Promise<Fees>
+  /** The transactions of recent blocks that emitted an event. */
   findTransactions(event: EventFilter): Promise<readonly Hex[]>
-  /** Hands a signed transaction to the node. Never throws for an answer that was lost. */
+  /** Sends a signed transaction. A lost answer is `unknown`, not an error. */
   broadcast(raw: Hex): Promise<Broadcast>
   /**
-   * The same, where a receipt may come as the answer once the transaction is mined, so that nobody
-   * has to ask for it.
+   * Sends a signed transaction; where the node supports it, the answer comes with the receipt once
+   * the transaction is mined, so that it need not be polled (EIP-7966).
    *
    * @param isAwaited - Whether others wait for this to end: it then ends as soon as the node is
    * known to have the transaction.
@@ -133,10 +131,11 @@ export interface Chain {
   /** The receipt of a transaction, once it is mined. */
   getReceipt(transaction: Hex): Promise<Receipt | undefined>
   /**
-   * Waits for a receipt; survives a node that is away meanwhile.
+   * Waits for a receipt, even while the node is down.
    *
-   * @param transactions - Those of which one will be mined; asked anew at every look, since a
-   * transaction that is stuck is replaced.
+   * @param transactions - Hashes of which one will be mined; called again at every poll, since a
+   * stuck transaction is replaced.
+   * @returns `undefined` when the time is over.
    */
   waitForReceipt(
     transactions: () => readonly Hex[],

@@ -3,12 +3,14 @@ import type { Address } from '../protocol/payment.js'
 /** A Chainlink price feed. */
 export interface ChainlinkFeed {
   readonly address: Address
-  /** Seconds after an update for which its answer is used at most. */
+  /** Most seconds after an update for which its price is used. */
   readonly maxAgeSeconds: number
 }
 
-/** Beyond the time in which a feed is updated without fail ("heartbeat"): an hour, or a day. */
+/** Maximum age in seconds for a feed with a heartbeat of an hour, and some slack. */
 const HOURLY = 4500
+
+/** Maximum age in seconds for a feed with a heartbeat of a day, and some slack. */
 export const DAILY = 90_000
 
 type Row = readonly [pair: string, address: Address, maxAgeSeconds: number]
@@ -40,7 +42,7 @@ const BASE: readonly Row[] = [
 
 const rowsByChain: Readonly<Record<number, readonly Row[]>> = { 1: ETHEREUM, 8453: BASE }
 
-/** The feeds we know on a chain, by their pair. */
+/** The known feeds of a chain, by their pair. */
 export function knownFeeds(chainId: number): ReadonlyMap<string, ChainlinkFeed> {
   return new Map(
     rowsByChain[chainId]?.map(([pair, address, maxAgeSeconds]) => [

@@ -8,7 +8,7 @@ import type { Address } from '../protocol/payment.js'
 import { aggregatorAbi } from './abi.js'
 import type { Chain } from './chain.js'
 import { DAILY, knownFeeds, type ChainlinkFeed } from './chainlink-feeds.js'
-import { rpcChain } from './rpc-chain.js'
+import { RpcChain } from './rpc-chain.js'
 
 /** Options of {@link chainlinkRates}. */
 export interface ChainlinkRatesOptions {
@@ -17,20 +17,20 @@ export interface ChainlinkRatesOptions {
   /** JSON-RPC of that network. */
   readonly rpcUrl: string
   /**
-   * Addresses of feeds by their pair (`'HKD/USD'`), beside those we know on Ethereum and Base, and
-   * instead of them.
+   * Addresses of feeds by their pair (`'HKD/USD'`). They add to the known feeds on Ethereum and
+   * Base, and take precedence over them.
    */
   readonly feeds?: Readonly<Record<string, string>>
   /**
-   * Seconds after an update for which its answer is used at most.
-   * @defaultValue what the known feeds promise; 25 hours for others
+   * Most seconds after an update for which its price is used.
+   * @defaultValue by the heartbeat of known feeds; 25 hours for others
    */
   readonly maxAgeSeconds?: number
   /** Seconds for which a rate is used without asking again. @defaultValue 15 */
   readonly freshSeconds?: number
   /** Seconds for which it is used while the node does not answer. @defaultValue 300 */
   readonly staleSeconds?: number
-  /** Milliseconds that the node is given to answer. @defaultValue 5000 */
+  /** Milliseconds a node is given to answer. @defaultValue 5000 */
   readonly timeoutMs?: number
   /** Milliseconds since the epoch. @defaultValue `Date.now` */
   readonly now?: () => number
@@ -40,15 +40,15 @@ const DEFAULT_TIMEOUT_MS = 5000
 const DEFAULT_FRESH_SECONDS = 15
 const DEFAULT_STALE_SECONDS = 300
 
-/** Digits of an answer; feeds have 8 or 18. */
+/** Most decimals of a price; feeds have 8 or 18. */
 const MAX_DECIMALS = 36
 
 const PAIR = /^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/
 
 /**
- * Rates of Chainlink's price feeds on a chain, remembered and crossed through USD.
+ * Rates of Chainlink's price feeds on a chain, cached and crossed through USD.
  *
- * @throws {@link ConfigError} for a network, a URL or an address that is none.
+ * @throws {@link ConfigError} for an unknown network, an invalid URL, pair or address.
  */
 export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
   const { rpcUrl, timeoutMs = DEFAULT_TIMEOUT_MS, now = Date.now } = options
@@ -61,7 +61,7 @@ export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
   if (!URL.canParse(rpcUrl))
     throw new ConfigError('rates.chainlink.rpcUrl', 'must be the URL of a JSON-RPC node')
   const feeds = new Map([...knownFeeds(network.chainId), ...ownFeeds(options.feeds)])
-  const chain = rpcChain({ network, rpcUrl, timeoutMs })
+  const chain = new RpcChain({ network, rpcUrl, timeoutMs })
   const source = feedRates(chain, feeds, { now, maxAgeSeconds: options.maxAgeSeconds })
   const { freshSeconds = DEFAULT_FRESH_SECONDS, staleSeconds = DEFAULT_STALE_SECONDS } = options
   return crossRates(cachedRates(source, { freshSeconds, staleSeconds, now }))
@@ -85,7 +85,7 @@ interface FeedReading {
   readonly maxAgeSeconds: number | undefined
 }
 
-/** The pairs that feeds answer for, and no others. */
+/** A source for exactly those pairs that have a feed. */
 function feedRates(
   chain: Chain,
   feeds: ReadonlyMap<string, ChainlinkFeed>,
@@ -117,7 +117,7 @@ function feedRates(
   }
 }
 
-/** Reads a feed within one block. @returns `undefined` where the address is of no feed. */
+/** Reads a feed within one block. @returns `undefined` when the address has no feed. */
 async function readFeed(chain: Chain, to: Address) {
   const calls = (['decimals', 'latestRoundData'] as const).map((functionName) => ({
     to,

@@ -1,18 +1,25 @@
-/** How {@link coalesce} does its work. */
+/** Options of {@link coalesce}. */
 export interface CoalesceOptions<Item, Result> {
-  /** Does the work of several; one result an item, in their order. */
+  /** Processes several items; returns one result per item, in their order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
-  /** Most that go together. */
+  /** Most items of one run. */
   readonly most: number
 }
 
+/** An item that waits for a run, and its caller. */
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
 /**
- * Lets what is asked for at the same time go together.
+ * Processes items that come at the same time in one run, as a data loader does.
  *
- * One that comes alone goes alone, at the end of this turn of the event loop. What comes while another
- * is under way gathers, and goes as soon as that has ended: no timer, and no waiting when idle.
+ * An item that comes alone is run alone, at the end of this turn of the event loop. Items that come
+ * during a run share the next one, right after it: there is no timer, and nothing waits when idle.
  *
- * @returns Asks for one; rejects with whatever its run threw.
+ * @returns Adds one item; rejects with what its run threw.
  */
 export function coalesce<Item, Result>({
   run,
@@ -21,7 +28,7 @@ export function coalesce<Item, Result>({
   let waiting: Waiting<Item, Result>[] = []
   let isRunning = false
 
-  const pump = async (): Promise<void> => {
+  const runAll = async (): Promise<void> => {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, most)
       waiting = waiting.slice(most)
@@ -40,12 +47,6 @@ export function coalesce<Item, Result>({
       waiting.push({ item, resolve, reject })
       if (isRunning) return
       isRunning = true
-      setImmediate(() => void pump())
+      setImmediate(() => void runAll())
     })
-}
-
-interface Waiting<Item, Result> {
-  readonly item: Item
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
 }

@@ -1,32 +1,28 @@
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 
-/** Connections that are kept open to one node. */
-const MOST_IDLE = 16
+/** Idle connections that are kept open to one node. */
+const MAX_IDLE = 16
 
-/** Most bytes of an answer: a block's worth of receipts is far below. */
+/** Most bytes of an answer: the receipts of a whole block are far less. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** What came back. */
+/** The response to a POST. */
 export interface PostAnswer {
   readonly status: number
   readonly text: string
 }
 
-/**
- * Posts JSON to one URL, over connections that stay open.
- *
- * @returns Posts a body; rejects when no whole answer came within the time.
- */
-export function createPoster(
-  url: string,
-  timeoutMs: number,
-): (body: string) => Promise<PostAnswer> {
+/** Posts a body. Rejects when no complete response came in time. */
+export type Post = (body: string) => Promise<PostAnswer>
+
+/** Makes a function that posts JSON to one URL, over connections that stay open. */
+export function createPost(url: string, timeoutMs: number): Post {
   const { protocol, username, password } = new URL(url)
   const isSecure = protocol === 'https:'
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({
     keepAlive: true,
-    maxFreeSockets: MOST_IDLE,
+    maxFreeSockets: MAX_IDLE,
   })
   const request = isSecure ? requestHttps : requestHttp
   const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
@@ -48,8 +44,7 @@ export function createPoster(
       posting.on('response', (response) => {
         const chunks: Buffer[] = []
         let bytes = 0
-        response.on('error', fail)
-        response.on('aborted', () => fail(new Error('the connection broke')))
+        response.on('error', () => fail(new Error('the connection broke')))
         response.on('data', (chunk: Buffer) => {
           chunks.push(chunk)
           bytes += chunk.length

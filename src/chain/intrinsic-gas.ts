@@ -3,16 +3,16 @@ import type { Hex } from '../protocol/payment.js'
 /** Gas of a transaction before its first instruction (Yellow Paper, EIP-2028). */
 const GAS = { transaction: 21_000n, zeroByte: 4n, otherByte: 16n }
 
-/** Least gas of a transaction for each zero byte of its calldata; four times as much for others (EIP-7623). */
+/** Floor gas of a zero byte of calldata; other bytes cost four times as much (EIP-7623). */
 const FLOOR_PER_TOKEN = 10n
 
-/** Gas that a transaction takes before its first instruction. */
+/** Gas that a transaction uses before its first instruction. */
 export function intrinsicGas(data: Hex): bigint {
   const { zeros, others } = countBytes(data)
   return GAS.transaction + GAS.zeroByte * zeros + GAS.otherByte * others
 }
 
-/** Gas that a transaction pays at least, however little it does (EIP-7623). */
+/** Least gas that a transaction pays for, whatever it does (EIP-7623). */
 export function floorGas(data: Hex): bigint {
   const { zeros, others } = countBytes(data)
   return GAS.transaction + FLOOR_PER_TOKEN * (zeros + 4n * others)

@@ -1,50 +1,52 @@
 /**
- * What nodes mean by their errors.
+ * Classifies the errors of nodes.
  *
- * JSON-RPC fixes few codes, and each client words its errors in its own way. Everything that is
- * decided by such words is in this table. It reads the node's *raw* words: what is written into
- * errors and logs is redacted, and redaction may cut the very word that matters out of them.
+ * JSON-RPC fixes few codes, and each client words its errors in its own way. Every decision by such
+ * words is in this table. It reads the node's *raw* message: errors and logs are redacted, and
+ * redaction may remove the very word that matters.
  */
 import { ChainError } from '../errors.js'
 
-/** A node's own refusal of one request. */
+/** The JSON-RPC error of a request. */
 export interface RpcFailure {
   readonly code: number
-  /** As the node wrote it, perhaps with the key of its URL in it: to be classified, never shown. */
+  /** As the node wrote it, perhaps with the key of its URL: only for classification, never shown. */
   readonly message: string
   /** The message without URL and keys. */
   readonly redacted: string
   readonly data?: unknown
 }
 
-/** What an error of a node means. */
+/** The meaning of a node's error. */
 export type NodeErrorKind =
-  /** A contract failed; the node did its work. */
+  /** A contract reverted; the node did its work. */
   | 'reverted'
   /** The node has this transaction already. */
   | 'already_known'
-  /** Offers less for gas than a block takes. */
+  /** The transaction offers less for gas than a block demands. */
   | 'fee_too_low'
-  /** Its account nonce is used, or a transaction with the same one offers more. */
+  /** The account nonce is used, or a transaction with the same nonce offers more. */
   | 'stale_nonce'
+  /** The account cannot pay for gas. */
   | 'insufficient_gas_funds'
+  /** The node does not have the method. */
   | 'unknown_method'
-  /** Asks for more blocks or logs than the node looks through at once. */
+  /** The request covers more blocks or logs than the node serves at once. */
   | 'range_too_large'
-  /** Too many requests: all of them are refused for a while. */
+  /** Too many requests: the node refuses all of them for a while. */
   | 'rate_limited'
-  /** The node may have done what it was asked for. */
+  /** The node may have done what it was asked to do. */
   | 'ambiguous'
   | 'other'
 
-/** One way in which nodes say something. */
+/** How nodes express one kind of error. */
 interface Wording {
   readonly kind: NodeErrorKind
   readonly codes?: readonly number[]
   readonly words?: RegExp
 }
 
-/** The clients in the comments are those that the wording comes from. */
+/** The comments name the clients that each wording comes from. */
 const WORDINGS: readonly Wording[] = [
   // Code 3 is geth's, Erigon's, Nethermind's and anvil's; the words are Besu's ("Execution
   // reverted"), Hardhat's ("VM Exception … revert"), OpenEthereum's ("VM execution error"), and
@@ -110,14 +112,14 @@ const WORDINGS: readonly Wording[] = [
   },
 ]
 
-/** JSON-RPC's internal error: something broke in the node, nobody knows when. */
+/** JSON-RPC's internal error: something broke in the node, at an unknown point. */
 const INTERNAL_ERROR = -32603
 
 /**
- * What an error may mean, by what was asked; of several meanings the first counts.
+ * The possible meanings of an error by the kind of request; the first match counts.
  *
- * A contract words its revert itself, so that nothing else is read into one. Of a transaction,
- * whatever may mean that the node has taken it comes first.
+ * A contract words its revert itself, so `reverted` comes before all other meanings of a read. For a
+ * transaction, everything that may mean that the node has it comes first.
  */
 const MEANINGS = {
   read: ['reverted', 'unknown_method', 'range_too_large', 'rate_limited', 'ambiguous'],
@@ -130,14 +132,14 @@ const MEANINGS = {
     'insufficient_gas_funds',
     'fee_too_low',
   ],
-  /** A transaction was handed over by a method that not every node has. */
+  /** `eth_sendRawTransactionSync`, which not every node has. */
   sync: ['unknown_method'],
 } as const satisfies Record<string, readonly NodeErrorKind[]>
 
 /**
- * Tells what a node's error means.
+ * Classifies a node's error.
  *
- * @param asked - What for: to read something, or to take a transaction.
+ * @param asked - The kind of request that failed.
  */
 export function classifyNodeError(
   failure: Pick<RpcFailure, 'code' | 'message'>,
@@ -147,7 +149,7 @@ export function classifyNodeError(
   for (const kind of meanings) {
     const wording = WORDINGS.find((one) => one.kind === kind)
     if (wording?.codes?.includes(failure.code) || wording?.words?.test(failure.message)) return kind
-    // Whatever words come with it.
+    // Whatever its message says.
     if (asked === 'send' && kind === 'ambiguous' && failure.code === INTERNAL_ERROR) return kind
   }
   return 'other'
@@ -155,15 +157,15 @@ export function classifyNodeError(
 
 /** The error for a request that a node refused. */
 export function refusedByNode(failure: RpcFailure): ChainError {
-  const isAway = classifyNodeError(failure, 'read') === 'rate_limited'
+  const isRateLimited = classifyNodeError(failure, 'read') === 'rate_limited'
   return new ChainError(
-    isAway ? 'chain_unreachable' : 'chain_refused',
-    isAway ? 'The node takes no more requests for now.' : 'The node refused a request.',
+    isRateLimited ? 'chain_unreachable' : 'chain_refused',
+    isRateLimited ? 'The node takes no more requests for now.' : 'The node refused a request.',
     { cause: new Error(`${failure.redacted} (${failure.code})`) },
   )
 }
 
-/** The error for an answer that nobody can use. */
+/** The error for an answer that makes no sense. */
 export function unusable(what: string): ChainError {
   return new ChainError('chain_refused', `The node answered ${what}.`)
 }

@@ -1,8 +1,8 @@
-/** Shortest part of a URL's path, query or user info that is taken for a key. */
+/** Shortest part of a URL's path, query or user info that counts as a key. */
 const SHORTEST_KEY = 8
 
 /**
- * Takes a URL and the keys in it out of a text.
+ * Removes a URL and the keys in it from a text.
  *
  * Providers put their keys into the path, the query or the user info, and nodes and HTTP libraries
  * repeat them in their errors.

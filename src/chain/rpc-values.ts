@@ -1,22 +1,28 @@
-/** What nodes answer, read strictly: whatever else comes is a `ChainError`, nothing is guessed. */
+/** Reads what nodes answer, strictly: anything unexpected is a `ChainError`, nothing is guessed. */
 import { hexToBigInt } from 'viem/utils'
 import type { Hex } from '../protocol/payment.js'
 import type { CallResult, Log, Receipt } from './chain.js'
 import { classifyNodeError, refusedByNode, unusable, type RpcFailure } from './node-errors.js'
 import type { RpcAnswer } from './rpc.js'
 
-/** The result of an answer. @throws {@link ChainError} where the node refused. */
+/** At most 256 bits. */
+const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
+
+/** A billion ether per gas: a higher price does not even fit into a transaction. */
+const MAX_GAS_PRICE = 10n ** 27n
+
+/** The result of an answer. @throws {@link ChainError} when the node refused. */
 export function unwrap(answer: RpcAnswer): unknown {
   if (answer.ok) return answer.result
   throw refusedByNode(answer.error)
 }
 
-/** What a contract answered. @throws {@link ChainError} where the node itself failed. */
+/** What a contract answered. @throws {@link ChainError} when the node itself failed. */
 export function callResult(answer: RpcAnswer): CallResult {
   return answer.ok ? { ok: true, data: hexFrom(answer.result) } : revertFrom(answer.error)
 }
 
-/** Tells a contract's refusal from a node's failure. @throws {@link ChainError} for the latter. */
+/** The revert of a contract. @throws {@link ChainError} when the node itself failed. */
 export function revertFrom(error: RpcFailure): CallResult {
   if (classifyNodeError(error, 'read') !== 'reverted') throw refusedByNode(error)
   return { ok: false, data: isHex(error.data) ? error.data : '0x' }
@@ -51,36 +57,36 @@ function logFrom(value: unknown): Log {
   }
 }
 
-/** Bytes in hexadecimal digits. */
+/** Hex-encoded bytes of any length. */
 export function hexFrom(value: unknown): Hex {
   if (isHex(value)) return value
   throw unusable('something that is not hexadecimal')
 }
 
-/** So many bytes: a hash, an address. */
+/** Hex-encoded bytes of a fixed length: a hash, an address. */
 export function bytesFrom(value: unknown, bytes: 20 | 32): Hex {
   const hex = hexFrom(value)
   if (hex.length === 2 + 2 * bytes) return hex
   throw unusable(`something that is not ${bytes} bytes`)
 }
 
-/** A number, as JSON-RPC writes them: at least one digit. Some nodes write leading zeros. */
+/** A JSON-RPC quantity: at least one digit. Some nodes write leading zeros. */
 export function quantityFrom(value: unknown): bigint {
   if (typeof value === 'string' && QUANTITY.test(value)) return hexToBigInt(value as Hex)
   throw unusable('something that is not a number')
 }
 
-/** A number that is counted with: of a block, of a transaction. */
-export function countFrom(value: unknown): number {
-  const count = Number(quantityFrom(value))
-  if (Number.isSafeInteger(count)) return count
+/** An account nonce. */
+export function nonceFrom(value: unknown): number {
+  const nonce = Number(quantityFrom(value))
+  if (Number.isSafeInteger(nonce)) return nonce
   throw unusable('a number beyond all counting')
 }
 
-/** A price of gas, in wei. */
+/** A gas price, in wei. */
 export function gasPriceFrom(value: unknown): bigint {
   const price = quantityFrom(value)
-  if (price < MOST_GAS_PRICE) return price
+  if (price < MAX_GAS_PRICE) return price
   throw unusable('a price of gas beyond all prices')
 }
 
@@ -89,12 +95,6 @@ export function membersOf(value: unknown): { readonly [member: string]: unknown 
   if (typeof value === 'object' && value !== null) return { ...value }
   throw unusable('something that is not an object')
 }
-
-/** At most 256 bits. */
-const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
-
-/** A billion ether for a unit of gas: what is above cannot even be written into a transaction. */
-const MOST_GAS_PRICE = 10n ** 27n
 
 function isHex(value: unknown): value is Hex {
   return typeof value === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(value)

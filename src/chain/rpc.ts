@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError } from '../errors.js'
-import { createPoster } from './http-post.js'
+import { createPost, type Post } from './http-post.js'
 import type { RpcFailure } from './node-errors.js'
 import { redactUrl } from './redact.js'
 
 /** Milliseconds a node is given to answer one request. */
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** Times a request that changes nothing is tried again when its answer was lost. */
+/** Times a read is tried again when its answer was lost. */
 const READ_RETRIES = 1
 
 /** Milliseconds before such a retry. */
@@ -18,7 +18,7 @@ export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcFailure }
 
-/** Asks a node. */
+/** Sends requests to a node. */
 export interface Rpc {
   /**
    * Sends one JSON-RPC request.
@@ -31,55 +31,43 @@ export interface Rpc {
   read(method: string, params: readonly unknown[]): Promise<RpcAnswer>
 }
 
-/** Options of {@link httpRpc}. */
-export interface RpcOptions {
+/** Options of {@link HttpRpc}. */
+export interface HttpRpcOptions {
   readonly url: string
   /** @defaultValue 10000 */
   readonly timeoutMs?: number
 }
 
-/** Speaks JSON-RPC over HTTP. Its errors never show the URL. */
-export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rpc {
-  const post = createPoster(url, timeoutMs)
-  let lastId = 0
+/** JSON-RPC over HTTP. Its errors never show the URL. */
+export class HttpRpc implements Rpc {
+  readonly #url: string
+  readonly #post: Post
+  /** The id of the last request. */
+  #lastId = 0
 
-  const ask = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
-    const answer = await request(method, params)
+  constructor({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: HttpRpcOptions) {
+    this.#url = url
+    this.#post = createPost(url, timeoutMs)
+  }
+
+  async ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const answer = await this.#request(method, params)
     if (!isObject(answer)) throw garbled(method)
     if (isFailure(answer.error)) {
       const { code, message, data } = answer.error
-      // A node that names no code of JSON-RPC's has its words alone.
+      // Without a JSON-RPC code the words alone are classified.
       const known = typeof code === 'number' ? code : 0
-      return {
-        ok: false,
-        error: { code: known, message, redacted: redactUrl(message, url), data },
-      }
+      const redacted = redactUrl(message, this.#url)
+      return { ok: false, error: { code: known, message, redacted, data } }
     }
     if (answer.result === undefined) throw garbled(method)
     return { ok: true, result: answer.result }
   }
 
-  const request = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params })
-    const { status, text } = await post(body).catch((error: unknown) => {
-      throw unanswered(method, error)
-    })
-    const answer = parse(text)
-    // Nodes also say what they refuse with a status of their own.
-    if (status >= 200 && status < 300) return answer
-    if (isObject(answer) && isFailure(answer.error) && 'code' in answer.error) return answer
-    throw unanswered(method, new Error(`HTTP ${status}`))
-  }
-
-  const unanswered = (method: string, error: unknown): ChainError =>
-    new ChainError('chain_unreachable', `The node did not answer ${method}.`, {
-      cause: new Error(redactUrl(summarize(error), url)),
-    })
-
-  const read: Rpc['read'] = async (method, params) => {
+  async read(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     for (let retries = 0; ; retries++) {
       try {
-        return await ask(method, params)
+        return await this.ask(method, params)
       } catch (error) {
         if (retries === READ_RETRIES) throw error
         await sleep(RETRY_DELAY_MS)
@@ -87,7 +75,23 @@ export function httpRpc({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: RpcOptions): Rp
     }
   }
 
-  return { ask, read }
+  async #request(method: string, params: readonly unknown[]): Promise<unknown> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method, params })
+    const { status, text } = await this.#post(body).catch((error: unknown) => {
+      throw this.#unanswered(method, error)
+    })
+    const answer = parse(text)
+    if (status >= 200 && status < 300) return answer
+    // Some nodes refuse with an HTTP status of their own.
+    if (isObject(answer) && isFailure(answer.error) && 'code' in answer.error) return answer
+    throw this.#unanswered(method, new Error(`HTTP ${status}`))
+  }
+
+  #unanswered(method: string, error: unknown): ChainError {
+    return new ChainError('chain_unreachable', `The node did not answer ${method}.`, {
+      cause: new Error(redactUrl(summarize(error), this.#url)),
+    })
+  }
 }
 
 function garbled(method: string): ChainError {
@@ -98,14 +102,14 @@ function isObject(value: unknown): value is { error?: unknown; result?: unknown 
   return typeof value === 'object' && value !== null
 }
 
-/** An error as a node writes it; nothing but its message is certain. */
+/** An error object of a node; only its message is certain. */
 function isFailure(
   value: unknown,
 ): value is { readonly message: string; readonly code?: unknown; readonly data?: unknown } {
   return isObject(value) && 'message' in value && typeof value.message === 'string'
 }
 
-/** @returns Nothing that is an answer, where it is not JSON. */
+/** @returns `undefined` when the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -114,10 +118,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** What went wrong, in a few words. */
+/** A short description of an error. */
 function summarize(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown failure'
-  // Where several addresses were tried, the message is empty.
+  // The message is empty when several addresses were tried.
   const { code } = error as NodeJS.ErrnoException
   return error.message || code || error.name
 }

@@ -1,42 +1,41 @@
 import type { Address, Hex } from '../protocol/payment.js'
-import { addressWord } from './abi.js'
+import { addressWord, WORD_DIGITS } from './abi.js'
 import { transferProbeCode } from './transfer-probe-code.js'
 
-/** Bytes of calldata of `transferWithAuthorization` in the form for signatures by a key. */
+/** Bytes of `transferWithAuthorization` calldata in the form with `v`, `r` and `s`. */
 const TRANSFER_BYTES = 4 + 9 * 32
 
-/** Hexadecimal digits of what the probe returns for a transfer: six words. */
-const WORD = 64
-const RESULT_DIGITS = 6 * WORD
+/** Hexadecimal digits of the probe's result for one transfer: six words. */
+const RESULT_DIGITS = 6 * WORD_DIGITS
 
-/** What `balanceOf` is read as where a token does not answer it. */
+/** The probe's balance of an account when the token does not answer `balanceOf`. */
 const UNKNOWN = 2n ** 256n - 1n
 
-/** A transfer that is to be run without sending it. */
+/** A transfer to simulate. */
 export interface ProbedTransfer {
   readonly token: Address
-  /** Calldata of `transferWithAuthorization`, for a signature by a key. */
+  /** Calldata of `transferWithAuthorization` with `v`, `r` and `s`. */
   readonly data: Hex
 }
 
-/** What running a transfer without sending it showed, at one block. */
+/** The result of simulating a transfer at one block. */
 export interface ProbeResult {
-  /** Hash of the code at the payer's address; absent where there is none. */
+  /** Hash of the code at the payer's address; `undefined` when there is none. */
   readonly codeHash: Hex | undefined
-  /** Whether the transfer would succeed; it was not run where its payer has code, nor without a token. */
+  /** Whether the transfer succeeded; `not` when its payer has code, or its token has none. */
   readonly ran: 'well' | 'badly' | 'not'
-  /** Gas that the call of the token took. */
+  /** Gas of the call of the token. */
   readonly gas: bigint
-  /** After the transfer, where it ran well. */
+  /** Balances after the transfer, when it succeeded. */
   readonly balances: {
     readonly payer: bigint | undefined
     readonly payee: bigint | undefined
   }
-  /** Gas that a further transfer of the same token in the same transaction need not pay again. */
+  /** Gas that a second transfer of the same token in the same transaction saves. */
   readonly sharedGas: bigint
 }
 
-/** Creation code that runs transfers, each by itself, when it is called without being deployed. */
+/** Creation code that simulates transfers, independently of each other, in an `eth_call`. */
 export function encodeProbe(transfers: readonly ProbedTransfer[]): Hex {
   const items = transfers.map(({ token, data }) => {
     if (data.length !== 2 + TRANSFER_BYTES * 2)
@@ -46,7 +45,7 @@ export function encodeProbe(transfers: readonly ProbedTransfer[]): Hex {
   return `${transferProbeCode}${items.join('')}`
 }
 
-/** @returns `undefined` where a node that runs no such code returned something else. */
+/** Decodes the probe's results. @returns `undefined` when the node does not run such code. */
 export function decodeProbe(returned: Hex, count: number): readonly ProbeResult[] | undefined {
   if (returned.length !== 2 + count * RESULT_DIGITS) return undefined
   return Array.from({ length: count }, (_, index) =>
@@ -56,11 +55,11 @@ export function decodeProbe(returned: Hex, count: number): readonly ProbeResult[
 
 function decodeResult(digits: string): ProbeResult {
   const word = (index: number): bigint =>
-    BigInt(`0x${digits.slice(index * WORD, (index + 1) * WORD)}`)
+    BigInt(`0x${digits.slice(index * WORD_DIGITS, (index + 1) * WORD_DIGITS)}`)
   const balance = (value: bigint): bigint | undefined => (value === UNKNOWN ? undefined : value)
   const [code, ran] = [word(0), word(1)]
   return {
-    codeHash: code === 0n ? undefined : `0x${digits.slice(0, WORD)}`,
+    codeHash: code === 0n ? undefined : `0x${digits.slice(0, WORD_DIGITS)}`,
     ran: ran === 0n ? 'not' : ran === 2n ? 'well' : 'badly',
     gas: word(2),
     balances: { payer: balance(word(3)), payee: balance(word(4)) },

@@ -1,22 +1,9 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { runDevnetCommand } from '../devnet/devnet-command.js'
-import type { Environment } from '../config/environment.js'
-import { ConfigError } from '../errors.js'
+import { isConfigError } from '../errors.js'
 import { createToken, hashToken } from '../merchants/project.js'
+import type { CliContext } from './context.js'
 import { serve } from './serve.js'
-
-/** What a command may touch of the world around it. */
-export interface CliContext {
-  readonly env: Environment
-  /** Folder that file names are relative to. */
-  readonly cwd: string
-  /** Ends commands that stay. */
-  readonly signal: AbortSignal
-  /** Writes one line of the result. */
-  readonly print: (line: string) => void
-  /** Writes one line for people. */
-  readonly complain: (line: string) => void
-}
 
 const USAGE = `Usage: express-x402-gateway <command>
 
@@ -28,7 +15,7 @@ const USAGE = `Usage: express-x402-gateway <command>
   token
       Makes a random identify token and its sha256: form.`
 
-/** Exit codes: fine, failed, misused. */
+/** Exit codes. */
 const OK = 0
 const FAILED = 1
 const MISUSED = 2
@@ -36,7 +23,12 @@ const MISUSED = 2
 /** A command line that cannot be understood. */
 class UsageError extends Error {}
 
-/** Runs one command. @returns The exit code. */
+/**
+ * Runs one command and reports what went wrong to `complain`.
+ *
+ * @param argv - The arguments after the name of the program.
+ * @returns The exit code.
+ */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   try {
     await runCommand(argv, context)
@@ -46,7 +38,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
       context.complain(`${error.message}\n\n${USAGE}`)
       return MISUSED
     }
-    if (error instanceof ConfigError)
+    if (isConfigError(error))
       for (const { option, message } of error.issues) context.complain(`${option}: ${message}`)
     else context.complain(error instanceof Error ? error.message : String(error))
     return FAILED
@@ -96,7 +88,7 @@ function printToken({ print, complain }: CliContext): void {
   print(hashToken(token))
 }
 
-/** @returns The flags that are there; a switch has no value of its own. */
+/** Reads the flags that were given; a switch has no value. */
 function readFlags(
   args: readonly string[],
   names: readonly string[],

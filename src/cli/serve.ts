@@ -5,57 +5,57 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express, { type RequestHandler } from 'express'
 import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/environment.js'
-import { ConfigError, isLedgerError } from '../errors.js'
-import { createGateway, type Gateway } from '../gateway.js'
+import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
+import { openGateway, type Gateway } from '../gateway.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
 import { openSqliteLedger } from '../ledger/sql/sqlite-ledger.js'
 import type { Logger } from '../logger.js'
-import { PROBLEM_JSON, problemDetails } from '../http/problem.js'
+import { respondProblem } from '../http/respond-problem.js'
 import { resolveOptions } from '../config/resolve.js'
-import type { CliContext } from './cli.js'
+import type { CliContext } from './context.js'
 import { withConfig } from '../config/config-file.js'
 
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
 
-/** Where payments are kept, beneath the folder that the command runs in. */
+/** Default ledger, relative to the working directory. */
 const LEDGER_FILE = join('data', 'ledger.db')
 
-/** Milliseconds that requests are given to finish, once told to end. */
-const FAREWELL_MS = 10_000
+/** Milliseconds that open requests get to finish after a signal to end. */
+const SHUTDOWN_MS = 10_000
 
-/** Milliseconds between looks for connections whose request has been answered since. */
+/** Milliseconds between sweeps that close connections which have become idle. */
 const SWEEP_MS = 50
 
-/** Milliseconds in which those that did not are told that their outcome is unknown. */
-const LAST_ANSWERS_MS = 500
+/** Milliseconds for the last responses, which say that a settlement is pending. */
+const LAST_RESPONSES_MS = 500
 
-/** What `serve` was called with. */
+/** The flags of `serve`, and its context. */
 export interface ServeCommand extends CliContext {
   readonly config: string | undefined
   readonly port: number | undefined
   readonly host: string | undefined
-  /** Keep nothing beyond the process. */
+  /** Keeps payments in memory only. */
   readonly memory: boolean
 }
 
-/** Runs the gateway until it is ended; prints its URL once it answers. */
+/** Runs the gateway until `signal` is aborted; prints its URL once it listens. */
 export async function serve(command: ServeCommand): Promise<void> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, print, signal } = command
-  const gateway = await openGateway(command)
+  const gateway = await startGateway(command)
   try {
     const app = express()
     app.disable('x-powered-by')
-    // A reverse proxy on the same machine may say whose request it is; nobody else may.
+    // Forwarded headers count only from a reverse proxy on this machine.
     app.set('trust proxy', 'loopback')
     app.use((_req, res, next) => {
-      // A connection that is kept alive would bring requests for as long as it is.
+      // A kept-alive connection would bring further requests while the process ends.
       if (signal.aborted) res.set('Connection', 'close')
       next()
     })
     app.use(gateway.gatewayRouter())
-    app.use(answerNotFound)
+    app.use(respondNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
     if (!signal.aborted) await once(signal, 'abort')
@@ -65,28 +65,20 @@ export async function serve(command: ServeCommand): Promise<void> {
   }
 }
 
-/** Answers what is not the gateway's: nothing else is here. */
-const answerNotFound: RequestHandler = (req, res) => {
+/** Responds to paths outside the gateway, which serves nothing else. */
+const respondNotFound: RequestHandler = (req, res) => {
   const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp.`
-  const problem = problemDetails({ status: 404, code: 'not_found', detail })
-  res.status(404).set({ 'Content-Type': PROBLEM_JSON, 'Cache-Control': 'no-store' })
-  res.end(JSON.stringify(problem))
+  respondProblem(res, 'api', { code: 'not_found', detail })
 }
 
-/** Opens a gateway whose ledger can be written to. */
-async function openGateway(command: ServeCommand): Promise<Gateway> {
+/** Opens a gateway whose ledger was found to work. */
+async function startGateway(command: ServeCommand): Promise<Gateway> {
   const { cwd, memory } = command
   const env = memory ? withoutDatabase(command.env) : command.env
-  const logger = createLogger(command)
-  const options = await withConfig({ ...command, env }, (given) => {
-    resolveOptions(given)
-    const ledger =
-      (given.ledger as LedgerStore | undefined) ??
-      (memory ? createMemoryLedger() : embeddedLedger(cwd))
-    return { ...given, ledger, logger }
-  })
-  await requireUsable(options.ledger, databaseVariable(env, SERVE_DATABASE) ?? 'ledger')
-  return createGateway(options)
+  const resolved = await withConfig({ ...command, env }, resolveOptions)
+  const ledger = resolved.ledger ?? (memory ? createMemoryLedger() : embeddedLedger(cwd))
+  await requireUsable(ledger, databaseVariable(env, SERVE_DATABASE) ?? 'ledger')
+  return openGateway({ ...resolved, ledger, logger: createLogger(command) })
 }
 
 function withoutDatabase(env: Environment): Environment {
@@ -97,9 +89,10 @@ function embeddedLedger(cwd: string): LedgerStore {
   try {
     return openSqliteLedger(join(cwd, LEDGER_FILE))
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
+    if (!isConfigError(error)) throw error
+    const [issue] = error.issues
     const hint = 'or start with --memory, and no payment is remembered after the process has ended'
-    throw new ConfigError(error.option, `${error.issues[0]?.message}, ${hint}`)
+    throw new ConfigError(error.option, `${issue?.message}, ${hint}`, issue?.code)
   }
 }
 
@@ -110,7 +103,11 @@ async function requireUsable(ledger: LedgerStore, option: string): Promise<void>
     await ledger.close()
     if (!isLedgerError(error)) throw error
     const reason = error.cause instanceof Error ? error.cause.message : error.code
-    throw new ConfigError(option, `the ledger’s database cannot be used (${reason})`)
+    throw new ConfigError(
+      option,
+      `the ledger’s database cannot be used (${reason})`,
+      'unusable_ledger',
+    )
   }
 }
 
@@ -127,7 +124,7 @@ function createLogger(command: ServeCommand): Logger {
   }
 }
 
-/** One line of JSON; an error gives its message and that of its cause, which hold no secrets. */
+/** One line of JSON. Of an error it has the message and the cause, which contain no secrets. */
 function logLine(level: string, message: string, fields: object = {}): string {
   const describe = (_name: string, value: unknown): unknown =>
     value instanceof Error
@@ -146,9 +143,11 @@ async function listen(
     return server
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE')
-      throw new ConfigError('port', `${port} on ${host} is in use; choose another with --port`)
-    throw new ConfigError('host', `cannot listen on ${host}:${port} (${code ?? 'unknown'})`)
+    const [option, message] =
+      code === 'EADDRINUSE'
+        ? ['port', `${port} on ${host} is in use; choose another with --port`]
+        : ['host', `cannot listen on ${host}:${port} (${code ?? 'unknown'})`]
+    throw new ConfigError(option, message, 'unusable_address')
   }
 }
 
@@ -158,22 +157,24 @@ function urlOf(server: Server): string {
 }
 
 /**
- * Lets requests finish. Those that take too long are answered by what is known by then; what they
- * sent is written down, and followed up by the next process. Whoever still holds on is cut off.
+ * Lets open requests finish, then closes the server.
+ *
+ * Requests that are still open after 10 s are answered with what is known by then. The ledger holds
+ * what they sent, and the next process follows it up. Connections that stay open are cut.
  */
 async function stop(server: Server, gateway: Gateway): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
-  const patience = new AbortController()
-  const farewell = async (): Promise<void> => {
-    await sleep(FAREWELL_MS, undefined, patience)
+  const finished = new AbortController()
+  const cutOff = async (): Promise<void> => {
+    await sleep(SHUTDOWN_MS, undefined, finished)
     await gateway.close()
-    await sleep(LAST_ANSWERS_MS, undefined, patience)
+    await sleep(LAST_RESPONSES_MS, undefined, finished)
     server.closeAllConnections()
   }
-  farewell().catch(() => undefined)
+  cutOff().catch(() => undefined)
   await closed
   clearInterval(sweep)
-  patience.abort()
+  finished.abort()
 }

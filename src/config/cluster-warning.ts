@@ -5,9 +5,9 @@ import type { Logger } from '../logger.js'
 let hasWarned = false
 
 /**
- * Warns, once a process, of a ledger in memory where other processes serve the same app.
+ * Warns, once per process, of a ledger in memory where several processes serve the same app.
  *
- * Each would have a ledger of its own: what one has honoured, another honours once more.
+ * Each process would have a ledger of its own, and honour a payment that another has honoured.
  */
 export function warnOfCluster(logger: Logger, env: Environment = process.env): void {
   if (hasWarned || !isOneOfSeveral(env)) return
@@ -18,7 +18,7 @@ export function warnOfCluster(logger: Logger, env: Environment = process.env): v
   )
 }
 
-/** Tells workers of `node:cluster`, and all but the first instance that pm2 runs. */
+/** Detects workers of `node:cluster`, and all but the first instance of pm2. */
 function isOneOfSeveral(env: Environment): boolean {
   return cluster.isWorker || Number(env['NODE_APP_INSTANCE']) > 0
 }

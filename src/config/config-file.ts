@@ -10,26 +10,31 @@ import {
   settingsOf,
   type Environment,
 } from './environment.js'
-import { ConfigError } from '../errors.js'
+import { ConfigError, isConfigError } from '../errors.js'
 import type { GatewayOptions, ProjectOptions } from './options.js'
 import { sameNetwork } from '../protocol/networks.js'
+import { isObject } from './report.js'
 
 const DEFAULT_FILE = 'gateway.config.json'
 
 /** Where a gateway's options come from. */
 export interface ConfigSource {
-  /** Named by the operator; must exist. */
+  /** Name of the file; must exist. `undefined` for the default one, which may be missing. */
   readonly config: string | undefined
   readonly cwd: string
   readonly env: Environment
 }
 
 /**
- * Reads a gateway's options, and makes something of them: the file's, overridden by the
- * environment's; without a file, the environment's alone.
+ * Reads a gateway's options and passes them to `use`.
  *
- * @throws {@link ConfigError} for a file that cannot be read, variables that cannot be placed, and
- * whatever `use` finds wrong, by the variable's name where it came from one.
+ * The environment overrides the file; without a file, the environment stands alone.
+ *
+ * @param source - Where the options come from.
+ * @param use - Checks the options; its `ConfigError` is reported under the names of variables.
+ * @returns What `use` returns.
+ * @throws {@link ConfigError} when the file cannot be read, when a variable does not fit the file,
+ * and for everything that `use` finds wrong.
  */
 export async function withConfig<T>(
   { config, cwd, env }: ConfigSource,
@@ -41,7 +46,7 @@ export async function withConfig<T>(
       file === undefined ? optionsFromEnvironment(env, SERVE_DATABASE) : overrideFrom(env, file),
     )
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
+    if (!isConfigError(error)) throw error
     throw nameVariables(error, { env, isAlone: file === undefined })
   }
 }
@@ -56,31 +61,37 @@ async function readConfigFile(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' && !mustExist) return undefined
-    throw new ConfigError('config', `${path} cannot be read (${code ?? 'unknown'})`)
+    throw new ConfigError('config', `${path} cannot be read (${code ?? 'unknown'})`, 'invalid_file')
   }
   const options = parseConfig(path, text)
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options
-  throw new ConfigError('config', `${path} must hold one JSON object`)
+  if (isObject(options)) return options
+  throw new ConfigError('config', `${path} must hold one JSON object`, 'invalid_file')
 }
 
-/** Parses; an error tells the line, never the text in it, which may be a key. */
+/** Parses a file. The error names the line, and never repeats its text, which may be a key. */
 function parseConfig(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new ConfigError('config', `${path} is not JSON (line ${brokenLine(text)})`)
+    const message = `${path} is not JSON (line ${brokenLine(text)})`
+    throw new ConfigError('config', message, 'invalid_file')
   }
 }
 
-/** The first line with which a text can no longer become JSON. */
+/**
+ * The first line after which a text can no longer become JSON.
+ *
+ * Errors of `JSON.parse` name a position for some mistakes only, so that it cannot be counted from.
+ */
 function brokenLine(text: string): number {
   const lines = text.split('\n')
   const broken = lines.findIndex((_, index) => !isBeginning(lines.slice(0, index + 1).join('\n')))
   return broken === -1 ? lines.length : broken + 1
 }
 
+/** Tells whether a text is JSON, or could become JSON by further lines. */
 function isBeginning(lines: string): boolean {
-  // Nothing but white space goes on beyond the end of a line.
+  // Only white space can continue across the end of a line.
   const text = `${lines}\n`
   try {
     JSON.parse(text)
@@ -92,7 +103,7 @@ function isBeginning(lines: string): boolean {
   }
 }
 
-/** Puts the environment's settings over a file's. */
+/** Overrides the options of a file by those of the environment. */
 function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
   const { publicUrl, facilitator, quoteSecret } = settingsOf(env)
   return {
@@ -116,7 +127,11 @@ function overrideNetworks(env: Environment, { networks = {} }: GatewayOptions): 
       : (ids.find((listed) => sameNetwork(listed, network)) ?? network)
   if (id) return { networks: { ...networks, [id]: { ...networks[id], ...settings } } }
   if (Object.keys(settings).length === 0) return {}
-  throw new ConfigError('X402_NETWORK', 'is not set: which network are the X402_* variables about?')
+  throw new ConfigError(
+    'X402_NETWORK',
+    'is not set: which network are the X402_* variables about?',
+    'missing_option',
+  )
 }
 
 function overrideProjects(env: Environment, { projects = [] }: GatewayOptions): GatewayOptions {
@@ -127,6 +142,7 @@ function overrideProjects(env: Environment, { projects = [] }: GatewayOptions): 
     throw new ConfigError(
       payTo ? 'X402_PAY_TO' : 'X402_PROJECT_TOKEN',
       'the file has several projects; set it there',
+      'conflicting_options',
     )
   return {
     projects: [

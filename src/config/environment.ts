@@ -1,5 +1,5 @@
 /** The default gateway's options, from `X402_*` environment variables. */
-import { ConfigError, type ConfigIssue } from '../errors.js'
+import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import { httpFacilitator } from '../facilitator/http-facilitator.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { openPostgresLedger } from '../ledger/sql/postgres-ledger.js'
@@ -11,16 +11,16 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Id of the project that the environment describes. */
 export const DEFAULT_PROJECT = 'default'
 
-/** What names the ledger's database in an app: its own `DATABASE_URL` is not ours to use. */
+/** Variables that name the ledger's database in an app; `DATABASE_URL` is the app's own. */
 export const APP_DATABASE = ['X402_DATABASE_URL'] as const
 
-/** The same where the gateway is all there is; the first that is set counts. */
+/** The same for `serve`, where the gateway runs alone; the first one that is set counts. */
 export const SERVE_DATABASE = ['X402_DATABASE_URL', 'DATABASE_URL'] as const
 
-/** Names of the variables that may name the ledger's database. */
+/** One of the two lists of variables above. */
 export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 
-/** Which variable sets an option; the name of a network, where there is one, is captured. */
+/** The variable that sets an option; patterns capture the name of the network. */
 const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^publicUrl$/, 'X402_PUBLIC_URL'],
   [/^networks\.([^.]*)\.rpcUrl$/, 'X402_RPC_URL'],
@@ -39,10 +39,13 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * Required: `X402_PAY_TO`, `X402_NETWORK`, and either `X402_RPC_URL` with `X402_RELAYER_KEY`
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
- * `X402_DATABASE_URL`. What is missing is left out here, and found by the check of the options.
+ * `X402_DATABASE_URL`. Missing variables are reported later, by the check of the options.
  *
+ * @param env - The variables, usually `process.env`.
  * @param database - The variables that may name the ledger's database.
- * @throws {@link ConfigError} for an `X402_FACILITATOR_URL` or a database URL that is none.
+ * @returns Options that were not checked yet.
+ * @throws {@link ConfigError} when `X402_FACILITATOR_URL` is not an http(s) URL, or the database
+ * cannot be opened.
  */
 export function optionsFromEnvironment(
   env: Environment,
@@ -59,7 +62,7 @@ export function optionsFromEnvironment(
       {
         id: DEFAULT_PROJECT,
         ...(token && { tokens: [token] }),
-        // Where it is missing, the check of the options says so.
+        // A missing address is reported by the check of the options.
         merchant: { payTo: payTo as string },
       },
     ],
@@ -67,9 +70,9 @@ export function optionsFromEnvironment(
 }
 
 /**
- * The ledger in the database that a variable names, where one does.
+ * Opens the ledger in the database that a variable names, where one is set.
  *
- * @throws {@link ConfigError} when it is no URL of PostgreSQL, or a package is missing.
+ * @throws {@link ConfigError} when it is not a URL of PostgreSQL, or a package is missing.
  */
 export function ledgerOf(
   env: Environment,
@@ -81,17 +84,17 @@ export function ledgerOf(
   try {
     return { ledger: openPostgresLedger(url) }
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
+    if (!isConfigError(error)) throw error
     throw new ConfigError(error.issues.map((issue) => ({ ...issue, option: variable ?? '' })))
   }
 }
 
-/** The variable that names the ledger's database. */
+/** The variable that is set to the ledger's database; `undefined` where none is. */
 export function databaseVariable(env: Environment, names: DatabaseVariables): string | undefined {
   return names.find((name) => read(env, name) !== undefined)
 }
 
-/** What the variables say that are about no network. */
+/** The variables that do not belong to a network. */
 export function settingsOf(env: Environment) {
   const facilitatorUrl = read(env, 'X402_FACILITATOR_URL')
   const facilitatorToken = read(env, 'X402_FACILITATOR_TOKEN')
@@ -110,7 +113,7 @@ export function settingsOf(env: Environment) {
   }
 }
 
-/** What the variables say about their network. */
+/** The variables that describe the network `X402_NETWORK`. */
 export function networkSettingsOf(env: Environment): NetworkOptions {
   const rpcUrl = read(env, 'X402_RPC_URL')
   const relayerKeys = read(env, 'X402_RELAYER_KEY')
@@ -124,30 +127,33 @@ export function networkSettingsOf(env: Environment): NetworkOptions {
   }
 }
 
-/** A variable's value; blank ones count as not set. */
+/** The value of a variable; a blank one counts as not set. */
 function read(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined
 }
 
 /**
- * Names the variables that wrong options come from.
+ * Reports wrong options under the variables they come from.
  *
- * @param env - Variables that are not set in it are named too where `isAlone`, since nothing else
- * could have set their options; where a file could have, the option keeps its path.
+ * @param error - Names options by their path.
+ * @param source - `isAlone`: no file was read, so that a missing option can only come from its
+ * variable. With a file, an option whose variable is not set keeps its path.
+ * @returns The same mistakes, with other names.
  */
 export function nameVariables(
   error: ConfigError,
   { env, isAlone }: { env: Environment; isAlone: boolean },
 ): ConfigError {
-  const nameOf = ({ option, message }: ConfigIssue): ConfigIssue => {
+  const nameOf = (issue: ConfigIssue): ConfigIssue => {
+    const { option } = issue
     for (const [pattern, variable] of VARIABLE_OF_OPTION) {
       const match = pattern.exec(option)
       if (match === null) continue
       const isOthers = match[1] !== undefined && match[1] !== (env['X402_NETWORK'] ?? match[1])
       const isSource = isAlone || (read(env, variable) !== undefined && !isOthers)
-      return { option: isSource ? variable : option, message }
+      return { ...issue, option: isSource ? variable : option }
     }
-    return { option, message }
+    return issue
   }
   return new ConfigError(error.issues.map(nameOf))
 }

@@ -1,11 +1,21 @@
-import { hasShape, isObject, within, type Report } from './report.js'
-import { localNetworkSchema, remoteNetworkSchema } from './schemas.js'
-import type { AssetOptions, GatewayOptions, KnownAssetOptions, NetworkOptions } from './options.js'
+import { z } from 'zod'
 import { findKnownAsset, knownAssets, type Asset } from '../money/assets.js'
+import { isCurrency } from '../money/currency.js'
 import { findNetwork, sameNetwork, type Network } from '../protocol/networks.js'
-import type { Address, Hex } from '../protocol/payment.js'
+import type { Hex } from '../protocol/payment.js'
+import {
+  addressOf,
+  currency,
+  httpUrl,
+  missing,
+  mistake,
+  privateKey,
+  type FieldsOf,
+} from './fields.js'
+import type { AssetOptions, GatewayOptions, KnownAssetOptions, NetworkOptions } from './options.js'
+import { isObject, readOption, within, type Report } from './report.js'
 
-/** A network with everything resolved. */
+/** A network whose names and tokens were looked up. */
 export interface ResolvedNetwork {
   readonly network: Network
   readonly assets: readonly Asset[]
@@ -13,64 +23,133 @@ export interface ResolvedNetwork {
   readonly core?: ResolvedCore | undefined
 }
 
-/** What settling on a network takes. */
+/** Settings of a network that this process settles on. */
 interface ResolvedCore {
   readonly rpcUrl: string
   readonly relayerKeys: readonly Hex[]
   /** In wei. */
-  readonly maxFeePerGas?: bigint
-  readonly stuckMs?: number
-  readonly acceptContractPayers?: boolean | undefined
+  readonly maxFeePerGas: bigint | undefined
+  /** Milliseconds without being mined after which a transaction is replaced. */
+  readonly stuckMs: number | undefined
+  readonly acceptContractPayers: boolean | undefined
 }
 
 const WEI_PER_GWEI = 1e9
+const MS_PER_SECOND = 1000
 
-/** Reads the networks of a gateway's options, and the tokens that are taken on each. */
+const rateSymbol = z
+  .string()
+  .regex(/^[A-Za-z0-9.]{1,20}$/, "must be what rates call the token, e.g. 'ETH'")
+  .refine(
+    (symbol) => !isCurrency(symbol),
+    mistake('conflicting_options', 'is a currency: a token pegged to it has it as its `currency`'),
+  )
+  .optional()
+
+const depegGuardBps = z.int().min(1).max(10_000).optional()
+
+const assetSchema = z
+  .strictObject({
+    address: addressOf("the token's contract"),
+    symbol: z.string().min(1, 'must not be empty'),
+    decimals: z.int().min(0).max(36),
+    currency: currency.optional(),
+    rateSymbol,
+    depegGuardBps,
+    eip712: z.strictObject({ name: z.string(), version: z.string() }),
+  } satisfies FieldsOf<AssetOptions>)
+  .refine((asset) => asset.depegGuardBps === undefined || asset.currency !== undefined, {
+    path: ['depegGuardBps'],
+    ...mistake('conflicting_options', 'is for tokens that are pegged: they have a `currency`'),
+  })
+
+const knownAssetSchema = z.strictObject({
+  asset: z.string(),
+  rateSymbol,
+  depegGuardBps,
+} satisfies FieldsOf<KnownAssetOptions>)
+
+/** A token described in full, or one of our table by name, with settings. */
+const listedAssetSchema = z
+  .union([z.string(), assetSchema, knownAssetSchema])
+  .transform((listed) => {
+    if (typeof listed === 'string') return { kind: 'known' as const, name: listed, settings: {} }
+    if ('address' in listed) return { kind: 'described' as const, asset: listed }
+    const { asset: name, ...settings } = listed
+    return { kind: 'known' as const, name, settings }
+  })
+
+type ListedAsset = z.output<typeof listedAssetSchema>
+
+const USDC: ListedAsset = { kind: 'known', name: 'USDC', settings: {} }
+
+const localNetworkSchema = z.strictObject({
+  rpcUrl: httpUrl('the URL of a JSON-RPC node'),
+  relayerKeys: z
+    .array(privateKey, { error: missing('private keys of accounts that pay the gas') })
+    .min(1)
+    .refine(
+      (keys) => new Set(keys.map((key) => key.toLowerCase())).size === keys.length,
+      mistake('duplicate_key', 'holds the same key twice'),
+    ),
+  maxFeePerGasGwei: z
+    .number()
+    .min(1e-9)
+    .max(1e6)
+    .transform((gwei) => BigInt(Math.round(gwei * WEI_PER_GWEI)))
+    .optional(),
+  replaceAfterSeconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .transform((seconds) => seconds * MS_PER_SECOND)
+    .optional(),
+  acceptContractPayers: z.boolean().optional(),
+  assets: z.array(listedAssetSchema).min(1).default([USDC]),
+} satisfies FieldsOf<NetworkOptions>)
+
+/** With a remote facilitator, neither a node nor keys are needed here. */
+const remoteNetworkSchema = localNetworkSchema.partial()
+
+/** Resolves the networks of a gateway's options, and the tokens that are taken on each. */
 export function resolveNetworks(
   options: GatewayOptions,
   report: Report,
 ): readonly ResolvedNetwork[] {
-  const networks = (isObject(options.networks) && options.networks) || {}
+  const networks = isObject(options.networks) ? options.networks : {}
   const schema = options.facilitator === undefined ? localNetworkSchema : remoteNetworkSchema
-  return Object.entries(networks).flatMap(([id, settings], index, all) => {
+  return Object.entries(networks).flatMap(([id, given], index, all) => {
     const reportHere = within(report, `networks.${nameOrPlaceholder(id)}`)
-    const isSound = hasShape(schema, settings, reportHere)
+    const settings = readOption(schema, given, reportHere)
     const network = findNetwork(id)
     if (network === undefined)
-      reportHere('', "names no network; write a short name like 'base', or 'eip155:<chain id>'")
+      reportHere(
+        '',
+        'unknown_network',
+        "names no network; write a short name like 'base', or 'eip155:<chain id>'",
+      )
     if (all.slice(0, index).some(([earlier]) => sameNetwork(earlier, id)))
-      reportHere('', 'is there already, under its other name')
-    if (!isSound || network === undefined) return []
-
+      reportHere('', 'duplicate_network', 'is there already, under its other name')
+    if (settings === undefined || network === undefined) return []
     const assets = resolveAssets(settings.assets, network, reportHere)
-    const { rpcUrl, relayerKeys, acceptContractPayers } = settings
-    const isLocal = rpcUrl !== undefined && relayerKeys !== undefined
-    const core = isLocal
-      ? {
-          ...{ rpcUrl, relayerKeys: relayerKeys as readonly Hex[], ...gasOptions(settings) },
-          ...(acceptContractPayers !== undefined && { acceptContractPayers }),
-        }
-      : undefined
-    return [{ network, assets, core }]
+    return [{ network, assets, core: coreOf(settings) }]
   })
 }
 
-function gasOptions({ maxFeePerGasGwei, replaceAfterSeconds }: NetworkOptions) {
-  return {
-    ...(maxFeePerGasGwei !== undefined && {
-      maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)),
-    }),
-    ...(replaceAfterSeconds !== undefined && { stuckMs: replaceAfterSeconds * 1000 }),
-  }
+function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | undefined {
+  const { rpcUrl, relayerKeys, acceptContractPayers } = settings
+  if (rpcUrl === undefined || relayerKeys === undefined) return undefined
+  const { maxFeePerGasGwei: maxFeePerGas, replaceAfterSeconds: stuckMs } = settings
+  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers }
 }
 
-/** A name as it stands; not what is too long or too odd for one, such as a URL or a key. */
+/** The name as written, unless it is too long or too odd for one: it may be a URL or a key. */
 function nameOrPlaceholder(id: string): string {
   return /^[\w:-]{0,40}$/.test(id) ? id : '(not a name)'
 }
 
 function resolveAssets(
-  listed: NetworkOptions['assets'] = ['USDC'],
+  listed: readonly ListedAsset[] = [USDC],
   network: Network,
   report: Report,
 ): readonly Asset[] {
@@ -80,23 +159,18 @@ function resolveAssets(
     const asset = resolveAsset(one, network, reportHere)
     if (asset === undefined) return []
     const address = asset.address.toLowerCase()
-    if (taken.has(address)) reportHere('', 'is there already')
+    if (taken.has(address)) reportHere('', 'duplicate_asset', 'is there already')
     taken.add(address)
     return [asset]
   })
 }
 
-function resolveAsset(
-  listed: string | KnownAssetOptions | AssetOptions,
-  network: Network,
-  report: Report,
-): Asset | undefined {
-  if (typeof listed === 'object' && 'address' in listed)
-    return { ...listed, network, address: listed.address as Address }
-  const { asset, ...settings } = typeof listed === 'string' ? { asset: listed } : listed
-  const known = findKnownAsset(network, asset)
+function resolveAsset(listed: ListedAsset, network: Network, report: Report): Asset | undefined {
+  if (listed.kind === 'described') return { ...listed.asset, network }
+  const { name, settings } = listed
+  const known = findKnownAsset(network, name)
   if (known !== undefined) return { ...known, ...settings }
-  report('', explainUnknownAsset(asset, network))
+  report('', 'unknown_asset', explainUnknownAsset(name, network))
   return undefined
 }
 

@@ -1,13 +1,15 @@
 /** The options of a gateway, as developers and operators write them. */
-import type { Store } from 'express-rate-limit'
 import type { ChainlinkRatesOptions } from '../chain/chainlink-rates.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
+import type { RateLimitOptions } from '../http/rate-limiter.js'
 import type { Ledger } from '../ledger/ledger.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
+
+export type { RateLimitOptions }
 
 /** A token that is not in our own table. It must speak ERC-3009. */
 export interface AssetOptions {
@@ -103,22 +105,6 @@ export interface ProjectOptions {
   readonly merchant?: MerchantOptions
 }
 
-/** Limits of the gateway's API, or of its paid routes. */
-export interface RateLimitOptions {
-  /** Length of the window in milliseconds. @defaultValue 60000 */
-  readonly windowMs?: number
-  /**
-   * Requests in a window. At the API per project, or per address for those without a token; at paid
-   * routes per address, and again per payer. @defaultValue 600
-   */
-  readonly limit?: number
-  /**
-   * Where counts are kept, for several gateways that share them. Each limit needs an instance of its
-   * own. @defaultValue in memory
-   */
-  readonly store?: Store
-}
-
 /**
  * Where rates come from: fixed ones by pair (`{ 'EUR/USD': '1.08' }`), Chainlink's feeds on a chain
  * (by the gateway's own `rpcUrl` of that network, unless another is given), a JSON API, or a source.
@@ -128,6 +114,12 @@ export type RatesOptions =
   | { readonly chainlink: Omit<ChainlinkRatesOptions, 'rpcUrl' | 'now'> & { rpcUrl?: string } }
   | { readonly http: Omit<HttpRatesOptions, 'now'> }
   | RateSource
+
+/** What the options say of Chainlink's feeds. */
+export type ChainlinkRatesEntry = Extract<RatesOptions, { readonly chainlink: object }>['chainlink']
+
+/** What the options say of a JSON API with rates. */
+export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['http']
 
 /** Options of `createGateway`. All but functions and instances can stand in `gateway.config.json`. */
 export interface GatewayOptions {

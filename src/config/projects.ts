@@ -1,105 +1,134 @@
+import { z } from 'zod'
 import {
   findAcceptedAsset,
+  MIN_TOKEN_LENGTH,
   parseConfiguredToken,
   type Merchant,
   type Project,
 } from '../merchants/project.js'
-import { compare, parseDecimal, type Decimal } from '../money/decimal.js'
-import { hasShape, within, type Report } from './report.js'
-import { merchantSchema, projectSchema, TOKEN_FORMS } from './schemas.js'
-import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
+import { compare, parseDecimal } from '../money/decimal.js'
 import { sameNetwork } from '../protocol/networks.js'
-import type { Address } from '../protocol/payment.js'
+import { addressOf, currency, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
+import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
+import { readOption, within, type Report } from './report.js'
 
 const DEFAULT_MAX_TIMEOUT_SECONDS = 300
 
-/** Reads the projects of a gateway's options, with their tokens and merchants. */
+const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
+
+/** An amount of money greater than zero. */
+const limit = z.string().transform((text, context) => {
+  const amount = parseDecimal(text)
+  if (amount !== undefined && amount.units > 0n) return amount
+  context.addIssue({
+    code: 'custom',
+    message: "must be a decimal string greater than zero, e.g. '0.50'",
+    params: { code: 'invalid_value' },
+  })
+  return z.NEVER
+})
+
+const merchantSchema = z.strictObject({
+  name: z.string().optional(),
+  payTo: addressOf('the address that is paid'),
+  currency: currency.default('USD'),
+  accepts: z
+    .array(z.strictObject({ network: z.string(), asset: z.string() }))
+    .min(1)
+    .optional(),
+  crossCurrency: z.boolean().default(false),
+  fxBufferBps: z.int().min(0).max(10_000).default(0),
+  minAmount: limit.optional(),
+  maxAmount: limit.optional(),
+  maxTimeoutSeconds: z.int().min(10).max(86_400).default(DEFAULT_MAX_TIMEOUT_SECONDS),
+  repeatSettlements: z.boolean().default(false),
+  redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
+} satisfies FieldsOf<MerchantOptions>)
+
+/** The merchant is checked apart, so that its mistakes are reported beside those of its project. */
+const projectSchema = z.strictObject({
+  id: z.string().min(1, 'must not be empty'),
+  tokens: z.array(z.string()).default([]),
+  merchant: z.unknown().optional(),
+})
+
+/** Resolves the projects of a gateway's options, with their tokens and merchants. */
 export function resolveProjects(
   options: GatewayOptions,
   networks: readonly ResolvedNetwork[],
   report: Report,
 ): readonly Project[] {
   if (!Array.isArray(options.projects)) return []
+  const configured = Object.keys(options.networks ?? {})
   const takenIds = new Set<string>()
   const takenHashes = new Set<string>()
-  return (options.projects as readonly ProjectOptions[]).flatMap((project, index) => {
+  return options.projects.flatMap((given: ProjectOptions, index) => {
     const reportHere = within(report, `projects.${index}`)
-    if (!hasShape(projectSchema, project, reportHere)) return []
-    const { id, tokens = [], merchant } = project
-    if (takenIds.has(id)) reportHere('id', `'${id}' is taken by another project`)
+    const project = readOption(projectSchema, given, reportHere)
+    if (project === undefined) return []
+    const { id, tokens, merchant } = project
+    if (takenIds.has(id))
+      reportHere('id', 'duplicate_project', `'${id}' is taken by another project`)
     takenIds.add(id)
-
-    const tokenHashes = tokens.flatMap((token, position) => {
-      const reportToken = within(reportHere, `tokens.${position}`)
-      const hash = parseConfiguredToken(token)
-      if (hash === undefined) {
-        reportToken('', TOKEN_FORMS)
-        return []
-      }
-      if (takenHashes.has(hash.toString('hex'))) reportToken('', 'is there already')
-      takenHashes.add(hash.toString('hex'))
-      return [hash]
-    })
+    const tokenHashes = tokens.flatMap((token, position) =>
+      hashOf(token, { taken: takenHashes, report: within(reportHere, `tokens.${position}`) }),
+    )
     if (merchant === undefined) return [{ id, tokenHashes }]
-    const context = { project: id, options, networks }
-    return [
-      {
-        id,
-        tokenHashes,
-        merchant: resolveMerchant(merchant, context, within(reportHere, 'merchant')),
-      },
-    ]
+    const context = { project: id, configured, networks, report: within(reportHere, 'merchant') }
+    return [{ id, tokenHashes, merchant: resolveMerchant(merchant, context) }]
   })
+}
+
+/** The hash of an identify token; none where it is unusable. */
+function hashOf(
+  token: string,
+  { taken, report }: { readonly taken: Set<string>; readonly report: Report },
+): readonly Buffer[] {
+  const hash = parseConfiguredToken(token)
+  if (hash === undefined) {
+    report('', 'invalid_token', TOKEN_FORMS)
+    return []
+  }
+  const key = hash.toString('hex')
+  if (taken.has(key)) report('', 'duplicate_token', 'is there already')
+  taken.add(key)
+  return [hash]
 }
 
 interface MerchantContext {
   readonly project: string
-  readonly options: GatewayOptions
+  /** The names of networks as the options write them, wrong ones included. */
+  readonly configured: readonly string[]
   readonly networks: readonly ResolvedNetwork[]
+  readonly report: Report
 }
 
-function resolveMerchant(
-  merchant: MerchantOptions,
-  { project, options, networks }: MerchantContext,
-  report: Report,
-): Merchant | undefined {
-  const configured = Object.keys(options.networks ?? {})
-  if (configured.length === 0) report('accepts', 'there is no network: configure `networks`')
-  if (!hasShape(merchantSchema, merchant, report)) return undefined
-
-  const minAmount = limitOf(merchant.minAmount)
-  const maxAmount = limitOf(merchant.maxAmount)
+function resolveMerchant(given: unknown, context: MerchantContext): Merchant | undefined {
+  const { project, configured, networks, report } = context
+  if (configured.length === 0)
+    report('accepts', 'missing_option', 'there is no network: configure `networks`')
+  const merchant = readOption(merchantSchema, given, report)
+  if (merchant === undefined) return undefined
+  const { minAmount, maxAmount } = merchant
   if (minAmount && maxAmount && compare(minAmount, maxAmount) > 0)
-    report('maxAmount', 'is less than `minAmount`')
+    report('maxAmount', 'conflicting_options', 'is less than `minAmount`')
+
   const offered = networks.flatMap(({ assets }) => assets)
   const accepts = merchant.accepts?.flatMap(({ network, asset }, index) => {
     const found = findAcceptedAsset({ accepts: offered }, { network, asset })
     if (found !== undefined) return [found]
-    // Where the network itself is wrong, that is what is to be mended.
+    // A network that is itself wrong has been reported already.
     const isUnresolved =
       configured.some((id) => sameNetwork(id, network)) &&
       !networks.some((one) => sameNetwork(one.network.caip2, network))
     if (!isUnresolved)
-      report(`accepts.${index}`, `'${asset}' on '${network}' is not among \`networks\``)
+      report(
+        `accepts.${index}`,
+        'unknown_asset',
+        `'${asset}' on '${network}' is not among \`networks\``,
+      )
     return []
   })
-  return {
-    project,
-    name: merchant.name,
-    payTo: merchant.payTo as Address,
-    currency: merchant.currency ?? 'USD',
-    accepts: accepts ?? offered,
-    crossCurrency: merchant.crossCurrency ?? false,
-    fxBufferBps: merchant.fxBufferBps ?? 0,
-    minAmount,
-    maxAmount,
-    maxTimeoutSeconds: merchant.maxTimeoutSeconds ?? DEFAULT_MAX_TIMEOUT_SECONDS,
-    repeatSettlements: merchant.repeatSettlements ?? false,
-    redeemWithoutProof: merchant.redeemWithoutProof ?? 'same-address',
-  }
-}
-
-function limitOf(text: string | undefined): Decimal | undefined {
-  return text === undefined ? undefined : parseDecimal(text)
+  return { ...merchant, project, accepts: accepts ?? offered }
 }

@@ -2,10 +2,10 @@ import { keccak256 } from 'viem/utils'
 import { loadPeer } from './load-peer.cjs'
 import type { Hex } from '../protocol/payment.js'
 
-/** Hashes bytes by Keccak-256: 32 bytes. */
+/** Hashes bytes with Keccak-256; returns 32 bytes. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array
 
-/** What we use of the package `hash-wasm`. */
+/** The part of the package `hash-wasm` that we use. */
 interface HashWasm {
   createKeccak(bits: 256): Promise<{
     init(): void
@@ -14,16 +14,16 @@ interface HashWasm {
   }>
 }
 
-/** Keccak-256 of nothing. */
-const OF_NOTHING = 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
+/** Keccak-256 of the empty string. */
+const OF_EMPTY = 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 
 const byViem: Keccak = (bytes) => keccak256(bytes, 'bytes')
 
 /**
- * Keccak-256 in WebAssembly, some fifteen times as fast as in JavaScript.
+ * Keccak-256 in WebAssembly, about fifteen times as fast as in JavaScript.
  *
- * @param load - Finds a package, or throws as `require` does.
- * @returns `undefined` where the optional package is missing, or does not answer as it should.
+ * @param load - Loads a package, or throws as `require` does.
+ * @returns `undefined` when the optional package is missing or hashes wrongly.
  */
 export async function wasmKeccak(
   load: (name: string) => unknown = loadPeer,
@@ -35,19 +35,20 @@ export async function wasmKeccak(
       hasher.update(bytes)
       return hasher.digest('binary')
     }
-    const isRight = Buffer.from(hash(new Uint8Array())).toString('hex') === OF_NOTHING
+    const isRight = Buffer.from(hash(new Uint8Array())).toString('hex') === OF_EMPTY
     return isRight ? hash : undefined
   } catch {
     return undefined
   }
 }
 
+/** Chosen at the first call. */
 let chosen: Keccak | undefined
 
 /**
- * Hashes by the fastest way there is on this machine; the answers are the same.
+ * Hashes with WebAssembly when `hash-wasm` is installed, else with viem.
  *
- * WebAssembly has to be compiled first: until then, a few milliseconds after the first call, by viem.
+ * Compiling takes a few milliseconds after the first call; until then it hashes with viem.
  */
 export const keccak: Keccak = (bytes) => {
   if (chosen === undefined) {
@@ -57,7 +58,7 @@ export const keccak: Keccak = (bytes) => {
   return chosen(bytes)
 }
 
-/** {@link keccak} as hex, of bytes or of hex. */
+/** {@link keccak} of bytes or hex, as hex. */
 export function keccakHex(data: Uint8Array | Hex): Hex {
   const bytes = typeof data === 'string' ? Buffer.from(data.slice(2), 'hex') : data
   return `0x${Buffer.from(keccak(bytes)).toString('hex')}`

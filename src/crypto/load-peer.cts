@@ -1,7 +1,7 @@
 /**
- * Loads a package that only some users need, from where this package is installed.
+ * Loads an optional package, from where this package is installed.
  *
- * CommonJS in both builds: `require` finds the package at once, or says at once that it is missing.
+ * CommonJS in both builds: `require` loads synchronously, or throws when the package is missing.
  */
 export function loadPeer(name: string): unknown {
   return require(name)

@@ -1,10 +1,9 @@
 import { loadPeer } from './load-peer.cjs'
 
 /**
- * Finds the public key behind a signature (SEC 1 §4.1.6).
+ * Recovers the public key of a signature (SEC 1 §4.1.6).
  *
- * @returns 65 bytes, the first of which says that it is uncompressed; `undefined` when no key can
- * have made the signature.
+ * @returns The uncompressed key, 65 bytes; `undefined` when no key can have made the signature.
  */
 export type KeyRecovery = (signature: {
   readonly digest: Uint8Array
@@ -13,13 +12,13 @@ export type KeyRecovery = (signature: {
   readonly yParity: 0 | 1
 }) => Uint8Array | undefined
 
-/** Signs a digest by a private key, deterministically (RFC 6979), with a low `s`. */
+/** Signs a digest with a private key, deterministically (RFC 6979), with a low `s`. */
 export type KeySigning = (
   digest: Uint8Array,
   privateKey: Uint8Array,
 ) => { readonly rs: Uint8Array; readonly yParity: number }
 
-/** What we use of the package `secp256k1`. */
+/** The part of the package `secp256k1` that we use. */
 interface Secp256k1 {
   ecdsaSign(
     digest: Uint8Array,
@@ -34,20 +33,23 @@ interface Secp256k1 {
   ): Uint8Array
 }
 
-/** The addon alone: the package's own main file falls back to JavaScript that is slower than ours. */
+/** The addon alone: the package's main file falls back to JavaScript that is slower than viem's. */
 const ADDON = 'secp256k1/bindings'
+
+/** The curve's order (SEC 2 §2.4.1). */
+export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** The generator's coordinates (SEC 2 §2.4.1). */
 const GENERATOR_X = '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'
 const GENERATOR_Y = '483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8'
 
 /**
- * Recovery by libsecp256k1, some thirty times as fast as in JavaScript.
+ * Recovery with libsecp256k1, about thirty times as fast as in JavaScript.
  *
- * The optional package comes with its binaries for the usual systems, and is not there on others.
+ * The optional package has binaries for the usual systems only.
  *
- * @param load - Finds a package, or throws as `require` does.
- * @returns `undefined` where there is no addon that answers as it should.
+ * @param load - Loads a package, or throws as `require` does.
+ * @returns `undefined` when the addon is missing or recovers wrongly.
  */
 export function nativeRecovery(
   load: (name: string) => unknown = loadPeer,
@@ -68,10 +70,10 @@ export function nativeRecovery(
 }
 
 /**
- * Signing by libsecp256k1.
+ * Signing with libsecp256k1.
  *
- * @param load - Finds a package, or throws as `require` does.
- * @returns `undefined` where there is no addon whose signatures are right.
+ * @param load - Loads a package, or throws as `require` does.
+ * @returns `undefined` when the addon is missing or signs wrongly.
  */
 export function nativeSigning(load: (name: string) => unknown = loadPeer): KeySigning | undefined {
   const recover = nativeRecovery(load)
@@ -91,7 +93,7 @@ export function nativeSigning(load: (name: string) => unknown = loadPeer): KeySi
   }
 }
 
-/** A digest of zero, and the generator's abscissa as `r` and `s`: the key is the generator itself. */
+/** Checks a known answer: digest zero, `r = s =` the generator's x; the key is the generator. */
 function isRight(recover: KeyRecovery): boolean {
   const rs = Buffer.from(GENERATOR_X + GENERATOR_X, 'hex')
   const key = recover({ digest: new Uint8Array(32), rs, yParity: 0 })

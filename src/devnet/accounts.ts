@@ -1,9 +1,10 @@
-import type { Hex } from './send-batch.js'
+import type { Hex } from '../protocol/payment.js'
 
-/** An account of the local chain whose key everybody knows. */
+/** An account of the local chain. Its key is public knowledge. */
 export interface DevnetAccount {
   /** Checksummed (ERC-55). */
   readonly address: Hex
+  /** Never send this account anything of value. */
   readonly privateKey: Hex
 }
 

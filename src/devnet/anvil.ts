@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 
-/** What {@link startAnvil} needs to know. */
+/** Options of {@link startAnvil}. */
 export interface AnvilOptions {
   /** Path of the executable. */
   readonly binary: string
@@ -19,9 +19,9 @@ export interface AnvilOptions {
 /** A running anvil. */
 export interface Anvil {
   readonly rpcUrl: string
-  /** Resolves with how it ended and its last words, whoever ended it. */
+  /** Resolves when the process ends, with its last output or its exit code. */
   readonly exited: Promise<string>
-  /** Ends it; resolves when the process is gone. */
+  /** Stops it. Resolves when the process is gone. */
   stop(): Promise<void>
 }
 
@@ -33,9 +33,9 @@ const LAST_WORDS_LENGTH = 2_000
 /**
  * Starts anvil and waits until it listens.
  *
- * It does not outlive this process, however this process ends.
+ * It ends with this process, however this process ends.
  *
- * @throws Error - With anvil's own words, when it cannot start, for instance on a port in use.
+ * @throws Error with anvil's own message when it cannot start, for instance on a port in use.
  */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const child = spawn(options.binary, anvilArguments(options), {
@@ -62,18 +62,18 @@ function anvilArguments({ host, port, chainId, accounts, blockTime }: AnvilOptio
     '--accounts': accounts,
     // ETH each: no test and no benchmark runs out of gas money.
     '--balance': 1_000_000,
-    // Fixed, so that a new anvil does not mean new rules; has EIP-7702, as Base has.
+    // Fixed, so that a new version of anvil has the same rules. Includes EIP-7702, as Base does.
     '--hardfork': 'prague',
-    // As roomy as Base's blocks: a burst of settlements fits in one.
+    // As large as Base's blocks: a burst of settlements fits in one.
     '--gas-limit': 150_000_000,
     // `safe` and `finalized` follow `latest` closely instead of standing at block 0.
     '--slots-in-an-epoch': 1,
-    // How many states can be asked for. Older ones are dropped, not written to the home folder; each
-    // kept one is a copy of all storage.
+    // Number of states that are kept. Older ones are dropped instead of written to the home folder;
+    // each is a copy of all storage.
     '--prune-history': 16,
-    // How many blocks' transactions, receipts and logs can be asked for: bounds memory in long runs.
+    // Number of blocks whose transactions, receipts and logs are kept: bounds memory in long runs.
     '--transaction-block-keeper': 20_000,
-    // With as many transactions waiting as this (1000 by default), instant mining stops for good.
+    // With this many pending transactions (1000 by default), instant mining stops for good.
     '--max-transactions': 1_000_000,
     '--color': 'never',
   }
@@ -92,7 +92,7 @@ function watchExit(child: AnvilProcess): Promise<string> {
   })
 }
 
-/** Resolves with the port once anvil says that it listens, else with why it did not. */
+/** Resolves with the port once anvil listens, else with the reason why it does not. */
 function listeningPort({ stdout }: AnvilProcess): Promise<number | string> {
   return new Promise((resolve) => {
     const timeout = setTimeout(() => resolve('it does not listen'), START_TIMEOUT_MS).unref()
@@ -102,7 +102,7 @@ function listeningPort({ stdout }: AnvilProcess): Promise<number | string> {
       const port = /^Listening on \S+:(\d+)\r?\n/m.exec(output)?.[1]
       if (port === undefined) return
       clearTimeout(timeout)
-      // What follows is read and dropped: a full pipe would stop anvil.
+      // The rest is read and dropped: a full pipe would block anvil.
       stdout.off('data', read).resume()
       resolve(Number(port))
     }
@@ -120,9 +120,9 @@ const running = new Set<AnvilProcess>()
 /**
  * Makes anvil end when this process does, without touching its signal handlers.
  *
- * `exit` covers the orderly ways. For the others (SIGKILL, a signal without a handler, a crash) a
- * shell waits for the end of its standard input, which the system closes when this process is gone.
- * Windows has no such shell; there the orderly ways and Ctrl-C are covered.
+ * The event `exit` covers an orderly end. For the others (SIGKILL, a signal without a handler, a
+ * crash) a shell waits for the end of its standard input, which the system closes with this process.
+ * Windows has no such shell; only an orderly end and Ctrl-C are covered there.
  */
 function killWithThisProcess(child: AnvilProcess): void {
   if (child.pid === undefined) return
@@ -142,11 +142,11 @@ function killRunning(): void {
 
 function watchThisProcess(pid: number): () => void {
   const watch = spawn('sh', ['-c', 'read _; kill -9 "$1"', 'sh', String(pid)], {
-    // A signal to our whole process group must not take the watch with it.
+    // A signal to our whole process group must not end the watch.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  // Without a shell the orderly ways remain.
+  // Without a shell, only an orderly end is covered.
   watch.on('error', () => undefined)
   watch.stdin.on('error', () => undefined)
   watch.unref()

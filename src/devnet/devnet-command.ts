@@ -1,19 +1,19 @@
 import { once } from 'node:events'
 import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
 
-/** What {@link runDevnetCommand} needs from the command line. */
+/** Options of {@link runDevnetCommand}. */
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
-  /** Takes one line, without its line break. */
+  /** Writes one line; the line break is not included. */
   readonly write: (line: string) => void
   /** Ends the command. */
   readonly signal: AbortSignal
 }
 
 /**
- * Runs a local chain until told to stop, and writes what is on it as one line of JSON.
+ * Runs a local chain until the signal aborts, and writes its {@link DevnetInfo} as one line of JSON.
  *
- * @throws ConfigError - When an option is invalid or anvil is not installed.
- * @throws Error - When anvil cannot start, or ends by itself.
+ * @throws {@link ConfigError} when an option is invalid or anvil is not installed.
+ * @throws Error when anvil cannot start, or ends by itself.
  */
 export async function runDevnetCommand({
   write,

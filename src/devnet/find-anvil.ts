@@ -3,21 +3,21 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { ConfigError } from '../errors.js'
 
-/** Where to look for anvil. The defaults are right for everything but tests. */
+/** Where to look for anvil. Only tests change the defaults. */
 export interface FindAnvilOptions {
   /**
-   * Files or folders from which `@foundry-rs/anvil` is resolved, as `require` there would.
+   * Files or folders from which `@foundry-rs/anvil` is resolved, as `require` does.
    * @defaultValue the running script, then the working directory
    */
   readonly from?: readonly string[]
   /**
-   * The folders searched for an `anvil` after that, separated as in `PATH`.
+   * Folders that are searched next, separated as in `PATH`.
    * @defaultValue the environment variable `PATH`
    */
   readonly path?: string
 }
 
-/** anvil's packages are named as Go names processors. */
+/** Processor names in anvil's package names, which are Go's. */
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 const EXECUTABLE = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
@@ -25,10 +25,10 @@ const EXECUTABLE = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
 /**
  * Finds the anvil binary: in the npm package `@foundry-rs/anvil`, else on the `PATH`.
  *
- * The binary itself, not the package's launcher script: killing the launcher can leave anvil behind.
+ * It returns the binary, not the package's launcher script: a killed launcher can leave anvil running.
  *
  * @returns The path of the executable.
- * @throws ConfigError - Naming the package to install, when there is none.
+ * @throws {@link ConfigError} that names the package to install, when there is none.
  */
 export function findAnvil({
   from = startingPoints(),
@@ -46,8 +46,8 @@ export function findAnvil({
   )
 }
 
-// Not the place of this module: that is spelled differently in ES modules and CommonJS, and the
-// package is a dependency of the app, whose script or folder these are.
+// The app's script and folder, because anvil is a dependency of the app. The location of this module
+// would not help, and is written differently in ES modules and CommonJS.
 function startingPoints(): string[] {
   const script = process.argv[1]
   const folder = join(process.cwd(), 'package.json')

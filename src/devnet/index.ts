@@ -1,3 +1,8 @@
+/**
+ * A local chain for development and tests: `express-x402-gateway/devnet`.
+ *
+ * @packageDocumentation
+ */
 export type { DevnetAccount } from './accounts.js'
-export type { Hex } from './send-batch.js'
+export type { Hex } from '../protocol/payment.js'
 export { type Devnet, type DevnetInfo, type DevnetOptions, startDevnet } from './start-devnet.js'

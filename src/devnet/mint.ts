@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Hex, sendBatch } from './send-batch.js'
+import type { Hex } from '../protocol/payment.js'
+import { sendBatch } from './send-batch.js'
 
-/** What it takes to mint: where the node is, and the token. */
+/** The node and the token of a mint. */
 export interface Mint {
   readonly rpcUrl: string
   readonly asset: Hex
 }
 
-/** Sends the mint transactions, without a key, so that the relayers start at transaction 0. */
+/** Sender of mint transactions, impersonated, so that the relayers start at account nonce 0. */
 export const MINTER = '0x000000000000000000000000000000000000dEaD'
 
 /** `mint(address,uint256)` */
@@ -30,7 +31,7 @@ export function encodeMintEach(addresses: readonly Hex[], amount: bigint): Hex {
 }
 
 /**
- * Sends a mint transaction; does not wait for a block.
+ * Sends a mint transaction, without waiting for a block.
  *
  * @returns Its hash.
  */
@@ -43,7 +44,7 @@ export async function sendMint({ rpcUrl, asset }: Mint, data: Hex): Promise<unkn
 /**
  * Waits until a mint transaction is in a block.
  *
- * @throws Error - When the token refused it.
+ * @throws Error when the token refused it.
  */
 export async function waitUntilMinted({ rpcUrl }: Mint, hash: unknown): Promise<void> {
   for (;;) {

@@ -1,6 +1,3 @@
-/** Bytes as `0x…`, as JSON-RPC and viem write them. */
-export type Hex = `0x${string}`
-
 /** One JSON-RPC call: method and parameters. */
 export type RpcCall = readonly [method: string, ...params: unknown[]]
 
@@ -16,7 +13,7 @@ interface RpcResponse {
  * Plain `fetch`, because loading viem takes longer than starting the chain.
  *
  * @returns The results, in the order of the calls.
- * @throws Error - With the node's words and the method, when one of the calls fails.
+ * @throws Error with the method and the node's message, when one of the calls fails.
  */
 export async function sendBatch(url: string, calls: readonly RpcCall[]): Promise<unknown[]> {
   const response = await fetch(url, {

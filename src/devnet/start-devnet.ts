@@ -1,32 +1,33 @@
 import { isIP } from 'node:net'
 import { ConfigError } from '../errors.js'
+import type { Hex } from '../protocol/payment.js'
 import { type DevnetAccount, MERCHANT, PAYERS, RELAYER_KEYS } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
 import { multicall3Code, usdcCode, usdcProxyCode } from './artifacts.js'
 import { findAnvil } from './find-anvil.js'
 import { encodeMint, encodeMintEach, MINTER, sendMint, waitUntilMinted } from './mint.js'
-import { type Hex, sendBatch } from './send-batch.js'
+import { sendBatch } from './send-batch.js'
 
-/** What {@link startDevnet} can be told. */
+/** Options of {@link startDevnet}. */
 export interface DevnetOptions {
   /**
-   * TCP port of the RPC endpoint, 0 to 65535; `0` takes a free one.
+   * TCP port of the RPC endpoint, 0 to 65535. `0` selects a free one.
    * @defaultValue 0
    */
   readonly port?: number
   /**
-   * Seconds between blocks, a fraction is fine.
-   * @defaultValue none: every transaction is mined at once, and a block at least every five seconds
+   * Seconds between blocks; fractions are allowed.
+   * @defaultValue none: each transaction is mined at once, and a block at least every five seconds
    */
   readonly blockTime?: number
   /**
-   * IP address to listen on. Whoever reaches it controls the chain.
+   * IP address to listen on. Everyone who can reach it controls the chain.
    * @defaultValue '127.0.0.1'
    */
   readonly host?: string
 }
 
-/** What there is on a local chain; every value but the URL is the same each time. */
+/** What a local chain starts with. Every value except the URL is the same each time. */
 export interface DevnetInfo {
   /** The JSON-RPC endpoint. */
   readonly rpcUrl: string
@@ -35,38 +36,38 @@ export interface DevnetInfo {
   /**
    * The token: 6 decimals, EIP-712 domain `USDC`, version `2`, at Base Sepolia's USDC address.
    *
-   * Shaped like Circle's FiatTokenV2_2: behind a proxy, for about the same gas. Play money, so anybody
-   * may call `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and
+   * Built like Circle's FiatTokenV2_2: behind a proxy, with about the same gas. Anybody may call `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and
    * `unBlacklist(address)`.
    */
   readonly asset: typeof USDC_ADDRESS
-  /** Where Multicall3 is on every chain. */
+  /** Multicall3, at the address that it has on every chain. */
   readonly multicall3: typeof MULTICALL3_ADDRESS
-  /** Three accounts with a million ETH each, to pay gas from. */
+  /** Keys of three accounts with a million ETH each, which pay for gas. */
   readonly relayerKeys: readonly Hex[]
   /** Ten accounts with a million USDC each, and no ETH. */
   readonly payers: readonly DevnetAccount[]
-  /** An account that has nothing yet. */
+  /** An account without funds, to be paid. */
   readonly merchant: DevnetAccount
 }
 
 /** A running local chain. */
 export interface Devnet extends DevnetInfo {
   /**
-   * Gives USDC to an address; resolves when the transaction is mined.
+   * Gives USDC to an address. Resolves when the transaction is mined.
    *
    * @param amount - In atomic units: `1_000_000n` is one USDC.
-   * @throws Error - When the token refuses, as it does for the zero address.
+   * @param address - Who gets it.
+   * @throws Error when the token refuses, as it does for the zero address.
    */
   mint(address: Hex, amount: bigint): Promise<void>
   /**
-   * Mines blocks at once, also where there is a block time.
+   * Mines blocks at once, even with a block time.
    *
    * @param blocks - How many.
    * @defaultValue 1
    */
   mine(blocks?: number): Promise<void>
-  /** Ends the chain; resolves when its process is gone. Calling it again is fine. */
+  /** Stops the chain. Resolves when its process is gone. May be called again. */
   close(): Promise<void>
   /** {@link Devnet.close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
@@ -74,45 +75,55 @@ export interface Devnet extends DevnetInfo {
 
 const CHAIN_ID = 84532
 const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
-/** Where the proxy at {@link USDC_ADDRESS} finds its code. */
+/** Address of the code behind the proxy at {@link USDC_ADDRESS}. */
 const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
-/** Where a proxy keeps the address of its implementation (ERC-1967). */
+/** Storage slot of a proxy's implementation address (ERC-1967). */
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
 const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Milliseconds between two looks whether a block was mined: without one, there is one at the second. */
+/** Milliseconds between two checks for new blocks. The second check without one mines one. */
 const HEARTBEAT_MS = 2000
 
 const MINTER_BALANCE = 10n ** 24n
 const PAYER_BALANCE = 1_000_000n * 10n ** 6n
 
 /**
- * Starts a local chain that official x402 clients take for Base Sepolia.
+ * Starts a local chain that official x402 clients accept as Base Sepolia.
  *
- * It is the real anvil, from the npm package `@foundry-rs/anvil` or the `PATH`, with an ERC-3009
- * token like USDC at the address of Base Sepolia's, Multicall3, relayers, payers and a merchant. It is
- * ready within a second and does not outlive this process.
+ * The chain is the real anvil, from the npm package `@foundry-rs/anvil` or the `PATH`, with an ERC-3009
+ * token at the address of Base Sepolia's USDC, Multicall3, relayers, payers and a merchant. It is ready
+ * within a second and ends with this process.
  *
- * Instant mining suits tests. Where many transactions are in flight, use a block time: anvil works
- * out the state's root for each block, which takes longer with every payment made; and a
- * transaction that reaches it ahead of the same account's previous one can wait forever.
+ * Instant mining suits tests. With many pending transactions, set a block time: anvil computes the
+ * state root of each block, which takes longer with every payment, and a transaction that arrives
+ * before the account's previous one can wait forever.
  *
- * @throws ConfigError - When an option is invalid or anvil is not installed.
- * @throws Error - With anvil's own words, when it cannot start, for instance on a port in use.
+ * @param options - Port, block time and host.
+ * @returns The running chain. Call its `close`, or declare it with `await using`.
+ * @throws {@link ConfigError} with code `config_invalid` when an option is invalid or anvil is not
+ * installed.
+ * @throws Error with anvil's own message when it cannot start, for instance on a port in use.
  *
  * @example
+ * ```ts
+ * import { createGateway } from 'express-x402-gateway'
+ * import { startDevnet } from 'express-x402-gateway/devnet'
+ *
  * const devnet = await startDevnet()
  * const gateway = createGateway({
  *   networks: { 'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: devnet.relayerKeys } },
+ *   projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address } }],
  * })
+ * await gateway.close()
  * await devnet.close()
+ * ```
  */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { devnet } = await openDevnet(options)
   return devnet
 }
 
-/** {@link startDevnet}, for those who also need to know when anvil ends by itself. */
+/** Like {@link startDevnet}, and also reports when anvil ends by itself. */
 export async function openDevnet(
   options: DevnetOptions,
 ): Promise<{ devnet: Devnet; exited: Promise<string> }> {
@@ -171,10 +182,10 @@ async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<vo
 }
 
 /**
- * Mines a block at least every five seconds, where no transaction does.
+ * Mines a block at least every five seconds, even without transactions.
  *
- * Calls run at the time of the last block; on a chain that stands still, what a wallet signs now is
- * not valid yet. Where instant mining was stopped, it is meant to stand still.
+ * `eth_call` runs at the time of the last block. Without new blocks, an authorization that a wallet
+ * signs now is not valid yet. A test that stops instant mining wants no blocks, so none are mined.
  */
 function keepTime({ rpcUrl, exited }: Anvil): void {
   let last: unknown
@@ -192,7 +203,7 @@ function keepTime({ rpcUrl, exited }: Anvil): void {
 function describeDevnet(anvil: Anvil): Devnet {
   const { rpcUrl } = anvil
   const token = { rpcUrl, asset: USDC_ADDRESS } as const
-  // One after the other: asked at the same time, anvil gives two mints the same transaction count.
+  // One after the other: anvil gives two simultaneous mints the same account nonce.
   let lastSent: Promise<unknown> = Promise.resolve()
   const sendInTurn = (data: Hex): Promise<unknown> => {
     const sent = lastSent.then(() => sendMint(token, data))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
-import { fingerprintOf, idempotencyKey } from '../idempotency/store.js'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
 import type {
@@ -12,36 +12,40 @@ import type {
   VerifyResponse,
 } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import { readBounded } from '../http/read-bounded.js'
+import { fetchJson } from '../http/fetch-json.js'
+import { isHttpUrl } from '../http/http-url.js'
 import type { Facilitator } from './facilitator.js'
 
-/** Milliseconds for which a remote facilitator is waited for: beyond its own 25 s for a settlement. */
+/** More than the 25 s that our own gateways take at most for a settlement. */
 const DEFAULT_TIMEOUT_MS = 35_000
 
 /** Options of {@link httpFacilitator}. */
 export interface HttpFacilitatorOptions {
   /** Base URL of the facilitator: `POST <url>/verify` and so on. Ours: `<gateway>/api/v2/payment`. */
   readonly url: string
-  /** Sent as `X-Project-Identify-Token`. */
+  /** Sent as `X-Project-Identify-Token`. @defaultValue no token */
   readonly token?: string
-  /** Sent with every request, for facilitators that authenticate otherwise. */
+  /**
+   * Sent with every request, for facilitators that authenticate in another way.
+   * @defaultValue no headers
+   */
   readonly headers?: Readonly<Record<string, string>>
-  /** @defaultValue 35000 */
+  /** Milliseconds until a whole response must have arrived. @defaultValue 35000 */
   readonly timeoutMs?: number
 }
 
-/** Bytes of an answer beyond which it is not read. */
+/** A longer response is not read. */
 const MAX_ANSWER_BYTES = 256 * 1024
 
-/** Longest of what it names: a reason, a network, a scheme. */
+/** Longest reason, network or scheme that is passed on. */
 const MAX_NAME = 128
 
-/** What goes on into headers and logs of ours: words of printable ASCII. */
+/** Words of printable ASCII: they are written into our headers and logs. */
 const NAME = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 const name = z.string().max(MAX_NAME).regex(NAME)
 
-/** Reasons of other facilitators are passed on as they are, where they are fit to be. */
+/** A reason of another facilitator; `unfit` in place of one that must not be passed on. */
 const reasonOr = (unfit: string) =>
   z
     .string()
@@ -50,10 +54,7 @@ const reasonOr = (unfit: string) =>
 
 const transaction = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 
-/**
- * Members that are optional in x402 v2; some facilitators write `null` for what is not there. They
- * are read where they count.
- */
+/** Optional in x402 v2; some facilitators write `null` instead of leaving a member out. */
 const optional = z.string().nullish()
 
 const verifySchema = z.union([
@@ -78,7 +79,7 @@ const settleSchema = z.union([
 ])
 
 const supportedSchema = z.object({
-  // Some also speak other versions of x402; we do not.
+  // Kinds of other x402 versions are dropped.
   kinds: z
     .array(z.object({ x402Version: z.int(), scheme: name, network: name }))
     .transform((kinds) =>
@@ -91,22 +92,41 @@ const supportedSchema = z.object({
 })
 
 /**
- * A facilitator elsewhere, over HTTP (x402 v2 §7): another gateway of ours or anybody's.
+ * Uses a facilitator elsewhere, over HTTP (x402 v2 §7): another gateway of ours or anybody's.
  *
- * Settlements carry an `Idempotency-Key`: where the answer to one was lost, asking again gives the
- * same answer, if the facilitator knows such keys.
+ * Settlements carry an `Idempotency-Key`: when a response was lost, asking again gives the same
+ * result, if the facilitator supports such keys. The methods throw {@link FacilitatorError}
+ * (`facilitator_unreachable`, `facilitator_refused`) when no result came; what the facilitator has
+ * done is then unknown.
  *
- * @throws {@link ConfigError} for a `url` that is none. Its methods throw {@link FacilitatorError}
- * when the facilitator cannot be asked; what it may have done is then not known.
+ * @param options - Where it is, and how to authenticate.
+ * @returns The option `facilitator` of `createGateway`.
+ * @throws {@link ConfigError} (`config_invalid`) when `url` is not an absolute http(s) URL.
+ *
+ * @example
+ * ```ts
+ * import { createGateway, httpFacilitator } from 'express-x402-gateway'
+ *
+ * const gateway = createGateway({
+ *   facilitator: httpFacilitator({
+ *     url: 'https://pay.example.com/api/v2/payment',
+ *     token: process.env['X402_PROJECT_TOKEN'] ?? '',
+ *   }),
+ *   networks: { base: {} },
+ *   projects: [
+ *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *   ],
+ * })
+ * ```
  */
 export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   const { url, token, headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS } = options
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL')
+  if (!isHttpUrl(url))
+    throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL', 'invalid_url')
   const base = url.replace(/\/+$/, '')
   /**
-   * Part of every key: an answer that was lost is repeated to whoever asked, and not to another
-   * process that brings the same payment, and might honour it once more.
+   * Part of every idempotency key, random per process: a lost answer is repeated to this process
+   * only, not to another one that presents the same payment and could honour it a second time.
    */
   const asker = randomUUID()
 
@@ -115,35 +135,27 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
     schema: z.ZodType<T>,
     { body, key }: { readonly body?: object; readonly key?: string } = {},
   ): Promise<T> => {
-    const answer = await fetch(`${base}/${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
+    const response = await fetchJson(`${base}/${path}`, {
       headers: {
         ...(body && { 'content-type': 'application/json' }),
         ...(key !== undefined && { 'idempotency-key': key }),
         ...(token !== undefined && { 'x-project-identify-token': token }),
         ...headers,
       },
-      ...(body && { body: JSON.stringify(body) }),
-      // Elsewhere, the token would be somebody else's to read.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+      body,
+      timeoutMs,
+      maxBytes: MAX_ANSWER_BYTES,
     })
-      .then(async (response) => ({
-        status: response.status,
-        text: await readBounded(response, MAX_ANSWER_BYTES),
-      }))
-      .catch((error: unknown) => {
-        throw unreachable(path, error)
-      })
-    if (answer.text === undefined)
+    if (response.kind === 'no_response') throw unreachable(path, response.reason)
+    if (response.kind === 'too_long')
       throw new FacilitatorError(
         'facilitator_refused',
         `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
       )
-    const parsed = schema.safeParse(parseJson(answer.text))
-    // An answer that says what happened counts, whatever its status.
+    const parsed = schema.safeParse(response.kind === 'json' ? response.document : undefined)
+    // A result counts whatever its status: some facilitators answer a refusal with 4xx.
     if (parsed.success) return parsed.data
-    throw refusedAnswer(path, answer.status)
+    throw refusedAnswer(path, response.status)
   }
 
   return {
@@ -182,10 +194,10 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
 }
 
 /**
- * Compares whom and what a facilitator speaks of with what it was asked about.
+ * Checks that a confirmation is about the payment that was asked about.
  *
- * @throws {@link FacilitatorError} where it confirms somebody else's payment: what became of this
- * one is not known.
+ * @throws {@link FacilitatorError} (`facilitator_refused`) when payer or network differ: the outcome
+ * of our payment is then unknown.
  */
 function requireOwn(
   path: string,
@@ -211,7 +223,7 @@ function hashOrNone(value: unknown): string | undefined {
   return hash.success ? hash.data : undefined
 }
 
-/** Who pays by the payment's own account. */
+/** The payer that a payment names; `""` where it is unreadable. */
 function payerOf(payload: PaymentPayload): string {
   const wire = parseExactEvmPayload(payload.payload)
   return wire.ok ? wire.value.authorization.from : ''
@@ -221,19 +233,10 @@ function submission(paymentPayload: PaymentPayload, paymentRequirements: Payment
   return { x402Version: paymentPayload.x402Version, paymentPayload, paymentRequirements }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function unreachable(path: string, error: unknown): FacilitatorError {
-  const cause = error instanceof Error ? error.name : 'unknown failure'
+function unreachable(path: string, reason: string): FacilitatorError {
   return new FacilitatorError(
     'facilitator_unreachable',
-    `The facilitator did not answer ${path}: ${cause}.`,
+    `The facilitator did not answer ${path}: ${reason}.`,
   )
 }
 

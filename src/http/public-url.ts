@@ -2,18 +2,18 @@ import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 
 /**
- * Root URL of the app as the client of a request sees it, without a slash at the end.
+ * Finds the root URL of the app as the client of a request sees it, without a trailing slash.
  *
- * Forwarded headers count only where the app's `trust proxy` says that the proxy may be believed.
- * What is no host name is never repeated.
+ * Forwarded headers are used only if the app's `trust proxy` setting covers the proxy. A header that
+ * is not a valid host name is never echoed.
  *
- * @param publicUrl - What the operator says it is, whatever the request says.
+ * @param publicUrl - The URL that the operator configured, which overrides the request.
  */
 export function publicRootOf(req: Request, publicUrl: string | undefined): string {
   return publicUrl ?? `${req.protocol === 'https' ? 'https' : 'http'}://${hostOf(req)}`
 }
 
-/** Host and port. Express's own `req.host` and `req.hostname` drop the port, each in one version. */
+/** Host and port. Each of Express's own `req.host` and `req.hostname` drops the port in one version. */
 function hostOf(req: Request): string {
   const trusts = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean
   const isForwarded = trusts(req.socket.remoteAddress ?? '', 0)
@@ -21,14 +21,14 @@ function hostOf(req: Request): string {
   return [forwarded, req.get('host')].find(isHost) ?? 'localhost'
 }
 
-/** Name or IPv4 address, or IPv6 address in brackets; and a port (RFC 3986 §3.2.2, RFC 1123). */
+/** A name, an IPv4 address or a bracketed IPv6 address, with an optional port (RFC 3986 §3.2.2, RFC 1123). */
 const HOST =
   /^(?:\[(?<ipv6>[0-9a-f:.]{2,45})\]|(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?)(?::(?<port>[0-9]{1,5}))?$/i
 
 const MAX_HOST_LENGTH = 255
 const MAX_PORT = 65_535
 
-/** Tells whether a text is a host, with or without a port. */
+/** Type guard for a host, with or without a port. */
 function isHost(text: string | undefined): text is string {
   if (text === undefined || text.length > MAX_HOST_LENGTH) return false
   const match = HOST.exec(text)

@@ -1,32 +1,41 @@
-/** What all limiters of a gateway have in common. */
+/** Settings that all rate limiters of a gateway share. */
 import type { Options, Store } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
 
 const DEFAULT_WINDOW_MS = 60_000
 const DEFAULT_LIMIT = 600
 
-/** How many requests are answered. */
-export interface LimiterOptions {
+/** Limits of the gateway's API, or of its paid routes. */
+export interface RateLimitOptions {
+  /** Length of the window in milliseconds. @defaultValue 60000 */
   readonly windowMs?: number
+  /**
+   * Requests in a window. At the API per project, or per address for those without a token; at paid
+   * routes per address, and again per payer. @defaultValue 600
+   */
   readonly limit?: number
+  /**
+   * Where counts are kept, for several gateways that share them. Each limit needs an instance of its
+   * own. @defaultValue in memory
+   */
   readonly store?: Store
 }
 
-/** Options of express-rate-limit that are the same wherever requests are limited. */
+/** Options of express-rate-limit that are the same for every limiter. */
 export type LimiterSettings = Partial<Options> & {
   readonly windowMs: number
   readonly limit: number
 }
 
-/** Fills in what was left out, and logs what the limiter has to say. */
-export function limiterSettings(options: LimiterOptions, logger: Logger): LimiterSettings {
+/** Applies the defaults, and sends what the limiter logs to the gateway's logger. */
+export function limiterSettings(options: RateLimitOptions, logger: Logger): LimiterSettings {
   const { windowMs = DEFAULT_WINDOW_MS, limit = DEFAULT_LIMIT, store } = options
   return {
     windowMs,
     limit,
     ...(store && { store }),
     legacyHeaders: false,
-    // Counts that cannot be kept are no reason to turn payments away.
+    // A store that fails must not stop payments: those requests pass uncounted.
     passOnStoreError: true,
     logger: {
       warn: (...details) => logger.warn('The rate limiter warns.', errorIn(details)),

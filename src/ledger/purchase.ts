@@ -2,42 +2,32 @@
  * What a payment was reserved for, and who may redeem it later.
  *
  * An authorization and its signature are public once they are on chain. They say who pays how much to
- * whom, and nothing else: that a record buys only what it was opened for, and for its own buyer, is
- * checked here and nowhere else.
+ * whom, and nothing else. Only the checks here make sure that a record buys what it was reserved for,
+ * and for its own buyer.
  */
 import { createHash } from 'node:crypto'
-import type { LedgerEntry, LedgerRecord } from './ledger.js'
+import type { LedgerEntry, LedgerRecord } from './record.js'
 
-/** What a payment was presented for, and by whom. All members are hashes: each may be a secret. */
-export interface Purchase {
-  /** Method, URL and signed quote. */
-  readonly resource: string
-  /** `extra.offerId` of the entry that the buyer accepted. */
-  readonly offer?: string | undefined
-  /** The buyer's `payment-identifier`. */
-  readonly paymentId?: string | undefined
-  /** The address that the buyer's request came from. */
-  readonly client?: string | undefined
-}
+export type { Purchase } from './record.js'
 
 /**
- * What happens to an open payment that was reserved with neither an offer id nor a payment
- * identifier: nobody redeems it, or the address does that presented it first. Where that address was
- * not recorded, anybody within a minute of its first presentation.
+ * Who may redeem an open payment that was reserved with neither an offer id nor a payment identifier:
+ * nobody (`'never'`), or the client address that presented it first (`'same-address'`). If that
+ * address was not recorded, anybody may within a minute of the first presentation.
  */
 export type RedeemWithoutProof = 'never' | 'same-address'
 
-/** Milliseconds for which a payment that nothing was bound to may be redeemed without proof. */
+/** How long a payment that is bound to nothing may be redeemed without proof. */
 export const REDEEM_WITHOUT_PROOF_MS = 60_000
 
-/** A payment as it is presented now. */
+/** A payment, as a request presents it. */
 export interface PresentedPurchase {
   readonly entry: LedgerEntry
   /** @defaultValue `'same-address'` */
   readonly redeemWithoutProof?: RedeemWithoutProof | undefined
 }
 
-/** Tells whether a record was made for what is presented now: same payee, amount and resource. */
+/** Tells whether a record was reserved for what is presented now: same payee, amount and resource. */
 export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean {
   return (
     record.chainId === entry.chainId &&
@@ -47,14 +37,14 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
     sameText(record.payTo, entry.payTo) &&
     record.value === entry.value &&
     (record.purchase === undefined
-      ? // Earlier versions did not name the resource, and a batch's calldata not even the project;
-        // isSameBuyer bounds who redeems such a record.
+      ? // Records of earlier versions lack the resource, those adopted from a batch's calldata lack
+        // the project too. isSameBuyer limits who redeems them.
         record.project === undefined || record.project === entry.project
       : record.project === entry.project && record.purchase.resource === entry.purchase?.resource)
   )
 }
 
-/** Tells whether a record names the same proof of its buyer as a payment that is presented now. */
+/** Tells whether a record and the payment presented now name the same proof of the buyer. */
 export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolean {
   return (
     record.purchase?.offer === entry.purchase?.offer &&
@@ -62,7 +52,7 @@ export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolea
   )
 }
 
-/** Tells whether the buyer of an open record presents it, as far as that can be proven. */
+/** Tells whether an open record is presented by its buyer, as far as that can be proven. */
 export function isSameBuyer(
   record: LedgerRecord,
   { entry, redeemWithoutProof = 'same-address' }: PresentedPurchase,
@@ -76,7 +66,7 @@ export function isSameBuyer(
   return bound.client === undefined ? record.fresh : bound.client === entry.purchase?.client
 }
 
-/** Hashes what must not lie in a ledger as it is. Parts are told apart. */
+/** Hashes what must not be stored in the clear. Where one part ends and the next begins matters. */
 export function hashOf(...parts: readonly (string | undefined)[]): string {
   const text = JSON.stringify(parts.map((part) => part ?? null))
   return createHash('sha256').update(text).digest('base64url')

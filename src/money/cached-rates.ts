@@ -2,75 +2,100 @@ import { LRUCache } from 'lru-cache'
 import { RateError } from '../errors.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** Pairs that are remembered at once. */
+/** Pairs that are cached at once. */
 const MAX_PAIRS = 1000
 
-/** Milliseconds after a refresh that failed in which no other is tried. */
+/** After a failed refresh, no other is tried for this long. */
 const RETRY_MS = 5000
 
-/** How long rates are remembered. */
+/** Options of {@link cachedRates}. */
 export interface RateCacheOptions {
   /** Seconds for which a rate is used without asking again. */
   readonly freshSeconds: number
-  /** Seconds for which it is used at most, while the source is asked again in the background. */
+  /** Seconds for which a rate is used at most, while the source is asked again in the background. */
   readonly staleSeconds: number
   /** Milliseconds since the epoch. @defaultValue `Date.now` */
   readonly now?: (() => number) | undefined
 }
 
-/** A rate and when it was read, in milliseconds; `rate` is missing where the pair is not known. */
+/** What the source said of a pair. */
 interface Reading {
+  /** `undefined` where the source does not know the pair. */
   readonly rate: Rate | undefined
-  readonly at: number
+  /** When it was read, in milliseconds. */
+  readonly readAt: number
+  /** After a failed refresh: when the next may be tried, in milliseconds. */
   readonly retryAt: number
 }
 
+/** What a reading is fetched with. */
+interface Pair {
+  readonly base: string
+  readonly quote: string
+}
+
 /**
- * Remembers what a source said.
+ * Caches what a source says.
  *
- * A rate is fresh at first; then it is stale, used while the source is asked again in the background;
- * and then it is gone: whoever wants it waits for the source. Of many who ask for a pair at once, one
- * asks the source. No rate is used beyond the time for which its source stands by it.
+ * A rate is fresh for `freshSeconds`. Until `staleSeconds` it is still used, while the source is
+ * asked again in the background. After that, requests wait for the source; concurrent requests for
+ * a pair share one call. No rate is used after the time until which its source stands by it
+ * (`Rate.until`). Pairs that the source does not know are cached as well.
+ *
+ * @param source - Asked for each pair that is not cached.
+ * @param options - How long rates are used.
+ * @returns A source that rejects like `source` does, and with {@link RateError}
+ * (`rate_unavailable`) when `source` gives a rate that is too old.
+ *
+ * @example
+ * ```ts
+ * import { cachedRates, type RateSource } from 'express-x402-gateway'
+ *
+ * const bank: RateSource = {
+ *   getRate: async () => ({ rate: { units: 108n, scale: 2 }, asOf: 1767225600, source: 'bank' }),
+ * }
+ * const rates = cachedRates(bank, { freshSeconds: 60, staleSeconds: 3600 })
+ * ```
  */
 export function cachedRates(source: RateSource, options: RateCacheOptions): RateSource {
   const { freshSeconds, staleSeconds, now = Date.now } = options
-  const readings = new LRUCache<string, Reading>({ max: MAX_PAIRS })
-  const underWay = new Map<string, Promise<Rate | undefined>>()
 
-  const ask = async (base: string, quote: string): Promise<Rate | undefined> => {
-    const pair = `${base}/${quote}`
-    const askSource = async (): Promise<Rate | undefined> => {
-      const rate = await source.getRate(base, quote)
-      if (rate !== undefined && !isGood(rate, now())) throw outdated(base, quote)
-      readings.set(pair, { rate, at: now(), retryAt: 0 })
-      return rate
-    }
-    const asking = underWay.get(pair) ?? askSource().finally(() => underWay.delete(pair))
-    underWay.set(pair, asking)
-    return asking
-  }
+  const isUsable = ({ rate, readAt }: Reading): boolean =>
+    now() - readAt <= staleSeconds * 1000 && isValid(rate, now())
 
-  const refresh = (base: string, quote: string, reading: Reading): void => {
-    if (now() < reading.retryAt) return
-    ask(base, quote).catch(() => {
-      readings.set(`${base}/${quote}`, { ...reading, retryAt: now() + RETRY_MS })
-    })
-  }
+  const readings = new LRUCache<string, Reading, Pair>({
+    max: MAX_PAIRS,
+    // A pair that is evicted while it is fetched still gets its rate.
+    ignoreFetchAbort: true,
+    async fetchMethod(_key, stale, { context: { base, quote } }) {
+      try {
+        const rate = await source.getRate(base, quote)
+        if (!isValid(rate, now())) throw outdated(base, quote)
+        return { rate, readAt: now(), retryAt: 0 }
+      } catch (error) {
+        if (stale === undefined || !isUsable(stale)) throw error
+        return { ...stale, retryAt: now() + RETRY_MS }
+      }
+    },
+  })
+
+  /** Asks the source, or waits for the call that is under way. */
+  const fetch = (pair: Pair): Promise<Reading | undefined> =>
+    readings.fetch(`${pair.base}/${pair.quote}`, { context: pair, forceRefresh: true })
 
   return {
     async getRate(base, quote) {
       const reading = readings.get(`${base}/${quote}`)
-      const ageMs = reading === undefined ? Infinity : now() - reading.at
-      if (reading === undefined || ageMs > staleSeconds * 1000) return ask(base, quote)
-      if (reading.rate !== undefined && !isGood(reading.rate, now())) return ask(base, quote)
-      if (ageMs > freshSeconds * 1000) refresh(base, quote, reading)
+      if (reading === undefined || !isUsable(reading)) return (await fetch({ base, quote }))?.rate
+      const isFresh = now() - reading.readAt <= freshSeconds * 1000
+      if (!isFresh && now() >= reading.retryAt) fetch({ base, quote }).catch(() => undefined)
       return reading.rate
     },
   }
 }
 
-function isGood({ until = Infinity }: Rate, nowMs: number): boolean {
-  return nowMs <= until * 1000
+function isValid(rate: Rate | undefined, nowMs: number): boolean {
+  return nowMs <= (rate?.until ?? Infinity) * 1000
 }
 
 function outdated(base: string, quote: string): RateError {

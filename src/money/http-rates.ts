@@ -1,5 +1,6 @@
 import { ConfigError, RateError } from '../errors.js'
-import { readBounded } from '../http/read-bounded.js'
+import { fetchJson } from '../http/fetch-json.js'
+import { isHttpUrl } from '../http/http-url.js'
 import { cachedRates } from './cached-rates.js'
 import { crossRates } from './cross-rates.js'
 import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'
@@ -53,7 +54,9 @@ const DEFAULT_STALE_SECONDS = 3600
 /** Bytes of an answer; one pair takes about a hundred. */
 const MAX_ANSWER_BYTES = 256 * 1024
 
-/** How APIs say that they do not know a currency. */
+const UNREADABLE = 'gave an answer that cannot be read'
+
+/** Statuses by which APIs say that they do not know a currency. */
 const UNKNOWN_PAIR = [404, 422]
 
 /**
@@ -73,7 +76,7 @@ export function httpRates(options: HttpRatesOptions): RateSource {
     async getRate(base, quote): Promise<Rate | undefined> {
       const fail = (what: string): RateError =>
         new RateError('rate_unavailable', `The source of rates '${name}' ${what}.`)
-      const answer = await fetchJson(urlOf(base, quote), options, fail)
+      const answer = await fetchDocument(urlOf(base, quote), options, fail)
       if (answer === undefined) return undefined
       const found = readSafely(() => read(answer, base, quote), fail)
       if (found === undefined) return undefined
@@ -93,8 +96,12 @@ type Fail = (what: string) => RateError
 
 function urlFunction(url: HttpRatesOptions['url']): (base: string, quote: string) => string {
   if (typeof url === 'function') return url
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new ConfigError('rates.url', 'must be an absolute http(s) URL, or a function')
+  if (!isHttpUrl(url))
+    throw new ConfigError(
+      'rates.url',
+      'must be an absolute http(s) URL, or a function',
+      'invalid_url',
+    )
   return (base, quote) => {
     const asked = new URL(url)
     asked.pathname = `${asked.pathname.replace(/\/+$/, '')}/latest`
@@ -104,43 +111,32 @@ function urlFunction(url: HttpRatesOptions['url']): (base: string, quote: string
   }
 }
 
-/** @returns `undefined` where the API does not know what it was asked for. */
-async function fetchJson(
+/** Asks the API; `undefined` when it says that it does not know the pair. */
+async function fetchDocument(
   url: string,
   { headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS }: HttpRatesOptions,
   fail: Fail,
 ): Promise<unknown> {
-  const asked = async (): Promise<{ status: number; text: string }> => {
-    const response = await fetch(url, {
-      headers: { accept: 'application/json', ...headers },
-      // Elsewhere, a key would be somebody else's to read.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
-    })
-    if (response.ok) {
-      const text = await readBounded(response, MAX_ANSWER_BYTES)
-      if (text === undefined) throw fail('gave an answer that is too long')
-      return { status: response.status, text }
-    }
-    await response.body?.cancel()
-    return { status: response.status, text: '' }
-  }
-  const { status, text } = await asked().catch((error: unknown) => {
-    if (error instanceof RateError) throw error
-    // What fetch says may repeat the URL.
-    throw fail(`did not answer: ${error instanceof Error ? error.name : 'unknown failure'}`)
+  const response = await fetchJson(url, {
+    headers: { accept: 'application/json', ...headers },
+    timeoutMs,
+    maxBytes: MAX_ANSWER_BYTES,
+    skipsErrorBodies: true,
   })
-  if (UNKNOWN_PAIR.includes(status)) return undefined
-  if (status !== 200) throw fail(`answered HTTP ${status}`)
-  return readSafely(() => JSON.parse(text) as unknown, fail)
+  if (response.kind === 'no_response') throw fail(`did not answer: ${response.reason}`)
+  if (response.kind === 'too_long') throw fail('gave an answer that is too long')
+  if (UNKNOWN_PAIR.includes(response.status)) return undefined
+  if (response.status !== 200) throw fail(`answered HTTP ${response.status}`)
+  if (response.kind === 'no_json') throw fail(UNREADABLE)
+  return response.document
 }
 
-/** Reads what somebody else wrote; its own errors may repeat it. */
+/** Runs the `read` function; the message of its own error may repeat the document. */
 function readSafely<T>(read: () => T, fail: Fail): T {
   try {
     return read()
   } catch {
-    throw fail('gave an answer that cannot be read')
+    throw fail(UNREADABLE)
   }
 }
 

@@ -1,18 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { Request } from 'express'
 
-/** Levels and characters of a body beyond which it is not told from others. */
+/** Levels of nesting beyond which a body has no fingerprint. */
 const MAX_DEPTH = 128
+
+/** Characters of its canonical form beyond which a body has no fingerprint. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
 /**
- * Tells bodies apart, to the last member: a price may depend on any part of them.
+ * Hashes the parsed body of a request. Bodies have the same fingerprint only when they are identical:
+ * a price may depend on any part of a body.
  *
- * Nothing counts as the same that a price function could tell apart: neither depth nor `null`s, nor
- * members that are `undefined`, nor the case of digits, nor the order of members.
+ * Whatever a price function could distinguish counts: depth, `null`, members that are `undefined`, the
+ * case of digits, and the order of members.
  *
- * @returns `undefined` for a body of which that cannot be told: one that nobody has read yet, a form with files, one with
- * cycles, functions or objects of classes, and one that is too deep or too large.
+ * @returns The hash; an empty string for a request without a body; `undefined` for a body that cannot
+ * be compared: not parsed, a form with files, one with cycles, functions or class instances, and one
+ * that is too deep or too large.
  */
 export function bodyFingerprint(req: Request): string | undefined {
   const { body } = req as { body?: unknown }
@@ -29,19 +33,19 @@ export function bodyFingerprint(req: Request): string | undefined {
   return writeValue(body, write, 0) ? hash.digest('base64url') : undefined
 }
 
-/** Files of a form are no members of its parsed body. */
+/** The files of a form are not members of its parsed body. */
 function isForm({ headers }: Request): boolean {
   return /^\s*multipart\//i.test(headers['content-type'] ?? '')
 }
 
-/** RFC 9112 §6.3: what has neither of these headers has no body. */
+/** A request with neither of these headers has no body (RFC 9112 §6.3). */
 function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
 }
 
 type Write = (text: string) => boolean
 
-/** Writes a value so that no other value is written alike. @returns Whether it could be. */
+/** Writes a value so that no other value has the same text. @returns Whether that is possible. */
 function writeValue(value: unknown, write: Write, depth: number): boolean {
   if (depth > MAX_DEPTH) return false
   switch (typeof value) {
@@ -67,14 +71,14 @@ function writeObject(value: object, write: Write, depth: number): boolean {
     return write(`b${value.length}:${Buffer.from(value).toString('base64')}`)
   if (Object.getOwnPropertySymbols(value).length > 0) return false
   if (Array.isArray(value)) {
-    // Members beside the numbered ones would be left out.
+    // Members without an index would be left out.
     if (Object.keys(value).length !== value.length) return false
     return write(`a${value.length}:`) && value.every((one) => writeValue(one, write, depth + 1))
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
   const members = Object.entries(Object.getOwnPropertyDescriptors(value))
-  // What is computed, or hidden, cannot be told from what it will be.
+  // A getter may return something else later, and a hidden member would be left out.
   const isOpen = members.every(([, { enumerable, get }]) => enumerable === true && !get)
   if (!isPlain || !isOpen) return false
   return (

@@ -1,38 +1,38 @@
-/** Keeps what was paid for out of shared caches (RFC 9111 § 5.2.2.7). */
+/** Keeps paid responses out of shared caches (RFC 9111 §5.2.2.7). */
 import type { ServerResponse } from 'node:http'
 import { setHead, type HeadArguments } from './response-head.js'
 
 /**
- * Headers by which caches of one kind or product are told more than `Cache-Control` says: targeted
- * fields (RFC 9213), Surrogate-Control, and those of nginx, Akamai and LiteSpeed. They win over it.
+ * Headers that override `Cache-Control` for caches of one kind or product: targeted fields (RFC 9213),
+ * Surrogate-Control, and those of nginx, Akamai and LiteSpeed.
  */
 const TARGETED =
   /^(?:.+-)?cdn-cache-control$|^surrogate-control$|^x-accel-expires$|^edge-control$|^x-litespeed-cache-control$/
 
-/** Directives that speak to shared caches, and `private`, which is written anew. */
+/** Directives for shared caches, and `private`, which is added again. */
 const REPLACED = /^(?:public|private|s-maxage|proxy-revalidate)$/
 
-/** One directive; its value may be quoted and hold commas. */
+/** One directive. Its value may be quoted and contain commas. */
 const DIRECTIVE = /(?:[^,"]|"(?:\\.|[^"\\])*")+/g
 
 /**
- * Makes a response `private`, whatever it says of shared caches. How long the payer's own cache may
- * keep it stays as it is.
+ * Makes a response `private`, whatever its headers say about shared caches. How long the payer's own
+ * cache may keep it does not change.
  */
 export function keepPrivate(res: ServerResponse): void {
   for (const name of res.getHeaderNames()) if (TARGETED.test(name)) res.removeHeader(name)
   res.setHeader('Cache-Control', privateCacheControl(textOf(res.getHeader('Cache-Control'))))
-  // Caches of HTTP/1.0 know nothing else.
+  // HTTP/1.0 caches read only this header.
   if (Date.parse(textOf(res.getHeader('Expires'))) > Date.now()) res.removeHeader('Expires')
 }
 
 /**
  * Rewrites a Cache-Control: `public, max-age=60` becomes `private, max-age=60`.
  *
- * @param value - Empty where there is none.
+ * @param value - The header's value; empty if there is none.
  */
 function privateCacheControl(value: string): string {
-  // What cannot be read is not kept anywhere.
+  // With an unbalanced quote, the directives are unreadable.
   if (value.replaceAll(/"(?:\\.|[^"\\])*"/g, '').includes('"')) return 'private, no-store'
   const directives = (value.match(DIRECTIVE) ?? [])
     .map((directive) => directive.trim())
@@ -43,11 +43,11 @@ function privateCacheControl(value: string): string {
   return ['private', ...directives].join(', ')
 }
 
-/** {@link keepPrivate} for an answer that is yet to be written: when its head is. */
+/** Applies {@link keepPrivate} when the head of the response is written. */
 export function keepPrivateOnHead(res: ServerResponse): void {
   const { writeHead } = res
   res.writeHead = (...head: HeadArguments) => {
-    // Node says what is wrong with it.
+    // Node throws the right error.
     if (res.headersSent) return Reflect.apply(writeHead, res, head) as ServerResponse
     setHead(res, head)
     keepPrivate(res)

@@ -4,10 +4,13 @@ import { isDefaultAsset } from '../money/assets.js'
 import { powerOfTen } from '../money/decimal.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 
-/** Dollars a payment that official clients make without being asked. */
+/** Dollars that official clients pay at once by default. */
 const CLIENT_LIMIT_DOLLARS = 1n
 
-/** Official clients pay only well-known stablecoins, at most $1.00 at once: say so, once a route. */
+/**
+ * Makes a check that warns, once per route, of prices that official clients do not pay by default:
+ * they pay well-known stablecoins only, and at most $1.00 at once.
+ */
 export function clientLimitWarning(
   merchant: Merchant,
   logger: Logger,

@@ -1,15 +1,15 @@
 /**
- * Conditional requests (RFC 9110 § 13) of paid routes.
+ * Conditional requests (RFC 9110 §13) on paid routes.
  *
- * Their answers carry validators of what is for sale, and nobody pays for a 304: they would be a free
- * sample. So a paid handler never sees a condition, and answers with what was paid for.
+ * A 304 is not charged for, and its validators describe what is for sale: a free sample. Therefore a
+ * paid handler never sees a condition, and responds with what was paid for.
  */
 import type { IncomingMessage } from 'node:http'
 
-/** Statuses of a condition or a range that did not hold: there is nothing to pay for. */
+/** Statuses of a failed condition or range: nothing was delivered, so nothing is charged. */
 const CONDITIONAL_STATUSES: ReadonlySet<number> = new Set([304, 412, 416])
 
-/** Tells whether an answer says only that a condition or a range does not fit. */
+/** Tells whether a response reports only that a condition or a range failed. */
 export function isConditionalStatus(status: number): boolean {
   return CONDITIONAL_STATUSES.has(status)
 }
@@ -17,15 +17,15 @@ export function isConditionalStatus(status: number): boolean {
 /**
  * Removes all `If-*` headers of a request.
  *
- * A `Range` that comes with `If-Range` goes, too: without its condition it could be answered with a
- * part of another version than the client has. The whole is always right (RFC 9110 § 14.2).
+ * A `Range` with an `If-Range` is removed as well: without the condition, the response could be a part
+ * of another version than the client has. The complete resource is always correct (RFC 9110 §14.2).
  */
 export function removeConditions(req: IncomingMessage): void {
   const removed = new Set(Object.keys(req.headers).filter((name) => name.startsWith('if-')))
   if (removed.size === 0) return
   if (removed.has('if-range')) removed.add('range')
 
-  // Node makes both of the raw headers, when they are first asked for: those are changed last.
+  // Last, because Node derives the other two from the raw headers on first access.
   for (const name of removed) {
     Reflect.deleteProperty(req.headers, name)
     Reflect.deleteProperty(req.headersDistinct, name)

@@ -1,33 +1,33 @@
-/** Part of the budget that one payer may take, unless one answer alone may be larger. */
+/** Part of the budget that one payer may use, unless a single response may be larger. */
 const PAYER_SHARE = 1 / 4
 
-/** What a held chunk takes in memory beside its bytes. */
+/** Memory of a held chunk beside its bytes. */
 const CHUNK_OVERHEAD_BYTES = 128
 
-/** Room for one held answer. */
+/** The memory of one held response. */
 export interface HeldLease {
-  /** Takes room for a chunk. @returns False where there is none. */
+  /** Reserves memory for a chunk. @returns False if there is none left. */
   take(bytes: number): boolean
-  /** Gives everything back. May be called more than once. */
+  /** Frees everything. May be called more than once. */
   release(): void
 }
 
-/** Who holds an answer, and how large it may get. */
-export interface HeldAnswer {
-  /** The payer, once his signature was verified: nobody fills the share of another. */
+/** The response that a lease is for. */
+export interface HeldLeaseOptions {
+  /** The payer, whose signature was verified: nobody can use up another payer's share. */
   readonly payer: string
-  /** The bound of this answer alone. */
+  /** The limit of this response alone. */
   readonly maxHeldBytes: number
 }
 
 /**
- * Bounds the memory of all answers that wait for their payments.
+ * Limits the memory of all responses that wait for their payments.
  *
- * One payer gets a quarter of it, so that he cannot keep the others out.
+ * One payer gets a quarter of it, so that no payer can lock out the others.
  */
 export class HeldBudget {
   readonly #maxBytes: number
-  /** By payer. Their sum is what is held. */
+  /** Bytes by payer. They add up to `#totalBytes`. */
   readonly #heldBytes = new Map<string, number>()
   #totalBytes = 0
 
@@ -35,20 +35,20 @@ export class HeldBudget {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether no answer can be held at all. */
+  /** Whether no further response can be held. */
   get isFull(): boolean {
     return this.#totalBytes >= this.#maxBytes
   }
 
-  /** Opens a lease. @returns `undefined` where there is no room left. */
-  open({ payer, maxHeldBytes }: HeldAnswer): HeldLease | undefined {
+  /** Opens a lease. @returns `undefined` if there is no memory left for this payer. */
+  open({ payer, maxHeldBytes }: HeldLeaseOptions): HeldLease | undefined {
     const share = Math.max(this.#maxBytes * PAYER_SHARE, maxHeldBytes)
     if (this.isFull || this.#heldBy(payer) >= share) return undefined
     let leased = 0
     return {
       take: (bytes) => {
         const needed = bytes + CHUNK_OVERHEAD_BYTES
-        // The overhead of the last chunk counts only against what comes after it.
+        // The overhead of a chunk counts only against later chunks.
         if (this.#totalBytes + bytes > this.#maxBytes) return false
         if (this.#heldBy(payer) + bytes > share) return false
         leased += needed

@@ -5,17 +5,17 @@ import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { bodyFingerprint } from './body-fingerprint.js'
 
-/** What a route asks for one request. */
+/** What a route asks for a request. */
 export interface Offer {
   readonly resource: ResourceInfo
   readonly accepts: readonly PaymentRequirements[]
-  /** The same entries, with the rates that they come from. */
+  /** The same entries, with the rates that were applied. */
   readonly quotes: readonly Quote[]
-  /** Why there are none: nothing can be asked for now, but what was asked for before is honoured. */
+  /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined
 }
 
-/** Makes an offer of quotes. */
+/** Makes an offer from quotes. */
 export function offerOf(
   resource: ResourceInfo,
   quotes: readonly Quote[],
@@ -24,16 +24,16 @@ export function offerOf(
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
-/** The method that a request is charged for: `HEAD` costs what `GET` costs. */
+/** The method that a request is charged for: `HEAD` costs the same as `GET`. */
 export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
 /**
- * What a quote is for: this method, resource, URL and body.
+ * Names what a quote is signed for: the method, resource, URL and body of a request.
  *
- * @param quotedFor - What else the price depends on, such as who asks.
- * @returns `undefined` where the body cannot be told from others: such a quote is not signed.
+ * @param quotedFor - What else the price depends on, for example the user.
+ * @returns `undefined` if the body has no fingerprint: then the quote is not signed.
  */
 export function quotedRequest(
   req: Request,
@@ -46,7 +46,7 @@ export function quotedRequest(
   return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 
-/** What signing an offer takes. */
+/** What signing an offer needs from the gateway. */
 export interface SigningContext {
   readonly quotes: QuoteSigner
   /** Milliseconds since the epoch. */

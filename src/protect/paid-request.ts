@@ -1,20 +1,25 @@
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 
-/** What a handler learns of the payment for its request, as `req.x402` and `res.locals.x402`. */
+/**
+ * The payment for a request, as its handler sees it: `req.x402`, and `res.locals.x402` for templates.
+ *
+ * In the `authorization` flow, the payment is verified and reserved when the handler runs, and settled
+ * after it. In the `upfront` flow, it is already settled.
+ */
 export interface PaidRequest {
-  /** Who pays. */
+  /** Address of the payer. */
   readonly payer: string
-  /** Token units, a decimal string. */
+  /** What is paid, in the token's atomic units: a decimal string. */
   readonly amount: string
-  /** The token's address. */
+  /** Address of the token. */
   readonly asset: string
-  /** CAIP-2, or the short name with `networkNames: 'short'`. */
+  /** Id of the network: CAIP-2, or the short name with `networkNames: 'short'`. */
   readonly network: string
   /** The entry of `accepts` that is paid. */
   readonly requirements: PaymentRequirements
   /** The payment as the client sent it. */
   readonly payload: PaymentPayload
-  /** Hash of the transaction; in the `upfront` flow only, where it is mined before the handler runs. */
+  /** Hash of the transaction. Only in the `upfront` flow, where it is mined before the handler runs. */
   readonly transaction?: string
 }
 
@@ -23,8 +28,8 @@ declare global {
   namespace Express {
     interface Request {
       /**
-       * The payment for this request. Only behind `x402Protect`, and not where its `skip` let the
-       * request through unpaid.
+       * The payment for this request. Present behind `x402Protect`, except for requests that its `skip`
+       * or a price of zero let through unpaid.
        */
       x402: PaidRequest
     }

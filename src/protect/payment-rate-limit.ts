@@ -1,33 +1,40 @@
 import type { Request, Response } from 'express'
 import { ipKeyGenerator, rateLimit, type AugmentedRequest } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
-import { limiterSettings, type LimiterOptions } from '../http/rate-limiter.js'
-import { answerProblem } from './answers.js'
+import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
+import { respondRouteProblem } from './respond.js'
 
-/** Where express-rate-limit leaves its count: `rateLimit` may belong to a limiter of the app. */
+/** Where express-rate-limit leaves its count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
 
-/** What a gateway lets pay at its routes. */
+/** What the limiter of paid routes needs from the gateway. */
 export interface PaymentRateLimitContext {
-  readonly paymentRateLimit: LimiterOptions | false
+  readonly paymentRateLimit: RateLimitOptions | false
   readonly logger: Logger
 }
 
-/** A request that brings a payment. */
+/** A request that presents a payment. */
 export interface CountedRequest {
   readonly req: Request
   readonly res: Response
-  /** Who pays, once his payment was verified. Without it, the request counts for its address. */
+  /** The payer, once the payment was verified. Without it, the request counts for its address. */
   readonly payer?: string
 }
 
-/** Answers a request that is one too many: 429, with the time after which to come back. */
-export type AnswerLimited = () => void
+/** A request that exceeds its limit. */
+export interface ExceededLimit {
+  readonly kind: 'rate_limited'
+  readonly windowMs: number
+  readonly limit: number
+  readonly by: 'address' | 'payer'
+  /** When the window ends, if the store knows. */
+  readonly resetTime: Date | undefined
+}
 
-/** Counts a request. @returns What answers it, where it is one too many; else `undefined`. */
-export type CountRequest = (counted: CountedRequest) => Promise<AnswerLimited | undefined>
+/** Counts a request. @returns The limit that it exceeds, if any. */
+export type CountRequest = (counted: CountedRequest) => Promise<ExceededLimit | undefined>
 
-/** Makes the limiter of a gateway's paid routes; `undefined` where they are not limited. */
+/** Makes the limiter of a gateway's paid routes; `undefined` if they are not limited. */
 export function createPaymentRateLimit({
   paymentRateLimit,
   logger,
@@ -35,11 +42,11 @@ export function createPaymentRateLimit({
   if (paymentRateLimit === false) return undefined
   const settings = limiterSettings(paymentRateLimit, logger)
   const payers = new WeakMap<Request, string>()
-  // One limiter for both counts: a store must not be shared by two.
+  // One limiter for addresses and payers, since two must not share a store.
   const limiter = rateLimit({
     ...settings,
     requestPropertyName: COUNT,
-    // Written with a refusal only: other answers may carry those of a limiter of the app.
+    // Only refusals have these headers: other responses may carry those of the app's own limiter.
     standardHeaders: false,
     keyGenerator: (req) => {
       const payer = payers.get(req)
@@ -54,36 +61,34 @@ export function createPaymentRateLimit({
     const failure = await new Promise<unknown>((resolve) => void limiter(req, res, resolve))
     if (failure === undefined) return undefined
     if (failure !== EXCEEDED) {
-      // A payment may be reserved by now: what cannot be counted is let through.
+      // A payment may be reserved by now: a request that cannot be counted passes.
       logger.error('The rate limiter failed.', { error: failure })
       return undefined
     }
+    const { windowMs, limit } = settings
     const { resetTime } = (req as AugmentedRequest)[COUNT] ?? {}
     const by = payer === undefined ? 'address' : 'payer'
-    return () => answerLimited(res, { ...settings, by, resetTime })
+    return { kind: 'rate_limited', windowMs, limit, by, resetTime }
   }
 }
 
-/** Passed on by the limiter where a request is one too many. */
+/** What the limiter passes on for a request that exceeds its limit. */
 const EXCEEDED = Symbol('exceeded')
 
-interface Exceeded {
-  readonly windowMs: number
-  readonly limit: number
-  readonly by: 'address' | 'payer'
-  /** When the window ends, where the store knows. */
-  readonly resetTime: Date | undefined
-}
-
-/** Headers as in draft-ietf-httpapi-ratelimit-headers-08, beside those of a limiter of the app. */
-function answerLimited(res: Response, { windowMs, limit, by, resetTime }: Exceeded): void {
+/**
+ * Responds with 429 and the time to wait. The headers are those of
+ * draft-ietf-httpapi-ratelimit-headers-08, in addition to those of the app's own limiter.
+ */
+export function respondRateLimited(
+  res: Response,
+  { windowMs, limit, by, resetTime }: ExceededLimit,
+): void {
   const leftMs = resetTime === undefined ? windowMs : resetTime.getTime() - Date.now()
   const seconds = Math.max(1, Math.ceil(leftMs / 1000))
   res.set('Retry-After', String(seconds))
   res.append('RateLimit', `"${by}"; r=0; t=${seconds}`)
   res.append('RateLimit-Policy', `"${by}"; q=${limit}; w=${Math.ceil(windowMs / 1000)}`)
-  answerProblem(res, {
-    status: 429,
+  respondRouteProblem(res, {
     code: 'rate_limited',
     detail: `More than ${limit} requests with a payment in ${windowMs / 1000} s, by ${by}; this request charged nothing. Retry-After says when to present the same payment again.`,
   })

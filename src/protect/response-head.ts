@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
 
-/** What Node's `writeHead` is called with. */
+/** The arguments of Node's `writeHead`. */
 export type HeadArguments = readonly [status: number, ...rest: unknown[]]
 
 /**
- * Sets on a response what was given to its `writeHead`: status, reason and headers.
+ * Applies the arguments of `writeHead` to a response, without writing its head: status, reason and
+ * headers.
  *
- * Afterwards the head can be read and changed by `getHeader` and `setHeader`, and is written by
- * `writeHead` with the status alone.
+ * `getHeader` and `setHeader` see them afterwards, and `writeHead` with the status alone writes them.
  */
 export function setHead(res: ServerResponse, [status, ...rest]: HeadArguments): void {
   const [first, second] = rest
@@ -17,12 +17,12 @@ export function setHead(res: ServerResponse, [status, ...rest]: HeadArguments): 
   if (typeof headers !== 'object' || headers === null) return
   const pairs = pairsOf(headers)
   for (const [name] of pairs) res.removeHeader(name)
-  // An array may name a header several times, Set-Cookie for example.
+  // An array may contain a header several times, for example Set-Cookie.
   for (const [name, value] of pairs)
     res.appendHeader(name, typeof value === 'number' ? String(value) : value)
 }
 
-/** Headers as `writeHead` takes them: an object, pairs, or names and values in turn. */
+/** Reads headers in any form that `writeHead` takes: an object, pairs, or alternating names and values. */
 function pairsOf(headers: object): readonly (readonly [string, OutgoingHttpHeader])[] {
   if (!Array.isArray(headers))
     return Object.entries(headers as Record<string, OutgoingHttpHeader | undefined>).flatMap(

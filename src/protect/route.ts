@@ -1,266 +1,181 @@
 import type { Request } from 'express'
-import { z } from 'zod'
 import { ConfigError, isRateError } from '../errors.js'
+import { publicRootOf } from '../http/public-url.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
-import { createQuoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
+import { createQuoter, type Quote, type Quoter, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import { isBelowOneUnit } from '../money/token-amount.js'
-import { PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
-import { publicRootOf } from '../http/public-url.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
-import { prepareUnpaidAnswer, type UnpaidAnswer } from './prepared-offer.js'
+import {
+  checkOptions,
+  checkValidity,
+  resolveMaxHeldBytes,
+  type PriceFunction,
+  type ProtectOptions,
+} from './options.js'
+import { preparePaymentRequired, type RespondUnpaid } from './prepared-payment-required.js'
+import { bringsPayment } from './read-payment.js'
 
-/** A price that depends on the request. */
-export type PriceFunction = (req: Request) => Price | Promise<Price>
-
-/** Options of `x402Protect`. */
-export interface ProtectOptions {
-  /** What is for sale, for people and agents. */
-  readonly description?: string
-  /** Media type of the answer. */
-  readonly mimeType?: string
-  /** Id of the project that is paid. @defaultValue the only one with a merchant */
-  readonly merchant?: string
-  /**
-   * When the money moves. `authorization`: after the handler has answered, which costs nothing when
-   * it fails. `upfront`: before it runs, so that it may stream. @defaultValue `'authorization'`
-   */
-  readonly paymentFlow?: PaymentFlow
-  /** Seconds a payer should let an authorization live. @defaultValue the merchant's */
-  readonly maxTimeoutSeconds?: number
-  /**
-   * Seconds that an authorization must still live when it is presented: as long as the handler and
-   * the settlement take. One that lapses sooner is refused before the handler runs.
-   * @defaultValue `min(30, maxTimeoutSeconds / 2)`; with `upfront`, what the settlement takes
-   */
-  readonly minValiditySeconds?: number
-  /** Lets a request through unpaid: for members, for health checks. */
-  readonly skip?: (req: Request) => boolean | Promise<boolean>
-  /** The URL that is paid for. @defaultValue `publicUrl`, or the request's own host, and its path */
-  readonly resourceUrl?: (req: Request) => string
-  /**
-   * Bytes of an answer that are held until it is paid. All answers together: `maxHeldBytesTotal` of
-   * the gateway. @defaultValue 10 MiB
-   */
-  readonly maxHeldBytes?: number
-  /** Whether a price of zero is meant: it lets the request through. @defaultValue false */
-  readonly allowFree?: boolean
-  /**
-   * Whether a price that a function gives, or a rate has a part in, is signed, and honoured for
-   * `maxTimeoutSeconds` though it has moved since: for the same method, URL and parsed body. Nothing
-   * is signed for a body that was not parsed. A price function that depends on anything else, such as
-   * who asks, needs `quoteFor` besides.
-   * @defaultValue false for a price function without `quoteFor`, else true
-   */
-  readonly signQuotes?: boolean
-  /**
-   * Names what a price depends on beside method, URL and body: the user's id, his tariff. A quote is
-   * honoured only where it gives the same again. With it, prices of a function are signed.
-   */
-  readonly quoteFor?: (req: Request) => string
-  /**
-   * Who may redeem a payment that is open (paid, but not answered yet) where the client dropped the
-   * `extra.offerId` of its offer and named no `payment-identifier`: nobody, or the address that
-   * presented it first, by `req.ip`. @defaultValue the merchant's, or `'same-address'`
-   */
-  readonly redeemWithoutProof?: RedeemWithoutProof
-}
-
-/** A route that charges, with everything checked and prepared that no request has a part in. */
-export interface PaidRoute {
-  readonly merchant: Merchant
-  readonly paymentFlow: PaymentFlow
-  readonly maxHeldBytes: number
-  readonly minValiditySeconds: number | undefined
-  readonly redeemWithoutProof: RedeemWithoutProof
-  /** What a quote is bound to beside its request; `undefined` where there is nothing else. */
-  readonly quoteFor: (req: Request) => string | undefined
-  readonly skip: (req: Request) => boolean | Promise<boolean>
-  /** Answers a request without a payment, where no request has a part in what that says. */
-  readonly answerUnpaid: UnpaidAnswer | undefined
-  /**
-   * What this request costs; `undefined` when it is free.
-   *
-   * @throws Whatever a price function throws; {@link RateError} when there is no rate, and no payment
-   * whose quote may still hold.
-   */
-  offer(req: Request): Promise<Offer | undefined>
-  /** The entry of `accepts` for an amount that was offered before, of a token that is taken. */
-  entryFor(accepted: PaymentRequirements): PaymentRequirements
-}
-
-/** What declaring a route takes of its gateway. */
+/** What declaring a route needs from the gateway. */
 export interface RouteContext extends SigningContext {
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
   readonly publicUrl: string | undefined
-  /** Bytes of all answers that are held at once. */
+  /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
 }
 
-const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
+/** A route that charges. Everything that does not depend on a request is checked and prepared. */
+export class PaidRoute {
+  /** Who is paid. */
+  readonly merchant: Merchant
+  readonly paymentFlow: PaymentFlow
+  readonly maxHeldBytes: number
+  readonly minValiditySeconds: number | undefined
+  readonly redeemWithoutProof: RedeemWithoutProof
+  /** Responds to a request without a payment, if that response is the same for every request. */
+  readonly respondUnpaid: RespondUnpaid | undefined
+  readonly #context: RouteContext
+  readonly #options: ProtectOptions
+  readonly #price: PriceFunction | ParsedPrice
+  readonly #quoter: Quoter
+  readonly #style: QuoteStyle
+  /** The quotes of a fixed price to which no rate applies. */
+  readonly #fixedQuotes: readonly Quote[] | undefined
+  /** Warns of entries that official clients do not pay by default. */
+  readonly #warnOnce: (accepts: readonly PaymentRequirements[]) => void
 
-const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
-const optionsSchema = z.strictObject({
-  description: z.string().optional(),
-  mimeType: z.string().optional(),
-  merchant: z.string().optional(),
-  paymentFlow: z.enum(['authorization', 'upfront']).optional(),
-  maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
-  minValiditySeconds: z.number().min(0).max(86_400).optional(),
-  skip: fn.optional(),
-  resourceUrl: fn.optional(),
-  maxHeldBytes: z.int().positive().optional(),
-  allowFree: z.boolean().optional(),
-  signQuotes: z.boolean().optional(),
-  quoteFor: fn.optional(),
-  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
-})
-
-/**
- * Declares a route that charges.
- *
- * @throws {@link ConfigError} for options or a price that cannot work.
- */
-export function declareRoute(
-  context: RouteContext,
-  price: Price | PriceFunction,
-  options: ProtectOptions = {},
-): PaidRoute {
-  checkOptions(options)
-  const merchant = chooseMerchant(context.merchants, options.merchant)
-  checkValidity(options, merchant)
-  const quoter = createQuoter(merchant, context.rates)
-  const style: QuoteStyle = {
-    networkNames: context.networkNames,
-    maxTimeoutSeconds: options.maxTimeoutSeconds,
-    paymentFlow: options.paymentFlow,
+  /** @throws `ConfigError` for options or a price that cannot work. */
+  constructor(context: RouteContext, price: Price | PriceFunction, options: ProtectOptions = {}) {
+    checkOptions(options)
+    this.#context = context
+    this.#options = options
+    this.merchant = chooseMerchant(context.merchants, options.merchant)
+    checkValidity(options, this.merchant)
+    this.#quoter = createQuoter(this.merchant, context.rates)
+    const { maxTimeoutSeconds, paymentFlow } = options
+    this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
+    this.#warnOnce = clientLimitWarning(this.merchant, context.logger)
+    this.#price = typeof price === 'function' ? price : this.#parse(price)
+    const accepts = this.#quoteFixed()
+    this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
+    this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
+    this.paymentFlow = paymentFlow ?? 'authorization'
+    this.maxHeldBytes = resolveMaxHeldBytes(options, context.maxHeldBytesTotal)
+    // With `upfront`, the authorization need not outlive the handler.
+    this.minValiditySeconds =
+      options.minValiditySeconds ?? (paymentFlow === 'upfront' ? 0 : undefined)
+    this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
   }
-  const warnOnce = clientLimitWarning(merchant, context.logger)
 
-  const isFunction = typeof price === 'function'
-  const signs = options.signQuotes ?? (!isFunction || options.quoteFor !== undefined)
-  const isSigned = ({ applied }: Quote): boolean => signs && (isFunction || applied !== undefined)
-  const quoteFor = (req: Request): string | undefined => {
-    const quotedFor: unknown = options.quoteFor?.(req)
-    if (quotedFor === undefined && options.quoteFor === undefined) return undefined
-    if (typeof quotedFor === 'string') return quotedFor
-    throw new ConfigError('quoteFor', 'must return a string')
+  /** Tells whether a request passes unpaid. */
+  skip(req: Request): boolean | Promise<boolean> {
+    return this.#options.skip?.(req) ?? false
   }
-  const quote = async (req: Request, parsed: ParsedPrice): Promise<Offer> => {
-    const resource = resourceAt(urlOf(req))
+
+  /**
+   * Quotes what a request costs; `undefined` if it is free.
+   *
+   * @throws `RateError` if there is no rate, unless the request presents a payment, whose quote may
+   * still be valid; and whatever a price function throws.
+   */
+  async offer(req: Request): Promise<Offer | undefined> {
+    const price =
+      typeof this.#price === 'function' ? this.#parse(await this.#price(req)) : this.#price
+    if (isFree(price)) return undefined
+    const resource = this.#resourceAt(this.#urlOf(req))
+    if (this.#fixedQuotes !== undefined) return offerOf(resource, this.#fixedQuotes)
     try {
-      const quotes = await quoter.quote(parsed, style)
-      warnOnce(quotes.map(({ entry }) => entry))
-      const sign = async (one: Quote): Promise<Quote> => {
-        if (!isSigned(one)) return one
-        const request = quotedRequest(req, resource, quoteFor(req))
-        if (request === undefined) return one
-        return signQuote(context.quotes, one, { request, now: context.now() })
-      }
-      return offerOf(resource, await Promise.all(quotes.map(sign)))
+      const quotes = await this.#quoter.quote(price, this.#style)
+      this.#warnOnce(quotes.map(({ entry }) => entry))
+      const signed = quotes.map((quote) => this.#sign(quote, req, resource))
+      return offerOf(resource, await Promise.all(signed))
     } catch (error) {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
-      if (error.code !== 'rate_unavailable' || !hasPayment(req)) throw error
+      if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
       return offerOf(resource, [], error)
     }
   }
-  const urlOf = (req: Request): string =>
-    options.resourceUrl?.(req) ?? requestUrl(req, context.publicUrl)
-  const resourceAt = (url: string): ResourceInfo => ({
-    url,
-    description: options.description ?? '',
-    ...(options.mimeType !== undefined && { mimeType: options.mimeType }),
-  })
-  const parse = (value: unknown): ParsedPrice => {
-    const parsed = parsePrice(value, {
-      defaultCurrency: merchant.currency,
-      allowFree: options.allowFree ?? false,
-    })
-    checkSmallest(parsed, merchant)
-    return parsed
+
+  /**
+   * What the price of a request depends on, according to the route's `quoteFor` option.
+   *
+   * @throws `ConfigError` if that returns anything but a string.
+   */
+  quoteFor(req: Request): string | undefined {
+    if (this.#options.quoteFor === undefined) return undefined
+    const quotedFor: unknown = this.#options.quoteFor(req)
+    if (typeof quotedFor === 'string') return quotedFor
+    throw new ConfigError('quoteFor', 'must return a string')
   }
 
-  const fixed = typeof price === 'function' ? undefined : parse(price)
-  const prepared = fixed && prepare(() => quoter.quoteFixed(fixed, style))
-  if (prepared !== undefined) warnOnce(prepared)
-
-  const answerUnpaid =
-    fixed && prepared && !isFree(fixed)
-      ? prepareUnpaidAnswer((url) => ({ resource: resourceAt(url), accepts: prepared }), urlOf)
-      : undefined
-
-  return {
-    merchant,
-    paymentFlow: options.paymentFlow ?? 'authorization',
-    maxHeldBytes: heldBytes(options, context),
-    // Where the money moves first, no handler has to be waited for.
-    minValiditySeconds:
-      options.minValiditySeconds ?? (options.paymentFlow === 'upfront' ? 0 : undefined),
-    redeemWithoutProof: options.redeemWithoutProof ?? merchant.redeemWithoutProof,
-    quoteFor,
-    skip: options.skip ?? (() => false),
-    answerUnpaid,
-    async offer(req) {
-      const parsed = typeof price === 'function' ? parse(await price(req)) : fixed
-      if (parsed === undefined || isFree(parsed)) return undefined
-      if (prepared === undefined) return quote(req, parsed)
-      return offerOf(
-        resourceAt(urlOf(req)),
-        prepared.map((entry) => ({ entry })),
-      )
-    },
-    entryFor(accepted) {
-      const asset = findAcceptedAsset(merchant, accepted)
-      if (asset === undefined) throw new TypeError('This token is not taken.')
-      return quoter.entry(asset, BigInt(accepted.amount), style)
-    },
+  /** Writes the entry of `accepts` for an amount that was offered before, in an accepted token. */
+  entryFor(accepted: PaymentRequirements): PaymentRequirements {
+    const asset = findAcceptedAsset(this.merchant, accepted)
+    if (asset === undefined) throw new TypeError('This token is not taken.')
+    return this.#quoter.entry(asset, BigInt(accepted.amount), this.#style)
   }
-}
 
-function checkOptions(options: ProtectOptions): void {
-  const result = optionsSchema.safeParse(options)
-  if (result.success) return
-  throw new ConfigError(
-    result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((option) => ({ option, message: 'x402Protect has no such option' }))
-        : [{ option: issue.path.join('.') || 'options', message: issue.message }],
-    ),
-  )
-}
+  #parse(value: unknown): ParsedPrice {
+    const { allowFree = false } = this.#options
+    const price = parsePrice(value, { defaultCurrency: this.merchant.currency, allowFree })
+    checkSmallest(price, this.merchant)
+    return price
+  }
 
-/** @throws {@link ConfigError} for an answer that all others together would leave no room for. */
-function heldBytes({ maxHeldBytes }: ProtectOptions, { maxHeldBytesTotal }: RouteContext): number {
-  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
-  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
-  throw new ConfigError(
-    'maxHeldBytes',
-    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
-  )
-}
+  /** The entries of a fixed price; `undefined` for any other price, and if a rate has to be applied. */
+  #quoteFixed(): readonly PaymentRequirements[] | undefined {
+    if (typeof this.#price === 'function') return undefined
+    try {
+      const accepts = this.#quoter.quoteFixed(this.#price, this.#style)
+      if (accepts !== undefined) this.#warnOnce(accepts)
+      return accepts
+    } catch (error) {
+      // At declaration, the currency is the developer's mistake.
+      if (isRateError(error)) throw new ConfigError('price', error.message)
+      throw error
+    }
+  }
 
-/** Refuses a route that no payer could pay for who signs as its 402 tells him. */
-function checkValidity(
-  { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
-  merchant: Merchant,
-): void {
-  const signed = maxTimeoutSeconds ?? merchant.maxTimeoutSeconds
-  if (minValiditySeconds > signed)
-    throw new ConfigError(
-      'minValiditySeconds',
-      `is more than the ${signed} seconds that payers are asked to sign for (maxTimeoutSeconds)`,
+  #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
+    if (typeof this.#price === 'function' || isFree(this.#price)) return undefined
+    return preparePaymentRequired(
+      (url) => ({ resource: this.#resourceAt(url), accepts }),
+      (req) => this.#urlOf(req),
     )
+  }
+
+  /** Signs a quote, if the route signs it and the request's body has a fingerprint. */
+  async #sign(quote: Quote, req: Request, resource: ResourceInfo): Promise<Quote> {
+    const { signQuotes, quoteFor } = this.#options
+    const isFunction = typeof this.#price === 'function'
+    const signs = signQuotes ?? (!isFunction || quoteFor !== undefined)
+    if (!signs || (!isFunction && quote.applied === undefined)) return quote
+    const request = quotedRequest(req, resource, this.quoteFor(req))
+    if (request === undefined) return quote
+    const { quotes, now } = this.#context
+    return signQuote(quotes, quote, { request, now: now() })
+  }
+
+  /** The URL that is paid for. */
+  #urlOf(req: Request): string {
+    return this.#options.resourceUrl?.(req) ?? requestUrl(req, this.#context.publicUrl)
+  }
+
+  #resourceAt(url: string): ResourceInfo {
+    const { description = '', mimeType } = this.#options
+    return { url, description, ...(mimeType !== undefined && { mimeType }) }
+  }
 }
 
 function chooseMerchant(
@@ -284,7 +199,7 @@ function chooseMerchant(
   return only
 }
 
-/** Refuses prices that no token of the merchant can express but by rounding up from nothing. */
+/** Refuses a price that is less than the smallest unit of every token it could be paid with. */
 function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
   if (price.kind === 'asset' || isFree(price)) return
   const pegged = accepts.filter(({ currency }) => currency === price.currency)
@@ -295,27 +210,13 @@ function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
     )
 }
 
-/** Runs a quote at declaration, where the currency is the developer's to mend. */
-function prepare<T>(quote: () => T): T {
-  try {
-    return quote()
-  } catch (error) {
-    if (isRateError(error)) throw new ConfigError('price', error.message)
-    throw error
-  }
-}
-
-function hasPayment(req: Request): boolean {
-  return [PAYMENT_SIGNATURE, X_PAYMENT].some((name) => req.get(name) !== undefined)
+/** The URL of a request, as its client sees it. */
+function requestUrl(req: Request, publicUrl: string | undefined): string {
+  // A request line may contain an absolute URL (RFC 9112 §3.2.2).
+  const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
+  return publicRootOf(req, publicUrl) + path
 }
 
 function isFree(price: ParsedPrice): boolean {
   return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n
-}
-
-/** The URL of a request as its client sees it. */
-function requestUrl(req: Request, publicUrl: string | undefined): string {
-  // A request line may carry a whole URL (RFC 9112 §3.2.2).
-  const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
-  return publicRootOf(req, publicUrl) + path
 }

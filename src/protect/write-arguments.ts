@@ -1,9 +1,9 @@
-/** The arguments of `write` and `end`, as Node reads them. */
+/** The arguments of `write` and `end`, as Node interprets them. */
 
-/** Told once a chunk was taken, or why it was not. */
+/** Called once a chunk was taken, or with the reason why not. */
 export type WriteCallback = (error?: Error | null) => void
 
-/** What may follow a chunk. */
+/** Reads the arguments after the chunk. */
 export function optionalArguments(rest: readonly unknown[]): {
   encoding: BufferEncoding | undefined
   callback: WriteCallback | undefined
@@ -16,12 +16,26 @@ export function optionalArguments(rest: readonly unknown[]): {
 }
 
 /**
- * The bytes of a chunk: a copy, since its writer may use the memory again.
+ * Copies the bytes of a chunk, since its writer may reuse the memory.
  *
- * @throws TypeError for what Node would not write either.
+ * @throws TypeError for a chunk that Node would not write either.
  */
 export function toBytes(chunk: unknown, encoding: BufferEncoding | undefined): Buffer {
   if (typeof chunk === 'string') return Buffer.from(chunk, encoding)
   if (chunk instanceof Uint8Array) return Buffer.from(chunk)
   throw new TypeError('The chunk must be a string, a Buffer or a Uint8Array.')
+}
+
+/**
+ * Reports to a writer that the response is closed.
+ *
+ * Uses `setImmediate`, so that a writer in a tight loop does not starve other events.
+ */
+export function refuseWrite(callback: WriteCallback | undefined): false {
+  if (callback)
+    setImmediate(
+      callback,
+      Object.assign(new Error('The response is closed.'), { code: 'ERR_STREAM_DESTROYED' }),
+    )
+  return false
 }

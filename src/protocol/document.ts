@@ -16,9 +16,27 @@ export type Parsed<T> =
 
 /** Reads a document by a schema. */
 export function parseDocument<T>(schema: z.ZodType<T>, value: unknown): Parsed<T> {
-  const result = schema.safeParse(value, { error: explain })
+  const result = parseWithIssues(schema, value)
+  if (result.ok) return result
+  return { ok: false, errors: result.issues.map(({ path, message }) => ({ path, message })) }
+}
+
+/** What is wrong with a member, and the issue of zod that says so. */
+export interface DocumentIssue extends DocumentError {
+  /** Holds what was given, which may be a secret. */
+  readonly issue: z.core.$ZodIssue
+}
+
+/** Reads a document like {@link parseDocument}; for callers that classify what is wrong. */
+export function parseWithIssues<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+):
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly DocumentIssue[] } {
+  const result = schema.safeParse(value, { error: explain, reportInput: true })
   if (result.success) return { ok: true, value: result.data }
-  return { ok: false, errors: result.error.issues.flatMap((issue) => errorsOf(issue, [])) }
+  return { ok: false, issues: result.error.issues.flatMap((issue) => errorsOf(issue, [])) }
 }
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -49,31 +67,29 @@ const explain: z.core.$ZodErrorMap = (issue) => {
 
 type Path = readonly PropertyKey[]
 
-function errorsOf(issue: z.core.$ZodIssue, parent: Path): readonly DocumentError[] {
+function errorsOf(issue: z.core.$ZodIssue, parent: Path): readonly DocumentIssue[] {
   const path = [...parent, ...issue.path]
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => error([...path, key], 'there is no such member'))
+      return issue.keys.map((key) => issueAt([...path, key], 'there is no such member', issue))
     case 'invalid_union':
       return alternativesOf(issue, path)
     default:
-      return [error(path, issue.message)]
+      return [issueAt(path, issue.message, issue)]
   }
 }
 
 /** What is wrong with the alternative that was meant, where its outer shape shows which one. */
-function alternativesOf(
-  { errors, message }: z.core.$ZodIssueInvalidUnion,
-  path: Path,
-): readonly DocumentError[] {
+function alternativesOf(issue: z.core.$ZodIssueInvalidUnion, path: Path): readonly DocumentIssue[] {
+  const { errors, message } = issue
   const meant = errors.find((issues) =>
-    issues.every((issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys'),
+    issues.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
   )
-  if (meant !== undefined) return meant.flatMap((issue) => errorsOf(issue, path))
-  const messages = errors.flatMap((issues) => issues.map((issue) => issue.message))
-  return [error(path, messages.join(', or ') || message)]
+  if (meant !== undefined) return meant.flatMap((one) => errorsOf(one, path))
+  const messages = errors.flatMap((issues) => issues.map((one) => one.message))
+  return [issueAt(path, messages.join(', or ') || message, issue)]
 }
 
-function error(path: Path, message: string): DocumentError {
-  return { path: path.join('.'), message }
+function issueAt(path: Path, message: string, issue: z.core.$ZodIssue): DocumentIssue {
+  return { path: path.join('.'), message, issue }
 }

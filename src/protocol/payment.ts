@@ -1,6 +1,7 @@
 /** The documents of x402 v2, as the payment gateway API writes them, and how they are read. */
 import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
+import { ADDRESS, parseUint256 } from './primitives.js'
 import type { Reason } from './reasons.js'
 
 /** The only protocol version spoken here. */
@@ -142,15 +143,10 @@ export function withProtocolVersion(
   return accepts.map((entry) => ({ ...entry, protocolVersion: X402_VERSION }))
 }
 
-const UINT256_LIMIT = 1n << 256n
-const CANONICAL_UINT = /^(0|[1-9][0-9]{0,77})$/
-
-const uint256 = z
-  .string()
-  .refine((text) => CANONICAL_UINT.test(text) && BigInt(text) < UINT256_LIMIT, {
-    error: 'must be a decimal integer below 2^256, without sign, spaces, exponent or leading zeros',
-  })
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, {
+const uint256 = z.string().refine((text) => parseUint256(text) !== undefined, {
+  error: 'must be a decimal integer below 2^256, without sign, spaces, exponent or leading zeros',
+})
+const address = z.string().regex(ADDRESS, {
   error: 'must be an address: 0x and 40 hexadecimal digits',
 })
 const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/, {

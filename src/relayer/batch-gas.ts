@@ -1,59 +1,75 @@
 import { intrinsicGas } from '../chain/intrinsic-gas.js'
 import type { Address, Hex } from '../protocol/payment.js'
 
-/** What a token transfer takes of the gas of a transaction that it shares with others. */
+/** What a token transfer costs of the gas of a transaction that it shares with others. */
 export interface GasShare {
   readonly token: Address
   readonly payer: Address
   readonly payee: Address
-  /** Gas of calling the token, measured by itself. */
+  /** Gas of calling the token, measured without any other call. */
   readonly execution: bigint
-  /** Gas of it that only the first call of the token in a transaction pays. */
+  /** The part of it that only the first call of the token in a transaction pays. */
   readonly sharedGas: bigint
-  /** Whether it gives the payee his first balance. */
+  /** Whether the payee has no balance before. */
   readonly isFirstBalance: boolean
-  /** Gas that the network takes for its bytes beside what Ethereum takes. */
+  /** Gas that the network charges for its bytes in addition to Ethereum's calldata gas. */
   readonly networkGas: bigint
 }
 
-/** Gas that Multicall3 takes itself: for a transaction, and for each call of a transfer in it. */
+/** A call of a batch: its gas limit when it is sent alone, and its share where that was measured. */
+export interface BatchedGas {
+  readonly gas: bigint
+  readonly gasShare?: GasShare | undefined
+}
+
+/** Gas of Multicall3 itself for measured calls: per transaction, and per transfer in it. */
 const MULTICALL_GAS = { base: 1000n, each: 1200n }
 
-/** Gas of reading a balance for the first time in a transaction (EIP-2929). */
+/** The same for calls of which not all were measured. */
+const UNMEASURED_MULTICALL_GAS = { base: 30_000n, each: 5000n }
+
+/** Gas of the first read of a balance in a transaction (EIP-2929). */
 const COLD_BALANCE_GAS = 2000n
 
-/** Gas that writing a balance takes more than writing it again in the same transaction (EIP-2200). */
+/** Extra gas of the first write of a balance in a transaction over a second one (EIP-2200). */
 const FIRST_WRITE_GAS = 2800n
 
-/** Gas that writing a balance takes more where there was none. */
+/** Extra gas of writing a balance where there was none. */
 export const FIRST_BALANCE_GAS = 17_100n
 
-/** Room above what was measured, in percent: for nested calls, which keep back a 64th (EIP-150). */
+/** Gas limit in percent of the measured gas: nested calls keep back a 64th (EIP-150). */
 const HEADROOM_PERCENT = 106n
 
-/** Most that is allowed for, in percent of what was measured. */
+/** Highest gas limit, in percent of the measured gas. */
 const MOST_PERCENT = 124n
 
 /**
- * The gas limit of transfers that share a transaction.
+ * The gas limit of a transaction that several calls share.
  *
  * @param data - Calldata of the transaction.
  */
-export function batchGasLimit(shares: readonly GasShare[], data: Hex): bigint {
+export function batchGasLimit(calls: readonly BatchedGas[], data: Hex): bigint {
+  const shares = calls.flatMap(({ gasShare }) => gasShare ?? [])
+  if (shares.length === calls.length) return measuredGasLimit(shares, data)
+  const { base, each } = UNMEASURED_MULTICALL_GAS
+  return calls.reduce((sum, { gas }) => sum + gas + each, base)
+}
+
+function measuredGasLimit(shares: readonly GasShare[], data: Hex): bigint {
   const seen = new Set<string>()
-  /** Whether it was met before in this transaction. */
-  const isKnown = (...names: readonly string[]): boolean => {
-    const name = names.join()
-    return seen.has(name) || !seen.add(name)
+  /** Whether an earlier transfer of the transaction has the same key. */
+  const isRepeated = (...parts: readonly string[]): boolean => {
+    const key = parts.join()
+    return seen.has(key) || !seen.add(key)
   }
   const savedFor = ({ token, payer, payee, sharedGas, isFirstBalance }: GasShare): bigint => {
     const balance = COLD_BALANCE_GAS + FIRST_WRITE_GAS
     const first = isFirstBalance ? FIRST_BALANCE_GAS : 0n
     const byToken = sharedGas > COLD_BALANCE_GAS ? sharedGas - COLD_BALANCE_GAS : 0n
     return (
-      (isKnown(token) ? byToken : 0n) +
-      (isKnown('payer', token, payer) ? balance : 0n) +
-      (isKnown('payee', token, payee) ? balance + first : 0n)
+      (isRepeated(token) ? byToken : 0n) +
+      (isRepeated('payer', token, payer) ? balance : 0n) +
+      (isRepeated('payee', token, payee) ? balance + first : 0n)
     )
   }
   const measured = shares.reduce(
@@ -66,7 +82,7 @@ export function batchGasLimit(shares: readonly GasShare[], data: Hex): bigint {
   return wanted < most ? wanted : most
 }
 
-/** So many percent of an amount of gas. */
+/** A percentage of an amount of gas. */
 export function percent(gas: bigint, percents: bigint): bigint {
   return (gas * percents) / 100n
 }

@@ -1,98 +1,107 @@
 import type { FeeValues } from '../chain/chain.js'
 import type { Submission } from '../ledger/ledger.js'
 import type { Hex } from '../protocol/payment.js'
-import type { TransactionRequest } from './relayer.js'
+import type { TransactionRequest } from './transaction.js'
 
-/** Mined transactions that are kept: a reorganisation of the chain may drop them. */
+/** Mined transactions that are kept: a reorganisation may drop them from the chain. */
 const MAX_MINED = 256
 
-/** A transaction on its way: the last one, where it was replaced. */
+/** A transaction that was sent and is not mined: the latest one, if it was replaced. */
 export interface PendingTransaction {
   readonly request: TransactionRequest
   readonly submission: Submission
   readonly fees: FeeValues
-  /** Whether no answer came: the node may not have it. */
+  /** Whether the node's answer was lost: the node may not have the transaction. */
   readonly isUnknown: boolean
-  /** When it was last priced, by `performance.now()`. */
+  /** When its fees were last set, by `performance.now()`. */
   readonly pricedAt: number
-  /** A block by which it was waiting already. */
+  /** A block at which it was pending already. */
   readonly seenWaitingAt?: bigint | undefined
 }
 
-/** The transactions of one account that are on their way, by transaction count. */
-export interface PendingTransactions {
-  size(): number
-  /** In the order of their counts. */
-  all(): readonly PendingTransaction[]
-  hasUnknown(): boolean
-  /** The count after the last one's; 0 without any. */
-  nextNonce(): number
-  /** Whether it is still the one under its count. */
-  has(flight: PendingTransaction): boolean
-  add(flight: PendingTransaction): void
-  /** Changes one, if it is still there. */
-  update(flight: PendingTransaction, changes: Partial<PendingTransaction>): void
-  remove(flight: PendingTransaction): void
-  /** Takes note of how many of the account's transactions are mined. */
-  noteMinedNonce(count: number): void
-  /** Takes note that a transaction, and with it every earlier one, is mined. */
-  noteMined(transaction: Hex): void
-  /** The mined transaction under a count, if it is still kept. */
-  minedAt(count: number): PendingTransaction | undefined
-  /** All hashes under the count of a transaction, newest first. */
-  transactionsOf(submission: Submission): readonly Hex[]
+/** The pending transactions of one account, by account nonce. */
+export class PendingTransactions {
+  /** By account nonce, in the order in which they were added. */
+  readonly #pending = new Map<number, PendingTransaction>()
+  /** By account nonce, oldest first, at most {@link MAX_MINED}. */
+  readonly #mined = new Map<number, PendingTransaction>()
+
+  /** How many are pending. */
+  get size(): number {
+    return this.#pending.size
+  }
+
+  /** Whether the node's answer to one of them was lost. */
+  get hasUnknown(): boolean {
+    return this.all().some(({ isUnknown }) => isUnknown)
+  }
+
+  /** The account nonce after the highest pending one; 0 when nothing is pending. */
+  get nextNonce(): number {
+    return Math.max(-1, ...this.#pending.keys()) + 1
+  }
+
+  /** All pending transactions, in the order of their nonces. */
+  all(): readonly PendingTransaction[] {
+    return [...this.#pending.values()]
+  }
+
+  /** Whether a transaction is still the one that is pending under its nonce. */
+  has({ submission }: PendingTransaction): boolean {
+    const current = this.#pending.get(submission.accountNonce)
+    return current?.submission.transaction === submission.transaction
+  }
+
+  /** Adds a transaction that was sent. */
+  add(sent: PendingTransaction): void {
+    this.#pending.set(sent.submission.accountNonce, sent)
+  }
+
+  /** Changes a transaction, if it is still pending. */
+  update(known: PendingTransaction, changes: Partial<PendingTransaction>): void {
+    if (this.has(known)) this.#pending.set(known.submission.accountNonce, { ...known, ...changes })
+  }
+
+  /** Removes a transaction that will not be mined. */
+  remove(known: PendingTransaction): void {
+    if (this.has(known)) this.#pending.delete(known.submission.accountNonce)
+  }
+
+  /** Marks every transaction below the account's mined nonce as mined. */
+  noteMinedNonce(minedNonce: number): void {
+    for (const one of this.all())
+      if (one.submission.accountNonce < minedNonce) this.#moveToMined(one)
+  }
+
+  /** Marks a transaction as mined, and with it every earlier one. */
+  noteMined(transaction: Hex): void {
+    const mined = this.all().find(({ submission }) => hashesOf(submission).includes(transaction))
+    if (mined !== undefined) this.noteMinedNonce(mined.submission.accountNonce + 1)
+  }
+
+  /** The mined transaction with an account nonce, if it is still kept. */
+  minedAt(accountNonce: number): PendingTransaction | undefined {
+    return this.#mined.get(accountNonce)
+  }
+
+  /** All hashes that were sent with the nonce of a transaction, newest first. */
+  transactionsOf(submission: Submission): readonly Hex[] {
+    const { transaction, accountNonce } = submission
+    const known = this.#pending.get(accountNonce) ?? this.#mined.get(accountNonce)
+    const hashes = known === undefined ? [] : hashesOf(known.submission)
+    return hashes.includes(transaction) ? hashes : hashesOf(submission)
+  }
+
+  #moveToMined(one: PendingTransaction): void {
+    const { accountNonce } = one.submission
+    this.#pending.delete(accountNonce)
+    this.#mined.set(accountNonce, one)
+    const [oldest] = this.#mined.keys()
+    if (this.#mined.size > MAX_MINED && oldest !== undefined) this.#mined.delete(oldest)
+  }
 }
 
-/** Keeps track of transactions on their way. */
-export function createPendingTransactions(): PendingTransactions {
-  const pending = new Map<number, PendingTransaction>()
-  const mined = new Map<number, PendingTransaction>()
-
-  const has = ({ submission }: PendingTransaction): boolean =>
-    pending.get(submission.accountNonce)?.submission.transaction === submission.transaction
-
-  const moveToMined = (flight: PendingTransaction): void => {
-    const { accountNonce } = flight.submission
-    pending.delete(accountNonce)
-    mined.set(accountNonce, flight)
-    const [oldest] = mined.keys()
-    if (mined.size > MAX_MINED && oldest !== undefined) mined.delete(oldest)
-  }
-
-  const all = (): readonly PendingTransaction[] => [...pending.values()]
-
-  const noteMinedNonce = (count: number): void => {
-    for (const flight of all()) if (flight.submission.accountNonce < count) moveToMined(flight)
-  }
-
-  return {
-    size: () => pending.size,
-    all,
-    hasUnknown: () => all().some((flight) => flight.isUnknown),
-    nextNonce: () => Math.max(-1, ...pending.keys()) + 1,
-    has,
-    add: (flight) => void pending.set(flight.submission.accountNonce, flight),
-    update(flight, changes) {
-      if (has(flight)) pending.set(flight.submission.accountNonce, { ...flight, ...changes })
-    },
-    remove(flight) {
-      if (has(flight)) pending.delete(flight.submission.accountNonce)
-    },
-    noteMinedNonce,
-    noteMined(transaction) {
-      const flight = all().find(({ submission }) => hashesOf(submission).includes(transaction))
-      if (flight !== undefined) noteMinedNonce(flight.submission.accountNonce + 1)
-    },
-    minedAt: (count) => mined.get(count),
-    transactionsOf(submission) {
-      const { transaction, accountNonce } = submission
-      const known = pending.get(accountNonce) ?? mined.get(accountNonce)
-      const hashes = known === undefined ? [] : hashesOf(known.submission)
-      return hashes.includes(transaction) ? hashes : hashesOf(submission)
-    },
-  }
-}
-
+/** A transaction's own hash, and those it replaced, newest first. */
 function hashesOf({ transaction, replaces = [] }: Submission): readonly Hex[] {
   return [transaction, ...replaces]
 }

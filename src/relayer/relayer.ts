@@ -1,227 +1,197 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { Broadcast, Call, Chain, FeeValues, RejectionCause } from '../chain/chain.js'
+import type { Broadcast, Chain } from '../chain/chain.js'
 import { ChainError } from '../errors.js'
 import type { Submission } from '../ledger/ledger.js'
-import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
-import { createPendingTransactions, type PendingTransaction } from './pending-transactions.js'
-import { feesWithin } from './relayer-fees.js'
-import { gasPriceTooHigh } from './relayer-errors.js'
-import { createTransactionSigner } from './sign-transaction.js'
-import { createResubmitter } from './resubmitter.js'
+import { gasPriceTooHigh } from './errors.js'
+import { feesWithin } from './fees.js'
+import { PendingTransactions, type PendingTransaction } from './pending-transactions.js'
+import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
+import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
+import type { SendResult, Sign, TransactionRequest, UnsentTransaction } from './transaction.js'
 
-/** Milliseconds between two attempts to find a transaction again; doubled each time. */
+/** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
 const LOCATE_MS = { first: 50, attempts: 6 }
 
-/** Milliseconds for which it is not tried again to find it: whoever waits is told so at once. */
+/** After failed lookups, callers fail fast for this many milliseconds. */
 const LOCATE_PAUSE_MS = 1000
 
-/** A call that is to be sent as a transaction. */
-export interface TransactionRequest {
-  readonly call: Call
-  readonly gas: bigint
-  /**
-   * Writes the transaction down; when it throws, nothing is sent. Asked again, later, with each
-   * transaction that is to replace the first.
-   */
-  readonly writeAhead: (submission: Submission) => Promise<void>
-}
-
-/** What became of a transaction. */
-export type SendResult = SentTransaction | RejectedTransaction
-
-/** A node was given the transaction; `unknown` when its answer was lost. */
-type SentTransaction =
-  | { readonly kind: 'accepted'; readonly submission: Submission }
-  | { readonly kind: 'unknown'; readonly submission: Submission }
-
-/** No node has it and none will get it. */
-export interface RejectedTransaction {
-  readonly kind: 'rejected'
-  readonly cause: RejectionCause | 'lease'
-  readonly submission: Submission
-}
-
-/** Nothing was written down, and nothing sent. */
-export interface UnsentTransaction {
-  readonly kind: 'unsent'
-  /** The lease has ended, or an earlier transaction must first be found again. */
-  readonly cause: 'lease' | 'unknown'
-}
-
-/** One account that sends transactions. */
-export interface Relayer {
-  readonly address: Address
-  /** Transactions that wait to be sent or mined. */
-  readonly load: number
-  /** Whether an earlier transaction, to which no answer came, must be found before the next. */
-  readonly hasUnknown: boolean
-  /** Signs a call under the next transaction count and hands it to the node. */
-  send(request: TransactionRequest): Promise<SendResult | UnsentTransaction>
-  /** All hashes that were sent under the count of a transaction. */
-  transactionsOf(submission: Submission): readonly Hex[]
-  /** Takes note that a transaction is mined. */
-  noteMined(transaction: Hex): void
-}
-
-/** Options of {@link createRelayer}. */
-export interface RelayerOptions {
-  readonly chain: Chain
+/** Options of {@link Relayer}. */
+export interface RelayerOptions extends Pick<
+  ResubmitterOptions,
+  'chain' | 'maxFeePerGas' | 'stuckMs' | 'mayUse' | 'logger' | 'closed'
+> {
   readonly privateKey: Hex
-  /** Most that is offered for gas, in wei. */
-  readonly maxFeePerGas?: bigint | undefined
-  /** Milliseconds after which a transaction that is not mined is replaced. */
-  readonly stuckMs: number
-  /** Whether this process may send from the account now. */
-  readonly mayUse: () => boolean
-  /** Whether others wait for a transaction to be with the node. */
+  /** Whether other settlements wait until the node has the transaction that is being sent. */
   readonly isAwaited: () => boolean
-  readonly logger: Logger
-  readonly closed: AbortSignal
 }
-
-/** Signs under a count, at a price. */
-export type Sign = (
-  request: Pick<TransactionRequest, 'call' | 'gas'>,
-  accountNonce: number,
-  fees: FeeValues,
-) => Promise<Submission>
 
 /**
- * Makes a relayer.
+ * One account that sends transactions.
  *
- * It keeps its own transaction count, which no two payments share: transactions are signed and handed
- * to the node one after the other, while any number of them waits to be mined. The count is asked of
- * the chain at first, and again after a transaction was rejected. A transaction to which no answer
- * came is found again, or handed over again, before the next is sent: no gap is ever left.
+ * It keeps its own account nonce, which no two transactions share: they are signed and sent one
+ * after the other, while any number of them is pending. The nonce is read from the chain at first,
+ * and again after a transaction was rejected. A broadcast whose answer was lost is looked up, or sent
+ * again, before the next transaction: no nonce gap is ever left.
  */
-export function createRelayer(options: RelayerOptions): Relayer {
-  const { chain, privateKey, maxFeePerGas: cap, mayUse, isAwaited } = options
-  const address = privateKeyToAddress(privateKey)
-  const pending = createPendingTransactions()
-  let nextNonce: number | undefined
-  let queued = 0
-  let last: Promise<unknown> = Promise.resolve()
-  let retryAfter = 0
+export class Relayer {
+  /** The account. */
+  readonly address: Address
+  readonly #options: RelayerOptions
+  readonly #chain: Chain
+  readonly #signTransaction: TransactionSigner
+  readonly #pending = new PendingTransactions()
+  readonly #resubmitter: Resubmitter
+  /** The next account nonce; `undefined` when it must be read from the chain. */
+  #nextNonce: number | undefined
+  /** Sends that have not ended. */
+  #queued = 0
+  /** The end of the work that was queued last. Never rejects. */
+  #last: Promise<unknown> = Promise.resolve()
+  /** When unknown broadcasts may be looked up again, by `performance.now()`. */
+  #retryAfter = 0
 
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work, work)
-    last = turn.catch(() => undefined)
-    return turn
+  constructor(options: RelayerOptions) {
+    this.#options = options
+    this.#chain = options.chain
+    this.address = privateKeyToAddress(options.privateKey)
+    this.#signTransaction = createTransactionSigner(options.privateKey)
+    this.#resubmitter = new Resubmitter({
+      ...options,
+      address: this.address,
+      pending: this.#pending,
+      sign: this.#sign,
+      inTurn: (work) => this.#inTurn(work),
+      resolveUnknown: () => this.#resolveUnknown(),
+    })
   }
 
-  const signTransaction = createTransactionSigner(privateKey)
-  const sign: Sign = async ({ call, gas }, accountNonce, fees) => {
-    const { chainId } = chain.network
-    const signed = await signTransaction({ chainId, accountNonce, call, gas, fees })
-    return { ...signed, relayer: address, accountNonce }
+  /** Transactions that are being sent or are pending. */
+  get load(): number {
+    return this.#queued + this.#pending.size
   }
 
-  /** Finds out whether the node has a transaction, and hands it over where it has not. */
-  const locate = async ({
-    submission,
-  }: PendingTransaction): Promise<'there' | 'gone' | 'unknown'> => {
-    const { transaction, raw } = submission
-    if (await chain.hasTransaction(transaction)) return 'there'
-    if (!mayUse()) return 'unknown'
-    const broadcast = await chain.broadcast(raw)
-    if (broadcast.kind !== 'rejected') return broadcast.kind === 'accepted' ? 'there' : 'unknown'
-    if (broadcast.cause === 'insufficient_gas_funds') return 'unknown'
-    // It got too cheap: as one that is stuck it is replaced.
-    if (broadcast.cause === 'fee_too_low') return 'there'
-    // Its count may have been used: by itself, or by another, and then it will never be mined.
-    return (await chain.hasTransaction(transaction)) ? 'there' : 'gone'
+  /** Whether an unknown broadcast must be looked up before the next transaction is sent. */
+  get hasUnknown(): boolean {
+    return this.#pending.hasUnknown
   }
 
-  const resolveOne = async (flight: PendingTransaction): Promise<boolean> => {
-    let pauseMs = LOCATE_MS.first
-    for (let attempt = 1; ; attempt++) {
-      const found = await locate(flight).catch(unknownIfUnreachable)
-      if (found === 'there') pending.update(flight, { isUnknown: false })
-      if (found === 'gone') {
-        // What became of its payment is found out from the chain: it stays as it was written down.
-        pending.remove(flight)
-        nextNonce = undefined
-      }
-      if (found !== 'unknown') return true
-      if (attempt === LOCATE_MS.attempts || options.closed.aborted) return false
-      await sleep(pauseMs)
-      pauseMs *= 2
+  /** Signs a call with the next account nonce and gives it to the node. */
+  async send(request: TransactionRequest): Promise<SendResult | UnsentTransaction> {
+    this.#queued++
+    try {
+      return await this.#inTurn(() => this.#sendNext(request))
+    } finally {
+      this.#queued--
     }
   }
 
+  /** All hashes that were sent with the account nonce of a transaction. */
+  transactionsOf(submission: Submission): readonly Hex[] {
+    return this.#pending.transactionsOf(submission)
+  }
+
+  /** Marks a transaction as mined. */
+  noteMined(transaction: Hex): void {
+    this.#pending.noteMined(transaction)
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work, work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  readonly #sign: Sign = async ({ call, gas }, accountNonce, fees) => {
+    const { chainId } = this.#chain.network
+    const signed = await this.#signTransaction({ chainId, accountNonce, call, gas, fees })
+    return { ...signed, relayer: this.address, accountNonce }
+  }
+
+  async #sendNext(request: TransactionRequest): Promise<SendResult | UnsentTransaction> {
+    const { mayUse, maxFeePerGas } = this.#options
+    if (!mayUse()) return { kind: 'unsent', cause: 'lease' }
+    if (!(await this.#resolveUnknown())) return { kind: 'unsent', cause: 'unknown' }
+    const [accountNonce, current] = await Promise.all([this.#chooseNonce(), this.#chain.getFees()])
+    const fees = feesWithin(current, maxFeePerGas)
+    if (fees === undefined) throw gasPriceTooHigh(this.#chain)
+    const submission = await this.#sign(request, accountNonce, fees)
+    await request.writeAhead(submission)
+    if (!mayUse()) return { kind: 'rejected', cause: 'lease', submission }
+
+    // A nonce that was used is never used again before the chain was asked.
+    this.#nextNonce = undefined
+    const broadcast = await this.#broadcast(submission)
+    if (broadcast.kind === 'rejected') return { ...broadcast, submission }
+    this.#nextNonce = accountNonce + 1
+    const isUnknown = broadcast.kind === 'unknown'
+    this.#pending.add({ request, submission, fees, isUnknown, pricedAt: performance.now() })
+    if (isUnknown) void this.#inTurn(() => this.#resolveUnknown()).catch(this.#report)
+    this.#resubmitter.start()
+    return { ...broadcast, submission }
+  }
+
+  async #chooseNonce(): Promise<number> {
+    return (
+      this.#nextNonce ??
+      Math.max(await this.#chain.getPendingNonce(this.address), this.#pending.nextNonce)
+    )
+  }
+
+  #broadcast(submission: Submission): Promise<Broadcast> {
+    return this.#chain
+      .broadcastSync(submission, () => this.#queued > 1 || this.#options.isAwaited())
+      .catch((error: unknown): Broadcast => {
+        // Whatever went wrong, the transaction may be out: it never counts as unsent.
+        this.#report(error)
+        return { kind: 'unknown' }
+      })
+  }
+
   /** @returns Whether every transaction is known to be with the node. */
-  const resolveUnknown = async (): Promise<boolean> => {
-    if (!pending.hasUnknown()) return true
-    if (performance.now() < retryAfter) return false
-    for (const flight of pending.all()) {
-      if (!flight.isUnknown || (await resolveOne(flight))) continue
-      retryAfter = performance.now() + LOCATE_PAUSE_MS
+  async #resolveUnknown(): Promise<boolean> {
+    if (!this.#pending.hasUnknown) return true
+    if (performance.now() < this.#retryAfter) return false
+    for (const one of this.#pending.all()) {
+      if (!one.isUnknown || (await this.#resolveOne(one))) continue
+      this.#retryAfter = performance.now() + LOCATE_PAUSE_MS
       return false
     }
     return true
   }
 
-  const resubmitter = createResubmitter({
-    ...options,
-    address,
-    pending,
-    sign,
-    inTurn,
-    resolveUnknown,
-  })
-
-  const chooseNonce = async (): Promise<number> =>
-    nextNonce ?? Math.max(await chain.getPendingNonce(address), pending.nextNonce())
-
-  const sendNext = async (request: TransactionRequest): Promise<SendResult | UnsentTransaction> => {
-    if (!mayUse()) return { kind: 'unsent', cause: 'lease' }
-    if (!(await resolveUnknown())) return { kind: 'unsent', cause: 'unknown' }
-    const [accountNonce, current] = await Promise.all([chooseNonce(), chain.getFees()])
-    const fees = feesWithin(current, cap)
-    if (fees === undefined) throw gasPriceTooHigh(chain)
-    const submission = await sign(request, accountNonce, fees)
-    await request.writeAhead(submission)
-    if (!mayUse()) return { kind: 'rejected', cause: 'lease', submission }
-
-    // A count that was given out is never given out again before the chain was asked.
-    nextNonce = undefined
-    const broadcast = await chain
-      .broadcastSync(submission, () => queued > 1 || isAwaited())
-      .catch((error: unknown): Broadcast => {
-        // Whatever went wrong, it may be out: it is never taken for unsent.
-        resubmitter.report(error)
-        return { kind: 'unknown' }
-      })
-    if (broadcast.kind === 'rejected') return { ...broadcast, submission }
-    nextNonce = accountNonce + 1
-    const isUnknown = broadcast.kind === 'unknown'
-    pending.add({ request, submission, fees, isUnknown, pricedAt: performance.now() })
-    if (isUnknown) void inTurn(resolveUnknown).catch(resubmitter.report)
-    resubmitter.start()
-    return { ...broadcast, submission }
-  }
-
-  return {
-    address,
-    get load() {
-      return queued + pending.size()
-    },
-    get hasUnknown() {
-      return pending.hasUnknown()
-    },
-    async send(request) {
-      queued++
-      try {
-        return await inTurn(() => sendNext(request))
-      } finally {
-        queued--
+  async #resolveOne(one: PendingTransaction): Promise<boolean> {
+    let pauseMs = LOCATE_MS.first
+    for (let attempt = 1; ; attempt++) {
+      const found = await this.#locate(one.submission).catch(unknownIfUnreachable)
+      if (found === 'there') this.#pending.update(one, { isUnknown: false })
+      if (found === 'gone') {
+        // Its ledger record stays: what became of the call is read from the chain.
+        this.#pending.remove(one)
+        this.#nextNonce = undefined
       }
-    },
-    transactionsOf: (submission) => pending.transactionsOf(submission),
-    noteMined: (transaction) => pending.noteMined(transaction),
+      if (found !== 'unknown') return true
+      if (attempt === LOCATE_MS.attempts || this.#options.closed.aborted) return false
+      await sleep(pauseMs)
+      pauseMs *= 2
+    }
   }
+
+  /** Finds out whether the node has a transaction, and rebroadcasts it if not. */
+  async #locate({ transaction, raw }: Submission): Promise<'there' | 'gone' | 'unknown'> {
+    if (await this.#chain.hasTransaction(transaction)) return 'there'
+    if (!this.#options.mayUse()) return 'unknown'
+    const broadcast = await this.#chain.broadcast(raw)
+    if (broadcast.kind !== 'rejected') return broadcast.kind === 'accepted' ? 'there' : 'unknown'
+    if (broadcast.cause === 'insufficient_gas_funds') return 'unknown'
+    // Fees have risen: the resubmitter replaces it as a stuck one.
+    if (broadcast.cause === 'fee_too_low') return 'there'
+    // Its nonce may be used: by itself, or by another transaction, and then it is never mined.
+    return (await this.#chain.hasTransaction(transaction)) ? 'there' : 'gone'
+  }
+
+  readonly #report = (error: unknown): void => this.#resubmitter.report(error)
 }
 
 function unknownIfUnreachable(error: unknown): 'unknown' {

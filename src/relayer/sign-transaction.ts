@@ -5,7 +5,7 @@ import type { Hex } from '../protocol/payment.js'
 import { keccakHex } from '../crypto/keccak.js'
 import { nativeSigning, type KeySigning } from '../crypto/native-secp256k1.js'
 
-/** A transaction that is to be signed (EIP-1559). */
+/** A transaction to be signed (EIP-1559). */
 export interface UnsignedTransaction {
   readonly chainId: number
   readonly accountNonce: number
@@ -21,7 +21,7 @@ export type TransactionSigner = (
 
 let native: { readonly sign: KeySigning | undefined } | undefined
 
-/** Signs with a private key, by the fastest way there is on this machine. */
+/** Makes a signer for a private key, native where the optional package `secp256k1` is installed. */
 export function createTransactionSigner(
   privateKey: Hex,
   signNatively: KeySigning | undefined = (native ??= { sign: nativeSigning() }).sign,

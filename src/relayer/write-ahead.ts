@@ -1,10 +1,10 @@
 import { LedgerError } from '../errors.js'
 import type { KeyedSubmission, LedgerStore, Submission } from '../ledger/ledger.js'
-import type { QueuedMember } from './batcher.js'
+import type { QueuedMember } from './transaction.js'
 
-/** Thrown where some of a batch may not be sent; nothing was written down then. */
+/** Thrown when some members of a batch may not be sent; nothing was recorded then. */
 export class LostLocks extends Error {
-  /** Why, of each. */
+  /** The reason for each of them. */
   readonly lost: ReadonlyMap<QueuedMember, unknown>
 
   constructor(lost: ReadonlyMap<QueuedMember, unknown>) {
@@ -14,11 +14,11 @@ export class LostLocks extends Error {
 }
 
 /**
- * Writes down the transaction of a batch, in the records of all its members or of none.
+ * Records the transaction of a batch for all its members, or for none.
  *
- * Nothing is kept between two calls: what failed once may be written down the next time.
+ * Keeps no state between calls: a write that failed once may succeed the next time.
  *
- * @throws {@link LostMembers}; {@link LedgerError} where it is not known whether they were written.
+ * @throws {@link LostLocks}; {@link LedgerError} when it is unknown whether the records were written.
  */
 export async function writeAhead(
   ledger: Pick<LedgerStore, 'find' | 'submitTogether'>,
@@ -31,14 +31,14 @@ export async function writeAhead(
   if (!isReplacement)
     for (const { member } of all) {
       const stored = writing.then(() => undefined)
-      // Who waits for it is told by the settlement itself.
+      // The settlement itself reports a failure to its caller.
       stored.catch(() => undefined)
       member.onWriteAhead(submission, stored)
     }
   await writing
 }
 
-/** A member, and what its record is to say. */
+/** A member with its new record. */
 interface PreparedRecord extends KeyedSubmission {
   readonly one: QueuedMember
 }
@@ -71,7 +71,7 @@ async function writeFirst(
   throw new LostLocks(new Map(ofLost.map(({ one }) => [one, lockLost()])))
 }
 
-/** What is decided is not written anew; the transaction still has to be replaced, for its nonce. */
+/** Leaves final records as they are: the transaction still has to be replaced, for its nonce. */
 async function replaceTogether(
   ledger: Pick<LedgerStore, 'find' | 'submitTogether'>,
   entries: readonly PreparedRecord[],

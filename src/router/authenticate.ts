@@ -2,13 +2,13 @@ import type { RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
 import { findProjectByToken, type Merchant, type Project } from '../merchants/project.js'
 import { PROJECT_TOKEN } from '../protocol/headers.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /**
- * Finds out whose request this is, without refusing anybody yet.
+ * Makes a handler that finds the project of a request, and refuses none.
  *
- * A token that comes with an `Origin` is in a browser, where everybody can read it: it works, but
- * the operator is told, once per project.
+ * A token that comes with an `Origin` is in a browser, where anyone can read it. It works, but the
+ * operator is warned once per project.
  */
 export function identifyProject(projects: readonly Project[], logger: Logger): RequestHandler {
   const warned = new Set<string>()
@@ -27,35 +27,37 @@ export function identifyProject(projects: readonly Project[], logger: Logger): R
   }
 }
 
-/** The project of a request, as far as its token says. */
+/** The project of a request; `undefined` without a valid token. */
 export function projectOf(res: Response): Project | undefined {
   return res.locals['x402Project'] as Project | undefined
 }
 
-/** Refuses requests without a valid token; answers to it are nobody else's, caches included. */
+/** Refuses requests without a valid token, and keeps responses to the others out of caches. */
 export const requireProject: RequestHandler = (req, res, next) => {
   res.set('Cache-Control', 'no-store')
   if (projectOf(res) !== undefined) return next()
   const given = req.get(PROJECT_TOKEN) !== undefined
   res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
   next(
-    new RequestProblem({
-      status: 401,
-      code: 'unauthorized',
-      detail: given
+    new RequestProblem(
+      'unauthorized',
+      given
         ? `The token in ${PROJECT_TOKEN} belongs to no project.`
         : `The header ${PROJECT_TOKEN} is missing.`,
-    }),
+    ),
   )
 }
 
-/** The merchant of an authenticated request. */
+/**
+ * The merchant of an authenticated request.
+ *
+ * @throws {@link RequestProblem} 404 if its project has none.
+ */
 export function merchantOf(res: Response): Merchant {
   const merchant = projectOf(res)?.merchant
   if (merchant !== undefined) return merchant
-  throw new RequestProblem({
-    status: 404,
-    code: 'merchant_not_configured',
-    detail: 'This project has no merchant yet: configure who is paid, and in what.',
-  })
+  throw new RequestProblem(
+    'merchant_not_configured',
+    'This project has no merchant yet: configure who is paid, and in what.',
+  )
 }

@@ -2,7 +2,7 @@ import type { RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
 import { findNameProblems } from '../ucp/authority.js'
 
-/** Remembers, for one request, how to find the root URL under which `/ucp/…` is published. */
+/** Stores for one request how to find the root URL under which `/ucp/…` is published. */
 export function setDocsUrl(res: Response, find: () => string): void {
   res.locals['x402DocsUrl'] = find
 }
@@ -12,7 +12,7 @@ export function docsUrlOf(res: Response): string {
   return (res.locals['x402DocsUrl'] as () => string)()
 }
 
-/** What is known of the handler's name, and of where its documents are. */
+/** The name of the UCP handler, and where its documents are. */
 export interface HandlerNameContext {
   readonly handlerId: string
   readonly publicUrl: string | undefined
@@ -21,10 +21,10 @@ export interface HandlerNameContext {
 }
 
 /**
- * Makes a handler that warns, at its first request, of a name that platforms would refuse.
+ * Makes a handler that warns, at its first request, of a handler name that platforms would refuse.
  *
- * It stands where the UCP handler is shown to somebody: who has no use for UCP is not bothered. A
- * URL that nobody configured, but a request named, says nothing.
+ * Mounted only on routes that show the UCP handler, so that gateways without UCP are not warned. A URL
+ * that was not configured, but comes from a request, is not checked.
  */
 export function warnOfHandlerName(context: HandlerNameContext): RequestHandler {
   const { handlerId, publicUrl, docsUrl = publicUrl, logger } = context

@@ -1,23 +1,22 @@
 import express, { type Request, type RequestHandler } from 'express'
 import type { DocumentError, Parsed } from '../protocol/document.js'
 import { isNestedTooDeep, MAX_NESTING } from '../protocol/nesting.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
-/** Bytes of a request body beyond which it is not read. */
+/** Largest request body in bytes. */
 const MAX_BODY_BYTES = 64 * 1024
 
-// Not strict: `null` or `1` is JSON, and refused for its shape.
+// Not strict: `null` and `1` are JSON, and are refused for their shape.
 const readJson = express.json({ limit: MAX_BODY_BYTES, strict: false })
 
-/** Reads a JSON body; one that the app has read already is taken as it is. */
+/** Reads a JSON body, unless the app has read it before. */
 export const jsonBody: RequestHandler = (req, res, next) => {
   if (hasBody(req) && req.is('json') === false)
     return next(
-      new RequestProblem({
-        status: 415,
-        code: 'unsupported_media_type',
-        detail: "The body must be JSON: send it with 'Content-Type: application/json'.",
-      }),
+      new RequestProblem(
+        'unsupported_media_type',
+        "The body must be JSON: send it with 'Content-Type: application/json'.",
+      ),
     )
   readJson(req, res, (error?: unknown) =>
     next(error === undefined ? undefined : bodyProblem(error)),
@@ -25,9 +24,9 @@ export const jsonBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the body of a request.
+ * Parses the body of a request.
  *
- * @throws {@link RequestProblem} with everything that is wrong with it.
+ * @throws {@link RequestProblem} 400 with every invalid member.
  */
 export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): T {
   if (isNestedTooDeep(req.body))
@@ -37,17 +36,14 @@ export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): 
   throw invalidBody(parsed.errors)
 }
 
-/** Fails a request for what is wrong with its body. */
+/** Makes the 400 for a body with invalid members. */
 export function invalidBody(errors: readonly DocumentError[]): RequestProblem {
   const [first] = errors
   const where = first?.path ? `'${first.path}': ` : ''
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
   return new RequestProblem(
-    {
-      status: 400,
-      code: 'invalid_request',
-      detail: `The body is not as required: ${where}${first?.message ?? ''}${more}.`,
-    },
+    'invalid_request',
+    `The body is not as required: ${where}${first?.message ?? ''}${more}.`,
     { errors },
   )
 }
@@ -60,25 +56,20 @@ function bodyProblem(error: unknown): unknown {
   const { type, status } = error as { type?: string; status?: number }
   if (type === 'entity.parse.failed') return unreadable('invalid_json', 'The body is not JSON.')
   if (status === 413)
-    return new RequestProblem({
-      status: 413,
-      code: 'payload_too_large',
-      detail: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
-    })
+    return new RequestProblem(
+      'payload_too_large',
+      `The body is larger than ${MAX_BODY_BYTES} bytes.`,
+    )
   if (status === 415)
-    return new RequestProblem({
-      status: 415,
-      code: 'unsupported_media_type',
-      detail: 'The body must be JSON in UTF-8, as it is or compressed with gzip, deflate or br.',
-    })
-  // Cut short, not as long as announced, not as compressed as announced.
+    return new RequestProblem(
+      'unsupported_media_type',
+      'The body must be JSON in UTF-8, as it is or compressed with gzip, deflate or br.',
+    )
+  // Truncated, of another length than announced, or compressed in another way than announced.
   if (status === 400) return unreadable('invalid_request', 'The body cannot be read to its end.')
   return error
 }
 
 function unreadable(code: 'invalid_json' | 'invalid_request', detail: string): RequestProblem {
-  return new RequestProblem(
-    { status: 400, code, detail },
-    { errors: [{ path: '', message: detail }] },
-  )
+  return new RequestProblem(code, detail, { errors: [{ path: '', message: detail }] })
 }

@@ -1,19 +1,19 @@
 import express, { type Request, type Response, type Router } from 'express'
 import { z } from 'zod'
-import { parseFiatAmount } from '../money/price.js'
+import { parseFiatAmount } from '../money/requested-amount.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'
 import { CHECKOUT_MEMBERS } from '../protocol/tolerated-members.js'
 import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
 import { absoluteUrl } from './absolute-url.js'
-import { answerJson } from '../http/respond-json.js'
+import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
 import { docsUrlOf } from './docs-url.js'
 import { jsonBody, readBody } from './json-body.js'
 import { takesNoQuery } from './read-query.js'
 import { quoteFiat, type QuoteContext } from './quote-fiat.js'
 
-/** What the merchant endpoints take of their gateway. */
+/** What the merchant endpoints need from the gateway. */
 export interface MerchantRoutesContext extends QuoteContext {
   readonly handlerId: string
 }
@@ -22,7 +22,7 @@ const checkoutSchema = z.intersection(
   z.looseObject({
     resource: z.looseObject({ url: absoluteUrl, description: z.string().nullish() }),
   }),
-  // What an amount may be depends on its currency: the two are read together.
+  // Parsed together, because the currency decides which amounts are valid.
   z.unknown().transform((body, context) => {
     if (typeof body !== 'object' || body === null) return z.NEVER
     const { amount, currency } = body as { amount?: unknown; currency?: unknown }
@@ -42,7 +42,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
 
   router.get(
     '/payment-profile',
-    answerJson((_req, res) => {
+    respondJson((_req, res) => {
       merchantOf(res)
       return { [handlerId]: [handlerDescriptor({ id: handlerId, docsUrl: docsUrlOf(res) })] }
     }),
@@ -51,7 +51,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
     '/checkout-prepare',
     takesNoQuery,
     jsonBody,
-    answerJson(async (req, res) => {
+    respondJson(async (req, res) => {
       const config = await prepareCheckout(context, req, res)
       return { [handlerId]: [checkoutEntry(handlerId, config)] }
     }),
@@ -59,7 +59,7 @@ export function merchantRoutes(context: MerchantRoutesContext): Router {
   return router
 }
 
-/** Writes the x402 envelope of one checkout. */
+/** Makes the x402 envelope of one checkout. */
 async function prepareCheckout(
   context: MerchantRoutesContext,
   req: Request,
@@ -71,7 +71,7 @@ async function prepareCheckout(
   const { url, description } = resource
   const accepts = await Promise.all(
     quoted.map(async (entry) => {
-      // Shops compare entries deeply between calls: for the same checkout it is the same id.
+      // Shops compare entries deeply between calls: the same checkout must get the same id.
       const request = ['project', merchant.project, 'resource', url]
       const offerId = await context.quotes.nameOffer({ request, entry })
       return { ...entry, extra: { ...entry.extra, offerId } }

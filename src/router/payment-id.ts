@@ -1,21 +1,22 @@
+/** The id that a payer gave a payment: extension `payment-identifier`, at verify and settle. */
 import type { Response } from 'express'
-import type { Reservation } from '../schemes/scheme.js'
-import { fingerprintOf, idempotencyKey, lookOrWait } from '../idempotency/store.js'
-import type { IdempotencyStore } from '../idempotency/store.js'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import type { OnceContext } from '../idempotency/once.js'
+import { lookOrWait } from '../idempotency/wait.js'
+import { RequestProblem } from '../http/respond-problem.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import { parsePaymentSubmission } from '../protocol/payment.js'
 import type { PaymentSubmission, SettleResponse, VerifyResponse } from '../protocol/payment.js'
-import type { AnswerOnceContext, KeyedRequest } from './answer-once.js'
-import { RequestProblem } from '../http/problem-response.js'
+import type { KeyedRequest } from './repeatable-request.js'
 
-/** A payment to verify or settle, and the id that its payer gave it. */
-export interface Submission extends PaymentSubmission {
+/** The body of verify and settle, with the id of its payment. */
+export interface IdentifiedSubmission extends PaymentSubmission {
   readonly paymentId: string | undefined
 }
 
-/** Reads the body of verify and settle, with what we use of its extensions. */
-export function parseSubmission(body: unknown): Parsed<Submission> {
+/** Parses the body of verify and settle. */
+export function parseSubmission(body: unknown): Parsed<IdentifiedSubmission> {
   const parsed = parsePaymentSubmission(body)
   if (!parsed.ok) return parsed
   const { paymentPayload, paymentRequirements } = parsed.value
@@ -26,93 +27,78 @@ export function parseSubmission(body: unknown): Parsed<Submission> {
   return { ok: false, errors }
 }
 
-/** A payment of a project, with the request that brings it. */
-export interface IdentifiedPayment {
-  readonly res: Response
-  readonly project: string
-  readonly submission: Submission
-}
-
 /**
- * What a payment is known by when it comes again: the id that its payer gave it, for its project.
+ * Makes the key of a payment: its id, in the scope of the project.
  *
- * @returns `undefined` for a payment without id.
+ * @returns `undefined` for a payment without an id.
  */
-export function keyOfPayment(payment: IdentifiedPayment): KeyedRequest | undefined {
-  const { res, project, submission } = payment
+export function paymentIdKey(
+  res: Response,
+  project: string,
+  submission: IdentifiedSubmission,
+): KeyedRequest | undefined {
   if (submission.paymentId === undefined) return undefined
   const { extensions: _extensions, ...signed } = submission.paymentPayload
   const { scheme, network, asset, payTo, amount } = submission.paymentRequirements
   const required = { scheme, network, asset, payTo, amount }
   return {
     key: idempotencyKey('payment', project, submission.paymentId),
-    // What is required counts: who has paid for one thing is not to have a dearer one for it.
+    // The requirements count: a payment for one item must not repeat the answer for a dearer one.
     fingerprint: fingerprintOf({ signed, required }),
     res,
+    isGone: () => res.destroyed,
     inProgress: 'The first request with this payment is not answered yet: send it again later.',
-    conflict: () => anotherPayment(network),
+    conflict: () => settleConflict(network),
   }
 }
 
 /**
- * Binds a payment that is reserved to its id, and does no more: another payment with this id is
- * refused, and `success` is never said twice.
+ * Binds a payment to its id, so that no other payment of the project can use that id.
  *
- * @throws {@link RequestProblem} where another payment has the id; the reservation is released.
+ * @throws {@link RequestProblem} if another payment has the id.
  */
 export async function bindPaymentId(
-  store: IdempotencyStore,
-  { key, fingerprint, conflict }: KeyedRequest,
-  reservation: Reservation,
+  { idempotency }: Pick<OnceContext, 'idempotency'>,
+  byId: KeyedRequest,
 ): Promise<void> {
-  try {
-    const begun = await store.begin({ key, fingerprint })
-    if (begun.state === 'conflict') throw conflict()
-    if (begun.state === 'fresh') await begun.claim.pause()
-  } catch (error) {
-    await reservation.release()
-    throw error
-  }
+  const begun = await idempotency.begin(byId)
+  if (begun.state === 'conflict') throw byId.conflict()
+  if (begun.state === 'fresh') await begun.claim.pause()
 }
 
 /**
- * Tells whether a payment was settled for the id that it comes with, which is then repeated. A look
- * binds the id to nothing, and unbinds nothing.
+ * Tells whether a payment was settled under its id, so that settle would repeat its answer. Reads
+ * only: it neither binds nor frees the id.
  */
 export async function wasSettledForId(
-  { idempotency, settleTimeoutMs }: AnswerOnceContext,
+  { idempotency, settleTimeoutMs }: Pick<OnceContext, 'idempotency' | 'settleTimeoutMs'>,
   byId: KeyedRequest,
 ): Promise<boolean> {
-  const { key, fingerprint, res } = byId
-  const asked = { key, fingerprint, isGone: () => res.destroyed }
-  const known = await lookOrWait(idempotency, asked, settleTimeoutMs)
+  const known = await lookOrWait(idempotency, byId, settleTimeoutMs)
   return known.state === 'paused' ? known.kept !== undefined : known.state === 'done'
 }
 
 /**
- * Refuses to verify a payment whose id another one has: it could not be settled.
+ * Refuses to verify a payment if another payment has its id, because it could not be settled.
  *
  * @throws {@link RequestProblem}
  */
 export async function requireFreeId(
-  { idempotency }: Pick<AnswerOnceContext, 'idempotency'>,
+  { idempotency }: Pick<OnceContext, 'idempotency'>,
   byId: KeyedRequest,
 ): Promise<void> {
   const { state } = await idempotency.look(byId)
   if (state !== 'conflict') return
   const invalidReason = 'payment_identifier_conflict'
-  const refusal: VerifyResponse = { isValid: false, invalidReason }
-  throw new RequestProblem(ANOTHER_PAYMENT, { ...refusal })
+  throw conflict({ isValid: false, invalidReason })
 }
 
-const ANOTHER_PAYMENT = {
-  status: 409,
-  code: 'idempotency_conflict',
-  detail: 'Another payment has this payment-identifier: nothing was sent for this one.',
-} as const
-
-function anotherPayment(network: string): RequestProblem {
+function settleConflict(network: string): RequestProblem {
   const errorReason = 'payment_identifier_conflict'
-  const refusal: SettleResponse = { success: false, errorReason, transaction: '', network }
-  return new RequestProblem(ANOTHER_PAYMENT, { ...refusal })
+  return conflict({ success: false, errorReason, transaction: '', network })
+}
+
+function conflict(refusal: VerifyResponse | SettleResponse): RequestProblem {
+  const detail = 'Another payment has this payment-identifier: nothing was sent for this one.'
+  return new RequestProblem('idempotency_conflict', detail, { ...refusal })
 }

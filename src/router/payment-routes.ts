@@ -1,7 +1,7 @@
 import express, { type Request, type Response, type Router } from 'express'
 import { z } from 'zod'
 import { explainCurrency, isCurrency } from '../money/currency.js'
-import { requestedAmountToDecimal } from '../money/price.js'
+import { requestedAmountToDecimal } from '../money/requested-amount.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
@@ -9,16 +9,18 @@ import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequired, SupportedResponse } from '../protocol/payment.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'
 import { REQUIREMENTS_MEMBERS } from '../protocol/tolerated-members.js'
-import { answerJson } from '../http/respond-json.js'
+import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
 import { jsonBody, readBody } from './json-body.js'
 import { absoluteUrl } from './absolute-url.js'
 import { takesNoQuery } from './read-query.js'
-import { settlePayment, verifyPayment, type SettlePaymentContext } from './settle-payment.js'
+import { settlePayment, type SettlePaymentContext } from './settle-payment.js'
+import { verifyPayment, type VerifyPaymentContext } from './verify-payment.js'
 import { quoteFiat, type QuoteContext } from './quote-fiat.js'
 
-/** What the facilitator's endpoints take of their gateway. */
-export interface PaymentRoutesContext extends QuoteContext, SettlePaymentContext {}
+/** What the facilitator's endpoints need from the gateway. */
+export interface PaymentRoutesContext
+  extends QuoteContext, SettlePaymentContext, VerifyPaymentContext {}
 
 const requirementsSchema = z.object({
   resourceUrl: absoluteUrl,
@@ -28,7 +30,7 @@ const requirementsSchema = z.object({
     context.addIssue(requested.message)
     return z.NEVER
   }),
-  /** The merchant's where it is left out. */
+  /** @defaultValue the merchant's */
   currency: z
     .unknown()
     .optional()
@@ -51,22 +53,22 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
   router.post(
     '/verify',
     jsonBody,
-    answerJson((req, res) => verifyPayment(context, req, res)),
+    respondJson((req, res) => verifyPayment(context, req, res)),
   )
   router.post(
     '/settle',
     jsonBody,
-    answerJson((req, res) => settlePayment(context, req, res)),
+    respondJson((req, res) => settlePayment(context, req, res)),
   )
   router.post(
     '/requirements',
     takesNoQuery,
     jsonBody,
-    answerJson((req, res) => describePayment(context, req, res)),
+    respondJson((req, res) => requirePayment(context, req, res)),
   )
   router.get(
     '/supported',
-    answerJson(async (_req, res) => {
+    respondJson(async (_req, res) => {
       const { accepts } = merchantOf(res)
       const supported = await context.facilitator.supported()
       const isAccepted = ({ network }: SupportedResponse['kinds'][number]): boolean =>
@@ -81,7 +83,7 @@ export function paymentRoutes(context: PaymentRoutesContext): Router {
   return router
 }
 
-async function describePayment(
+async function requirePayment(
   context: PaymentRoutesContext,
   req: Request,
   res: Response,

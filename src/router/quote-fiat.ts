@@ -11,9 +11,10 @@ import type { Decimal } from '../money/decimal.js'
 import type { AppliedRate, RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
+import { UINT256_LIMIT } from '../protocol/primitives.js'
 import { invalidBody } from './json-body.js'
 
-/** What quoting takes of the gateway. */
+/** What quoting needs from the gateway. */
 export interface QuoteContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
@@ -22,17 +23,19 @@ export interface QuoteContext {
   readonly now: () => number
 }
 
-/** A price of a request. */
+/** A price that a request asks for. */
 export interface RequestedPrice {
   readonly amount: Decimal
   readonly currency: string
-  /** Member of the body that the amount came from. */
+  /** The member of the body that the amount came from, for errors. */
   readonly path: string
 }
 
-const UINT256_LIMIT = 1n << 256n
-
-/** Turns a requested price into a merchant's entries of `accepts`. */
+/**
+ * Turns a requested price into a merchant's entries of `accepts`.
+ *
+ * @throws {@link RequestProblem} 400 for an amount that is out of range; `RateError` without a rate.
+ */
 export async function quoteFiat(
   { rates, networkNames, quotes: signer, now }: QuoteContext,
   merchant: Merchant,
@@ -58,9 +61,9 @@ export async function quoteFiat(
 }
 
 /**
- * The rate that the amount of a payment comes from, as its entry of `accepts` has it.
+ * Reads the rate that was applied to the amount of a payment from its entry of `accepts`.
  *
- * What a shop asks to be settled is for the shop to price: this is for its books alone.
+ * It is for the shop's books only: the shop decides which amounts it submits for settlement.
  */
 export async function appliedRateOf(
   { quotes }: Pick<QuoteContext, 'quotes'>,
@@ -72,7 +75,7 @@ export async function appliedRateOf(
   return (await quotes.read(signed, { request: requestOf(merchant), entry }))?.applied
 }
 
-/** Quotes of the API are for any resource of their project. */
+/** A quote of the API is valid for every resource of its project. */
 function requestOf({ project }: Merchant): QuoteSubject['request'] {
   return ['project', project]
 }

@@ -1,12 +1,12 @@
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
-import { limiterSettings, type LimiterOptions } from '../http/rate-limiter.js'
+import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { projectOf } from './authenticate.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
-/** Limits requests: per project, and per address where there is no valid token. */
-export function limitRequests(options: LimiterOptions, logger: Logger): RequestHandler {
+/** Limits requests per project, and per address for requests without a valid token. */
+export function limitRequests(options: RateLimitOptions, logger: Logger): RequestHandler {
   const settings = limiterSettings(options, logger)
   const { windowMs, limit } = settings
   return rateLimit({
@@ -18,11 +18,10 @@ export function limitRequests(options: LimiterOptions, logger: Logger): RequestH
     },
     handler: (_req, _res, next) =>
       next(
-        new RequestProblem({
-          status: 429,
-          code: 'rate_limited',
-          detail: `More than ${limit} requests in ${windowMs / 1000} s; Retry-After says when to come back.`,
-        }),
+        new RequestProblem(
+          'rate_limited',
+          `More than ${limit} requests in ${windowMs / 1000} s; Retry-After says when to come back.`,
+        ),
       ),
   })
 }

@@ -3,12 +3,12 @@ import type { z } from 'zod'
 import type { DocumentError } from '../protocol/document.js'
 import { findUnknownMembers, parseStrictDocument } from '../protocol/strict-document.js'
 import { NO_QUERY, type KnownMembers } from '../protocol/tolerated-members.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
 /**
- * Reads the query of a request.
+ * Parses the query of a request.
  *
- * @throws {@link RequestProblem} with everything that is wrong with it.
+ * @throws {@link RequestProblem} 400 with every invalid parameter.
  */
 export function readQuery<T>(req: Request, schema: z.ZodType<T>, members: KnownMembers): T {
   const parsed = parseStrictDocument(schema, req.query, members)
@@ -16,7 +16,7 @@ export function readQuery<T>(req: Request, schema: z.ZodType<T>, members: KnownM
   throw invalidQuery(parsed.errors)
 }
 
-/** Refuses a query where none is taken: what it asks for would be ignored. */
+/** Refuses a query on an endpoint that would ignore it. */
 export const takesNoQuery: RequestHandler = (req, _res, next) => {
   const errors = findUnknownMembers(req.query, NO_QUERY)
   next(errors.length > 0 ? invalidQuery(errors) : undefined)
@@ -25,11 +25,8 @@ export const takesNoQuery: RequestHandler = (req, _res, next) => {
 function invalidQuery(errors: readonly DocumentError[]): RequestProblem {
   const [first] = errors
   return new RequestProblem(
-    {
-      status: 400,
-      code: 'invalid_request',
-      detail: `The query is not as required: '${first?.path}': ${first?.message}.`,
-    },
+    'invalid_request',
+    `The query is not as required: '${first?.path}': ${first?.message}.`,
     { errors },
   )
 }

@@ -10,18 +10,18 @@ import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/n
 import type { Address, Hex } from '../protocol/payment.js'
 import { SETTLEMENTS_QUERY } from '../protocol/tolerated-members.js'
 import type { Reason } from '../protocol/reasons.js'
-import { answerJson } from '../http/respond-json.js'
+import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 import { readQuery, takesNoQuery } from './read-query.js'
 
-/** What the settlement endpoints take of their gateway. */
+/** What the settlement endpoints need from the gateway. */
 export interface SettlementRoutesContext {
   readonly ledger: LedgerStore
   readonly networkNames: NetworkNameStyle
 }
 
-/** Where a settlement stands, as merchants read it. */
+/** The status of a settlement, in the words of the API. */
 type SettlementStatus = (typeof STATUSES)[number]
 
 /** What a merchant needs to book a payment, and to reconcile it with the chain. */
@@ -30,19 +30,19 @@ interface Settlement {
   readonly status: SettlementStatus
   readonly network: string
   readonly asset: Address
-  /** The asset's, where it is known here. */
+  /** The asset's symbol, if the asset is known to this gateway. */
   readonly symbol?: string
-  /** Token units, decimal. */
+  /** In the token's atomic units, a decimal string. */
   readonly amount: string
   readonly payer: Address
   readonly payTo: Address
-  /** The authorization's nonce: with payer and asset, what the chain knows the payment by. */
+  /** The authorization's nonce. With payer and asset, it identifies the payment on chain. */
   readonly nonce: Hex
   /** Hash of the transaction, once there is one. */
   readonly transaction?: Hex
   /** Why it failed. */
   readonly errorReason?: Reason
-  /** How its amount came about, where a rate had a part in it; `asOf` in ISO 8601. */
+  /** How the amount came about, if a rate was applied; `asOf` in ISO 8601. */
   readonly quote?: Omit<AppliedRate, 'asOf'> & { readonly asOf: string }
   /** ISO 8601. */
   readonly createdAt: string
@@ -50,12 +50,12 @@ interface Settlement {
 }
 
 /**
- * `reserved`: taken for a request, nothing was sent. `pending`: the transaction is out. `settled`:
- * the merchant was paid. `failed`: the transaction was mined without paying.
+ * `reserved`: taken for one request, nothing was sent. `pending`: a transaction was sent. `settled`:
+ * the merchant was paid. `failed`: the transaction was mined, and did not pay the merchant.
  */
 const STATUSES = ['reserved', 'pending', 'settled', 'failed'] as const
 
-/** Settlements of a page. */
+/** Number of settlements on a page. */
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 
@@ -73,10 +73,10 @@ const limitSchema = z
   .transform(Number)
   .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, NOT_A_LIMIT)
 
-/** Ids of records; no database is asked for anything else. */
+/** The form of a record id. The ledger is queried only for such ids. */
 const ID = /^[0-9a-f]{32}$/
 
-/** A cursor: the place of the last record of a page. Nothing but what the page says itself. */
+/** A cursor: creation time and id of the last record of a page, which the page itself shows. */
 const CURSOR = /^(\d{1,16})\.([0-9a-f]{32})$/
 
 const cursorSchema = z.string().transform((text, context) => {
@@ -100,15 +100,15 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
 
   router.get(
     '/',
-    answerJson(async (req, res) => {
+    respondJson(async (req, res) => {
       const merchant = merchantOf(res)
       const query = searchOf(req, merchant)
-      // One more than asked for tells whether there is another page.
+      // One more than requested shows whether there is another page.
       const records = await ledger.list({ ...query, limit: query.limit + 1 })
       const page = records.slice(0, query.limit)
       const last = page.at(-1)
       return {
-        settlements: page.map((record) => describe(record, merchant, networkNames)),
+        settlements: page.map((record) => settlementOf(record, merchant, networkNames)),
         ...(records.length > page.length && last && { nextCursor: cursorOf(last) }),
       }
     }),
@@ -116,18 +116,14 @@ export function settlementRoutes({ ledger, networkNames }: SettlementRoutesConte
   router.get(
     '/:id',
     takesNoQuery,
-    answerJson(async (req, res) => {
+    respondJson(async (req, res) => {
       const merchant = merchantOf(res)
       const id = String(req.params['id'])
       const [record] = ID.test(id)
         ? await ledger.list({ project: merchant.project, id, limit: 1 })
         : []
-      if (record !== undefined) return describe(record, merchant, networkNames)
-      throw new RequestProblem({
-        status: 404,
-        code: 'not_found',
-        detail: 'This project has no settlement of that id.',
-      })
+      if (record !== undefined) return settlementOf(record, merchant, networkNames)
+      throw new RequestProblem('not_found', 'This project has no settlement of that id.')
     }),
   )
   return router
@@ -149,7 +145,7 @@ function cursorOf({ createdAt, id }: LedgerRecord): string {
   return Buffer.from(`${createdAt}.${id}`, 'latin1').toString('base64url')
 }
 
-function describe(
+function settlementOf(
   record: LedgerRecord,
   { accepts }: Merchant,
   networkNames: NetworkNameStyle,

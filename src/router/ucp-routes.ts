@@ -7,9 +7,9 @@ import { renderSpecification } from '../ucp/render.js'
 import { handlerSchema } from '../ucp/schema/handler-schema.js'
 import { instrumentSchema } from '../ucp/schema/instrument-schema.js'
 import { docsUrlOf } from './docs-url.js'
-import { RequestProblem } from '../http/problem-response.js'
+import { RequestProblem } from '../http/respond-problem.js'
 
-/** What the handler's public documents take of their gateway. */
+/** What the handler's public documents need from the gateway. */
 export interface UcpRoutesContext {
   readonly handlerId: string
   readonly networkNames: NetworkNameStyle
@@ -21,17 +21,17 @@ const HOUR = 3600
 const DAY = 24 * HOUR
 const YEAR = 365 * DAY
 
-/** How long caches may keep a document: whatever is current, and the copy of a version. */
+/** How long caches may keep the current document, and the document of a version. */
 const CURRENT = `public, max-age=${HOUR}`
 const DATED = `public, max-age=${YEAR}, immutable`
 
 /**
- * For documents with the root that a request named: a cache would hand whatever a stranger wrote into
- * its `Host` to everybody.
+ * For documents that contain the `Host` of their request: a shared cache would serve a host that an
+ * attacker chose to everyone.
  */
 const UNCONFIGURED = 'private, no-store'
 
-/** A document's media type, and its text. */
+/** The media type of each document, and how it is rendered. */
 const DOCUMENTS: Readonly<
   Record<HandlerDocument, readonly [string, (handler: Handler, version?: string) => string]>
 > = {
@@ -43,17 +43,17 @@ const DOCUMENTS: Readonly<
   'gateway.md': ['text/markdown', (handler) => renderSpecification(handler)],
 }
 
-/** A document, ready to be sent. */
+/** A rendered document. */
 interface Publication {
   readonly type: string
   readonly text: string
   readonly tag: string
 }
 
-/** Documents that are kept; several only where requests name several roots. */
+/** Rendered documents that are kept. There are more than a few only if requests name several hosts. */
 const MAX_KEPT = 32
 
-/** `/ucp/*`: the handler's public documents, and the copy of each version that never changes. */
+/** `/ucp/*`: the handler's public documents, current and by version; the latter never change. */
 export function ucpRoutes(context: UcpRoutesContext): Router {
   const { handlerId: id, networkNames, docsUrl: configured = context.publicUrl } = context
   const cached = (cacheControl: string): string =>
@@ -74,23 +74,22 @@ export function ucpRoutes(context: UcpRoutesContext): Router {
   const router = express.Router()
   for (const name of Object.keys(DOCUMENTS) as HandlerDocument[]) {
     router.get(`/${name}`, (_req, res) => {
-      publish(res, publication(name, docsUrlOf(res)), cached(CURRENT))
+      respondDocument(res, publication(name, docsUrlOf(res)), cached(CURRENT))
     })
     router.get(`/:version/${name}`, (req, res) => {
       const { version } = req.params
       if (version !== HANDLER_VERSION)
-        throw new RequestProblem({
-          status: 404,
-          code: 'not_found',
-          detail: `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
-        })
-      publish(res, publication(name, docsUrlOf(res), version), cached(DATED))
+        throw new RequestProblem(
+          'not_found',
+          `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
+        )
+      respondDocument(res, publication(name, docsUrlOf(res), version), cached(DATED))
     })
   }
   return router
 }
 
-/** Lets the pages of any site read the documents: there is no secret in them. */
+/** Lets scripts of any origin read the documents, which contain no secrets. */
 export const allowAnyOrigin: RequestHandler = (_req, res, next) => {
   res.set({
     'Access-Control-Allow-Origin': '*',
@@ -102,8 +101,12 @@ export const allowAnyOrigin: RequestHandler = (_req, res, next) => {
   next()
 }
 
-/** Answers with a document, or with 304 where the client has it. */
-function publish(res: Response, { type, text, tag }: Publication, cacheControl: string): void {
+/** Responds with a document, or with 304 if the client has it. */
+function respondDocument(
+  res: Response,
+  { type, text, tag }: Publication,
+  cacheControl: string,
+): void {
   res.set({ 'Cache-Control': cacheControl, ETag: tag })
   if (hasDocument(res.req.get('if-none-match'), tag)) return void res.status(304).end()
   res.type(type).send(text)
@@ -112,7 +115,8 @@ function publish(res: Response, { type, text, tag }: Publication, cacheControl: 
 /**
  * Tells whether `If-None-Match` names a tag (RFC 9110 §13.1.2).
  *
- * Express's own comparison gives way to the `Cache-Control: no-cache` that Node's `fetch` adds.
+ * Express's own comparison ignores the tag if the request has `Cache-Control: no-cache`, which Node's
+ * `fetch` adds.
  */
 function hasDocument(known: string | undefined, tag: string): boolean {
   const tags = known?.split(',').map((one) => one.trim().replace(/^W\//, '')) ?? []

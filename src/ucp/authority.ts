@@ -1,17 +1,16 @@
 import type { HandlerSite } from './handler.js'
 
-/** Names of UCP before 2026-08-25: neither hyphens, nor digits at the start of a label. */
+/** Names in UCP before 2026-08-25: no hyphens, and no digits at the start of a label. */
 const STRICT_NAME = /^[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+$/
 
 /**
- * Tells why platforms would refuse a handler for its name.
+ * Finds the reasons for which platforms would refuse the name of a handler.
  *
- * Since UCP 2026-08-25 a handler's name belongs to whoever owns the domain in it: the host of its
- * schema, its labels reversed, must be the name or the beginning of it. `vendor.xyz` may publish
- * `xyz.vendor.gateway_payment`. Hosts that no platform could reach are somebody's own machine, and
- * not spoken of.
+ * Since UCP 2026-08-25 the owner of a domain owns the handler names that begin with it: the host of
+ * the schema, with its labels reversed, must be the name or a prefix of it. `vendor.xyz` may publish
+ * `xyz.vendor.gateway_payment`. Local hosts are not checked, because no platform can reach them.
  *
- * @returns What is wrong, each with how to mend it.
+ * @returns One sentence per problem, each with its remedy; empty when there is none.
  */
 export function findNameProblems({ id, docsUrl }: HandlerSite): readonly string[] {
   const { protocol, hostname } = new URL(docsUrl)
@@ -39,7 +38,7 @@ function reverse(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '').split('.').toReversed().join('.')
 }
 
-/** Tells hosts that are no registered domain name: IP addresses, single labels, `*.localhost`. */
+/** Tells whether a host is not a registered domain name: IP addresses, single labels, `*.localhost`. */
 function isLocal(hostname: string): boolean {
   const labels = hostname.replace(/\.$/, '').split('.')
   const last = labels.at(-1) ?? ''

@@ -1,23 +1,24 @@
 import { ConfigError } from '../errors.js'
 import { handlerDescriptor, UCP_VERSION } from './handler.js'
 
-/** What a profile declares, by reverse-domain name. */
+/** What a profile declares: entries by their reverse-domain name. */
 export type UcpRegistry = Readonly<Record<string, readonly object[]>>
 
-/** What a profile of UCP is made from, beside our own payment handler. */
+/** Options of {@link ucpProfile}: everything in a profile but our own payment handler. */
 export interface UcpProfileOptions {
-  /** The version of UCP that the business speaks. @defaultValue `'2026-04-08'` */
+  /** Version of UCP that the business implements. @defaultValue `'2026-04-08'` */
   readonly version?: string
   /** How platforms reach the business: `{ 'dev.ucp.shopping': [{ version, transport, endpoint }] }`. */
   readonly services?: UcpRegistry
-  /** What it can do: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`. */
+  /** What the business can do: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`. */
   readonly capabilities?: UcpRegistry
-  /** Other payment handlers that it takes. */
+  /** Other payment handlers that the business accepts. */
   readonly paymentHandlers?: UcpRegistry
 }
 
 /** The profile of a business, as it is published at `/.well-known/ucp`. */
 export interface UcpProfile {
+  /** The one member of the document. Names inside are those of UCP. */
   readonly ucp: {
     readonly version: string
     readonly services: UcpRegistry
@@ -26,23 +27,38 @@ export interface UcpProfile {
   }
 }
 
-/** What a gateway knows of its UCP payment handler. */
+/** The UCP payment handler of a gateway. */
 export interface UcpHandler {
-  /** Its name (`handlerId`). */
+  /** Reverse-domain name of the handler (option `handlerId`). */
   readonly id: string
-  /** Root under which its documents are published; left out, where nobody has said it. */
+  /** Root URL under which its documents are published; `undefined` when it is not configured. */
   readonly docsUrl: string | undefined
 }
 
 /**
- * Writes the profile of a business that is paid through a gateway.
+ * Writes the UCP profile of a business that is paid through a gateway.
  *
- * Serve it at `/.well-known/ucp`; it is the same for everybody, and holds no secret. It fits UCP
- * 2026-01-23, 2026-04-08 and the draft after them, as far as the given parts do.
+ * Serve the profile at `/.well-known/ucp`. It is the same for every client and holds no secret. Its
+ * form is that of UCP 2026-01-23, 2026-04-08 and the draft after them, as long as the given parts
+ * follow them too.
  *
- * @param gateway - Its `ucp.docsUrl` or `publicUrl` must be set: profiles name absolute addresses.
- *   `publicUrl` will do where the gateway's router is mounted at the root.
- * @throws {@link ConfigError} where neither is.
+ * @param gateway - A gateway with `ucp.docsUrl` or `publicUrl`: profiles name absolute URLs.
+ * `publicUrl` is enough when the gateway's router is mounted at the root.
+ * @param options - What the business declares besides.
+ * @returns The profile, ready for `res.json`.
+ * @throws {@link ConfigError} with code `config_invalid` when the gateway has neither URL.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { createGateway, ucpProfile } from 'express-x402-gateway'
+ *
+ * const gateway = createGateway({ publicUrl: 'https://shop.example' })
+ * const profile = ucpProfile(gateway, {
+ *   capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-04-08' }] },
+ * })
+ * express().get('/.well-known/ucp', (_req, res) => void res.json(profile))
+ * ```
  */
 export function ucpProfile(
   { ucpHandler: { id, docsUrl } }: { readonly ucpHandler: UcpHandler },
@@ -59,7 +75,7 @@ export function ucpProfile(
   })
 }
 
-/** Writes a profile, of a business or of a platform. */
+/** Writes a UCP profile, of a business or of a platform. */
 export function writeProfile({
   version = UCP_VERSION,
   services = {},

@@ -1,13 +1,13 @@
-/** Columns that an object or array may fill on one line. */
+/** Columns up to which an object or array stays on one line. */
 const JSON_WIDTH = 80
 
 /**
- * Formats JSON for readers: an object or array that fits into a short line stays on one.
+ * Formats JSON for people: an object or array that fits on a short line stays on one.
  *
- * @param indent - Spaces before the line that the value begins on.
+ * @param indent - Spaces in front of the line on which the value begins.
  */
 export function formatJson(value: unknown, indent = ''): string {
-  // Line breaks are between the members only: strings have theirs escaped.
+  // Every line break is between members: JSON escapes those inside strings.
   const spaced = JSON.stringify(value, null, 1)
   const line = spaced.replaceAll(/(?<=\[)\n *|\n *(?=\])/g, '').replaceAll(/\n */g, ' ')
   if (typeof value !== 'object' || value === null) return line

@@ -1,24 +1,24 @@
-/** The UCP payment handler that this gateway is: its name, its version, its documents' addresses. */
+/** This gateway as a UCP payment handler: its name, its version, the URLs of its documents. */
 import type { NetworkNameStyle } from '../protocol/networks.js'
 
-/** Version of the handler: the day its documents last changed meaning. */
+/** Version of the handler: the date on which its documents last changed meaning. */
 export const HANDLER_VERSION = '2026-11-21'
 
-/** The kind of instrument that pays through this handler, and of the credential in it. */
+/** `type` of the instruments that pay through this handler, and of their credentials. */
 export const INSTRUMENT_TYPE = 'x402'
 
-/** Version of UCP whose schemas ours are composed with; what fits them fits 2026-01-23 as well. */
+/** Version of UCP whose schemas ours extend. Documents that fit it also fit 2026-01-23. */
 export const UCP_VERSION = '2026-04-08'
 
-/** What the descriptors of a handler are made from. */
+/** Name and location of a handler. */
 export interface HandlerSite {
-  /** Its name, which is also the `id` of its entries. */
+  /** Reverse-domain name, which is also the `id` of the handler's entries. */
   readonly id: string
   /** Root URL under which `/ucp/…` is published. */
   readonly docsUrl: string
 }
 
-/** What the documents of a handler are made from. */
+/** Everything that the documents of a handler depend on. */
 export interface Handler extends HandlerSite {
   readonly networkNames: NetworkNameStyle
 }
@@ -27,9 +27,10 @@ export interface Handler extends HandlerSite {
 export type HandlerDocument = 'schema.json' | 'instrument_schema.json' | 'gateway.md'
 
 /**
- * Where a document is published.
+ * Returns the URL of a document.
  *
- * @param version - For the copy that never changes again; left out, whatever is current.
+ * @param version - Selects the copy of that version, which never changes. Without it, the URL of the
+ * current document.
  */
 export function documentUrl(
   { docsUrl }: HandlerSite,
@@ -51,7 +52,7 @@ export interface HandlerDescriptor {
   readonly config: object
 }
 
-/** Describes the handler, as business profiles carry it. */
+/** Writes the handler's entry in a business profile. */
 export function handlerDescriptor(site: HandlerSite): HandlerDescriptor {
   return {
     id: site.id,
@@ -71,7 +72,7 @@ export interface CheckoutEntry<Config extends object> {
   readonly config: Config
 }
 
-/** Writes the handler's entry in one checkout. */
+/** Writes the handler's entry in a checkout. */
 export function checkoutEntry<Config extends object>(
   id: string,
   config: Config,
@@ -79,7 +80,7 @@ export function checkoutEntry<Config extends object>(
   return { id, version: HANDLER_VERSION, config }
 }
 
-/** The URL of one of UCP's own schemas. */
+/** Returns the URL of one of UCP's own schemas. */
 export function ucpSchema(path: string): string {
   return `https://ucp.dev/${UCP_VERSION}/schemas/${path}`
 }

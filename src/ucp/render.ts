@@ -13,9 +13,9 @@ let template: string | undefined
  * Renders the human-readable specification of the handler, in Markdown.
  *
  * The text is `gateway.md`, which is read once. A placeholder such as `{{handlerId}}` stands for a
- * string, or for the JSON of an example; see {@link placeholdersOf} for their names.
+ * string or for the JSON of an example; {@link placeholdersOf} lists them.
  *
- * @throws Error when the template is not there, or has a placeholder that means nothing.
+ * @throws Error when the template is missing or has an unknown placeholder.
  */
 export function renderSpecification(handler: Handler): string {
   template ??= readTemplate()
@@ -34,7 +34,7 @@ export function readTemplate(path = join(ownFolder, 'gateway.md')): string {
   }
 }
 
-/** What placeholders stand for, by name. */
+/** Values of placeholders, by name. */
 type Placeholders = Readonly<Record<string, string | object>>
 
 function placeholdersOf(handler: Handler): Placeholders {
@@ -61,7 +61,7 @@ function placeholdersOf(handler: Handler): Placeholders {
   }
 }
 
-/** Puts values in the place of `{{name}}`: strings as they are, everything else as JSON. */
+/** Replaces each `{{name}}` by its value: strings unchanged, everything else as JSON. */
 export function fillTemplate(text: string, values: Placeholders): string {
   return text.replaceAll(/\{\{(.*?)\}\}/g, (placeholder, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined

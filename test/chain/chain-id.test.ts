@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { performance } from 'node:perf_hooks'
-import { rpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/rpc-chain.js'
 import { findNetwork } from '../../src/protocol/networks.js'
 import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
@@ -21,7 +21,7 @@ afterEach(async () => {
   await proxy.close()
 })
 
-const open = () => rpcChain({ network: findNetwork('base-sepolia')!, rpcUrl: proxy.url })
+const open = () => new RpcChain({ network: findNetwork('base-sepolia')!, rpcUrl: proxy.url })
 const checks = (): number => proxy.methods.filter((method) => method === 'eth_chainId').length
 
 describe('rule 16: the chain of a node', () => {

@@ -177,8 +177,8 @@ describe('the default gateway', () => {
         expect.objectContaining({
           code: 'config_invalid',
           issues: expect.arrayContaining([
-            { option: 'X402_PAY_TO', message: expect.any(String) },
-            { option: 'X402_RPC_URL', message: expect.any(String) },
+            { option: 'X402_PAY_TO', code: 'missing_option', message: expect.any(String) },
+            { option: 'X402_RPC_URL', code: 'missing_option', message: expect.any(String) },
           ]),
         }),
       )

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { ConfigError, type ConfigIssue } from '../../src/errors.js'
+import { ConfigError, type ConfigErrorCode, type ConfigIssue } from '../../src/errors.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { processWarnings } from '../../src/logger.js'
 import { hashToken } from '../../src/merchants/project.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { resolveOptions } from '../../src/config/resolve.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const PAY_TO = '0x000000000000000000000000000000000000bEEF'
@@ -167,6 +168,34 @@ describe('options that are as they should be', () => {
   })
 })
 
+describe('options that are undefined', () => {
+  it('count as not given, wherever they are', () => {
+    const base = { ...BASE, maxFeePerGasGwei: undefined, replaceAfterSeconds: undefined }
+    const merchant = { currency: undefined, minAmount: undefined, accepts: undefined }
+    const given = {
+      publicUrl: undefined,
+      handlerId: undefined,
+      networks: { base: { ...base, acceptContractPayers: undefined, assets: undefined } },
+      projects: [shop({ ...merchant, maxTimeoutSeconds: undefined })],
+      rates: undefined,
+      rateLimit: undefined,
+      paymentRateLimit: { windowMs: undefined, limit: 5, store: undefined },
+      ucp: { docsUrl: undefined },
+      logger: undefined,
+      ledger: undefined,
+      now: undefined,
+    } as unknown as GatewayOptions
+    const { rates: _rates, ...resolved } = resolveOptions(given)
+    const { rates: _others, ...bare } = resolveOptions({
+      networks: { base: BASE },
+      projects: [shop()],
+      paymentRateLimit: { limit: 5 },
+    })
+    expect(resolved).toEqual(bare)
+    expect(resolved.paymentRateLimit).toStrictEqual({ limit: 5 })
+  })
+})
+
 describe('options that are wrong', () => {
   it('are all named at once, each by its path', () => {
     const options = {
@@ -244,11 +273,13 @@ describe('options that are wrong', () => {
     ['a limit that is on', { rateLimit: true }, ['rateLimit']],
     ['a store that is none', { rateLimit: { store: {} } }, ['rateLimit.store']],
     ['a limit of payments that is on', { paymentRateLimit: true }, ['paymentRateLimit']],
-    ...Object.keys(createMemoryLedger()).map((member): [string, unknown, string[]] => [
-      `a ledger without its ${member}`,
-      { ledger: { ...createMemoryLedger(), [member]: 1 } },
-      ['ledger'],
-    ]),
+    ...Object.keys(patchedLedger(createMemoryLedger())).map(
+      (member): [string, unknown, string[]] => [
+        `a ledger without its ${member}`,
+        { ledger: { ...patchedLedger(createMemoryLedger()), [member]: 1 } },
+        ['ledger'],
+      ],
+    ),
     ...[0, 1e-10, 1e7, -1, NaN, '20'].map((maxFeePerGasGwei): [string, unknown, string[]] => [
       `a gas price of ${JSON.stringify(maxFeePerGasGwei)} gwei at most`,
       { networks: { base: { ...BASE, maxFeePerGasGwei } } },
@@ -335,6 +366,58 @@ describe('options that are wrong', () => {
     const refuse = (): unknown => resolveOptions({ settleTimeoutMs: 0, handlerId: '' })
     expect(refuse).toThrow(ConfigError)
     expect(refuse).toThrow(expect.objectContaining({ code: 'config_invalid', option: 'handlerId' }))
+  })
+})
+
+describe('the code of a mistake', () => {
+  const shopOf = (merchant: object) => ({ networks: { base: BASE }, projects: [shop(merchant)] })
+  const network = (settings: object) => ({ networks: { base: { ...BASE, ...settings } } })
+
+  it.each<[ConfigErrorCode, string, unknown]>([
+    ['missing_option', 'networks.base.rpcUrl', { networks: { base: { relayerKeys: [KEY] } } }],
+    ['missing_option', 'rates', network({ assets: [{ asset: 'USDC', depegGuardBps: 5 }] })],
+    ['unknown_option', 'publicURL', { publicURL: 'https://pay.example.com' }],
+    [
+      'conflicting_options',
+      'networks.base.assets.0.rateSymbol',
+      network({ assets: [{ ...FOO, rateSymbol: 'USD' }] }),
+    ],
+    [
+      'conflicting_options',
+      'projects.0.merchant.maxAmount',
+      shopOf({ minAmount: '2', maxAmount: '1' }),
+    ],
+    ['invalid_type', 'settleTimeoutMs', { settleTimeoutMs: '25000' }],
+    ['invalid_type', 'logger', { logger: {} }],
+    ['invalid_type', 'options', []],
+    ['invalid_value', 'networkNames', { networkNames: 'long' }],
+    ['invalid_value', 'projects.0.merchant.minAmount', shopOf({ minAmount: '0' })],
+    ['out_of_range', 'networks.base.replaceAfterSeconds', network({ replaceAfterSeconds: 0 })],
+    ['invalid_url', 'networks.base.rpcUrl', network({ rpcUrl: 'base.example' })],
+    ['invalid_address', 'projects.0.merchant.payTo', shopOf({ payTo: '0xbEEF' })],
+    ['invalid_key', 'networks.base.relayerKeys.0', network({ relayerKeys: ['0x12'] })],
+    ['invalid_token', 'projects.0.tokens.0', { projects: [{ id: 'a', tokens: ['short'] }] }],
+    ['invalid_rate', 'rates["EUR/USD"]', { rates: { 'EUR/USD': '1,08' } }],
+    ['unknown_network', 'networks.nowhere', { networks: { nowhere: BASE } }],
+    ['unknown_asset', 'networks.base.assets.0', network({ assets: ['DAI'] })],
+    [
+      'unknown_asset',
+      'projects.0.merchant.accepts.0',
+      shopOf({ accepts: [{ network: 'base', asset: 'EURC' }] }),
+    ],
+    ['unknown_currency', 'projects.0.merchant.currency', shopOf({ currency: 'usd' })],
+    ['unknown_currency', 'rates["EUR/USDX"]', { rates: { 'EUR/USDX': '1' } }],
+    [
+      'duplicate_network',
+      'networks.eip155:8453',
+      { networks: { base: BASE, 'eip155:8453': BASE } },
+    ],
+    ['duplicate_asset', 'networks.base.assets.1', network({ assets: ['USDC', 'USDC'] })],
+    ['duplicate_key', 'networks.base.relayerKeys', network({ relayerKeys: [KEY, KEY] })],
+    ['duplicate_project', 'projects.1.id', { projects: [{ id: 'a' }, { id: 'a' }] }],
+    ['duplicate_token', 'projects.0.tokens.1', { projects: [{ id: 'a', tokens: [TOKEN, TOKEN] }] }],
+  ])('is %s for %s', (code, option, options) => {
+    expect(issuesOf(options)).toStrictEqual([{ option, code, message: expect.any(String) }])
   })
 })
 

@@ -257,12 +257,12 @@ describe('a ledger that cannot be written', () => {
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'The disk is full.')
     }
-    const ledger = { ...store, mended: false }
+    const ledger = Object.assign(patchedLedger(store), { mended: false })
     for (const method of methods)
       Object.assign(ledger, {
         [method]: (...args: unknown[]) =>
           ledger.mended
-            ? (store[method] as (...args: unknown[]) => Promise<unknown>)(...args)
+            ? (store[method] as (...args: unknown[]) => Promise<unknown>).apply(store, args)
             : fail(),
       })
     return ledger

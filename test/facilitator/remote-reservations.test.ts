@@ -12,6 +12,7 @@ import { usdc } from '../support/core.js'
 import { decoded } from '../support/decoded.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const elsewhere = useScriptedFacilitator()
 const network = 'eip155:84532'
@@ -305,12 +306,12 @@ describe('a remote facilitator with a ledger here', () => {
   })
 
   describe('and a ledger that is away', () => {
-    const without = (method: keyof LedgerStore): LedgerStore => ({
-      ...createMemoryLedger(),
-      [method]: async () => {
-        throw new LedgerError('ledger_unavailable', 'The disk is full.')
-      },
-    })
+    const without = (method: keyof LedgerStore): LedgerStore =>
+      patchedLedger(createMemoryLedger(), {
+        [method]: async () => {
+          throw new LedgerError('ledger_unavailable', 'The disk is full.')
+        },
+      })
 
     it.each(['find', 'reserve'] as const)('at %s settles nothing', async (method) => {
       use(without(method))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { beginOrWait } from '../../src/idempotency/store.js'
+import { beginOrWait } from '../../src/idempotency/wait.js'
 import type { IdempotencyClaim, IdempotencyStore } from '../../src/idempotency/store.js'
 
 /** A request that nobody has made. */

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
-import { fingerprintOf, idempotencyKey } from '../../src/idempotency/store.js'
+import { fingerprintOf, idempotencyKey } from '../../src/idempotency/fingerprint.js'
 import type { IdempotencyStore } from '../../src/idempotency/store.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
-import { memoryIdempotency } from '../../src/idempotency/memory.js'
+import { MemoryIdempotency } from '../../src/idempotency/memory.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
@@ -170,7 +170,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
 
 describe('answers in memory', () => {
   it('are forgotten, those asked for longest ago first, when they take too much', async () => {
-    const store = memoryIdempotency({ maxBytes: 10_000 })
+    const store = new MemoryIdempotency({ maxBytes: 10_000 })
     const [first, second, third] = [newRequest(), newRequest(), newRequest()]
     const answer = 'x'.repeat(4000)
     await (await claim(store, first)).finish(answer)
@@ -183,7 +183,7 @@ describe('answers in memory', () => {
   })
 
   it('never push out a request that is being answered', async () => {
-    const store = memoryIdempotency({ maxBytes: 1000 })
+    const store = new MemoryIdempotency({ maxBytes: 1000 })
     const request = newRequest()
     await claim(store, request)
     for (let count = 0; count < 50; count++)
@@ -193,7 +193,7 @@ describe('answers in memory', () => {
 
   it('are kept for a day', async () => {
     const clock = { ms: 1_800_000_000_000 }
-    const store = memoryIdempotency({ now: () => clock.ms })
+    const store = new MemoryIdempotency({ now: () => clock.ms })
     const request = newRequest()
     await (await claim(store, request)).finish('answer')
     clock.ms += 24 * HOUR - 1

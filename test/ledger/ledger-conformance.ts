@@ -46,7 +46,7 @@ const FAILURE = {
 /**
  * What every store of a ledger has to do.
  *
- * @param create - Makes an empty store that goes by the given clock.
+ * @param create - Creates an empty store that uses the given clock.
  */
 export function describeLedger(
   name: string,

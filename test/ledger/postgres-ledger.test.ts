@@ -100,7 +100,7 @@ describePostgres('on PostgreSQL', () => {
       expect(await ledger.find(entry)).toMatchObject({ locked: true })
     })
 
-    it('fails while the database is away, and goes on when it is back', async () => {
+    it('fails while the database is down, and works again afterwards', async () => {
       const schema = await newSchema()
       const proxy = await openProxy(schema.url)
       const ledger = open(proxy.url)

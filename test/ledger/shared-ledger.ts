@@ -67,7 +67,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await ledger.find(submitted)).toMatchObject({ submission: SUBMISSION })
     })
 
-    it('has one secret of each name, whoever asks for it first', async () => {
+    it('has one secret a name for all processes', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
       const secrets = await Promise.all(
         ledgers.map(async (ledger) => ledger.sharedSecret?.('quote')),
@@ -210,7 +210,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.find(entry)).toMatchObject({ locked: true })
     })
 
-    it('lets a process that was taken for dead change nothing', async () => {
+    it('refuses every change by a process whose locks others have taken', async () => {
       const [slow, other] = [await openSleepy(), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
       await steps.reserved(slow, reserved)
@@ -229,12 +229,12 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await expect(slow.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
       expect(await other.find(reserved)).toMatchObject({ state: 'reserved', locked: true })
       expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, locked: true })
-      // What the chain has decided is so, whoever tells it.
+      // What the chain has decided needs no lock.
       await slow.markSettled(submitted, SUBMISSION.transaction)
       await other.markDelivered(submitted)
     })
 
-    it('lets a process that was taken for dead go on where nobody took its place', async () => {
+    it('lets a process go on whose locks have lapsed, if nobody has taken them', async () => {
       const [slow, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await slow.reserve(entry)

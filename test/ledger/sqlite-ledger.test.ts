@@ -46,7 +46,7 @@ describe('the SQLite ledger', () => {
     await ledger.close()
   })
 
-  it('waits for whoever has the file locked, and lets others go on meanwhile', async () => {
+  it('waits while another process has the file locked, and lets other requests go on', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
     await ledger.listSubmitted()
@@ -118,7 +118,7 @@ describe('the SQLite ledger', () => {
     }
   })
 
-  it('is of no use where a foreign table has its name, and does not touch it', async () => {
+  it('fails when a foreign table has its name, and leaves that as it is', async () => {
     const file = newFile()
     await openSqliteLedger(file).close()
     const database = new Database(file)
@@ -132,7 +132,7 @@ describe('the SQLite ledger', () => {
     database.close()
   })
 
-  it('is of no use where its file cannot be written', async () => {
+  it('fails when its file cannot be written', async () => {
     if (isRoot) return
     const file = newFile()
     const first = openSqliteLedger(file)

@@ -6,8 +6,8 @@ import { createQuoter } from '../../src/merchants/quote.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { currencyDigits } from '../../src/money/currency.js'
 import { compare, formatDecimal, multiply, type Decimal } from '../../src/money/decimal.js'
-import { parseFiatAmount } from '../../src/money/price.js'
-import { fixedRates } from '../../src/money/rates.js'
+import { parseFiatAmount } from '../../src/money/requested-amount.js'
+import { fixedRates } from '../../src/money/fixed-rates.js'
 import { findNetwork } from '../../src/protocol/networks.js'
 
 const base = findNetwork('base')!

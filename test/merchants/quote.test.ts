@@ -4,7 +4,8 @@ import type { Merchant } from '../../src/merchants/project.js'
 import { createQuoter } from '../../src/merchants/quote.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { parsePrice, type Price } from '../../src/money/price.js'
-import { fixedRates, type RateSource } from '../../src/money/rates.js'
+import { fixedRates } from '../../src/money/fixed-rates.js'
+import type { RateSource } from '../../src/money/rates.js'
 import { findNetwork } from '../../src/protocol/networks.js'
 
 const base = findNetwork('base')!

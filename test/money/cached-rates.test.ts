@@ -126,4 +126,25 @@ describe('a rate that was asked for', () => {
     asked[1]!.answer(108n)
     expect(await second).toBe('1.08')
   })
+
+  it('arrives although a thousand other pairs are asked for meanwhile', async () => {
+    const { asked, get } = open()
+    const first = get()
+    const others = Array.from({ length: 1000 }, (_, index) => get('EUR', `T${index}`))
+    for (const { answer } of asked) answer(108n)
+    expect(await first).toBe('1.08')
+    expect(new Set(await Promise.all(others))).toStrictEqual(new Set(['1.08']))
+  })
+
+  it('is asked for once after its time, though a refresh was under way before', async () => {
+    const { clock, asked, get, learn } = open()
+    await learn(108n)
+    clock.ms += 20_000
+    await get()
+    clock.ms += 60_000
+    const waiting = [get(), get()]
+    expect(asked).toHaveLength(2)
+    asked[1]!.fail()
+    for (const one of waiting) await expect(one).rejects.toMatchObject(UNAVAILABLE)
+  })
 })

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { RateError } from '../../src/errors.js'
 import { formatDecimal } from '../../src/money/decimal.js'
 import { firstOf } from '../../src/money/first-of.js'
-import { fixedRates, type RateSource } from '../../src/money/rates.js'
+import { fixedRates } from '../../src/money/fixed-rates.js'
+import type { RateSource } from '../../src/money/rates.js'
 
 const away: RateSource = {
   getRate: () => Promise.reject(new RateError('rate_unavailable', 'The source is away.')),

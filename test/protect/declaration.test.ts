@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/errors.js'
 import { createGateway } from '../../src/gateway.js'
 import type { GatewayOptions, ProjectOptions } from '../../src/config/options.js'
 import type { Price } from '../../src/money/price.js'
-import type { PriceFunction, ProtectOptions } from '../../src/protect/route.js'
+import type { PriceFunction, ProtectOptions } from '../../src/protect/options.js'
 import { listen } from '../support/http.js'
 import { paymentRequiredOf } from '../support/shop.js'
 

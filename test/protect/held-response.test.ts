@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request, type ServerResponse } from 'node:http'
 import { describe, expect, it } from '@jest/globals'
-import { holdResponse, type HeldEnd, type HeldResponse } from '../../src/protect/held-response.js'
+import { HeldResponse, type HeldEnd } from '../../src/protect/held-response.js'
 import { listen } from '../support/http.js'
 import { until } from '../support/until.js'
 
@@ -13,7 +13,7 @@ async function serve(
 ): Promise<Response> {
   const server = await listen((_req, res) => {
     before(res)
-    const held = holdResponse(res, { maxHeldBytes })
+    const held = new HeldResponse(res, { maxHeldBytes })
     void held.finished.then((end) => decide(held, end, res))
     void write(res)
   })
@@ -92,7 +92,7 @@ describe('a held response', () => {
     const ends: HeldEnd[] = []
     let thrown: unknown
     const server = await listen((_req, res) => {
-      const held = holdResponse(res, { maxHeldBytes: 1000 })
+      const held = new HeldResponse(res, { maxHeldBytes: 1000 })
       void held.finished.then((end) => ends.push(end))
       res.writeHead = () => {
         throw new Error('no head')
@@ -110,7 +110,7 @@ describe('a held response', () => {
     await until(() => ends.length > 0)
     await server.close()
     expect(thrown).toEqual(new Error('no head'))
-    expect(ends).toEqual([{ how: 'aborted' }])
+    expect(ends).toEqual([{ kind: 'aborted' }])
   })
 
   it('fixes the status with the first byte, as Node does', async () => {
@@ -126,7 +126,7 @@ describe('a held response', () => {
         held.send()
       },
     )
-    expect(seen).toEqual({ how: 'ended', status: 200 })
+    expect(seen).toEqual({ kind: 'ended', status: 200 })
   })
 
   it('refuses what Node would refuse to write', async () => {
@@ -158,7 +158,7 @@ describe('a held response', () => {
       },
       { maxHeldBytes: 9 },
     )
-    expect(ends).toEqual([{ how: 'too_large' }])
+    expect(ends).toEqual([{ kind: 'too_large' }])
     expect(response.status).toBe(500)
   })
 
@@ -168,7 +168,7 @@ describe('a held response', () => {
     let response: ServerResponse | undefined
     const server = await listen((_req, res) => {
       response = res
-      held = holdResponse(res, { maxHeldBytes: 1000 })
+      held = new HeldResponse(res, { maxHeldBytes: 1000 })
       void held.finished.then((end) => ends.push(end))
       if (_req.url === '/ended') res.end('answer')
     })
@@ -181,6 +181,6 @@ describe('a held response', () => {
       await until(() => held?.clientGone === true)
     }
     await server.close()
-    expect(ends).toEqual([{ how: 'aborted' }, { how: 'ended', status: 200 }])
+    expect(ends).toEqual([{ kind: 'aborted' }, { kind: 'ended', status: 200 }])
   })
 })

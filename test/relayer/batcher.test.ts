@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { ChainError, LedgerError, RelayerError } from '../../src/errors.js'
-import { createBatcher, type BatchMember } from '../../src/relayer/batcher.js'
-import type { TransactionRequest, SendResult } from '../../src/relayer/relayer.js'
+import { Batcher } from '../../src/relayer/batcher.js'
+import type { BatchMember, SendResult, TransactionRequest } from '../../src/relayer/transaction.js'
 import type { Submission } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 
 const submissionOf = (count: number): Submission => ({
   transaction: `0x${count.toString(16).padStart(64, '0')}`,
@@ -22,17 +23,16 @@ function openSending({ lanes = 1, canShare = true } = {}) {
   const ledger = createMemoryLedger()
   const written: number[] = []
   let isAway = false
-  const group = createBatcher({
+  const group = new Batcher({
     maxInFlight: () => lanes,
     canBatch: async () => canShare,
-    ledger: {
-      ...ledger,
+    ledger: patchedLedger(ledger, {
       submitTogether: async (members) => {
         if (isAway) throw new LedgerError('ledger_unavailable', 'away')
         written.push(members.length)
         return ledger.submitTogether(members)
       },
-    },
+    }),
     async send(dispatch) {
       const submission = submissionOf(sends.length + 1)
       const answered = new Promise<SendResult>((resolve, reject) => {

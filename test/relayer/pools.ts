@@ -1,12 +1,8 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Chain } from '../../src/chain/chain.js'
-import { rpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/rpc-chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
-import {
-  createRelayerPool,
-  type RelayerPool,
-  type RelayerPoolOptions,
-} from '../../src/relayer/relayer-pool.js'
+import { RelayerPool, type RelayerPoolOptions } from '../../src/relayer/pool.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { findNetwork } from '../../src/protocol/networks.js'
 import type { Hex } from '../../src/protocol/payment.js'
@@ -38,11 +34,11 @@ export type TestPoolOptions = Partial<RelayerPoolOptions> & { readonly rpcUrl?: 
 export function openPool(devnet: Devnet, options: TestPoolOptions): TestPool {
   const closing = new AbortController()
   const network = findNetwork('base-sepolia')!
-  const chain = rpcChain({ network, rpcUrl: options.rpcUrl ?? devnet.rpcUrl })
+  const chain = new RpcChain({ network, rpcUrl: options.rpcUrl ?? devnet.rpcUrl })
   const lows: TestPool['lows'] = []
   const warnings: string[] = []
   const note = (message: string): void => void warnings.push(message)
-  const pool = createRelayerPool({
+  const pool = new RelayerPool({
     chain,
     privateKeys: [newNonce()],
     logger: { debug: () => undefined, info: () => undefined, warn: note, error: note },

@@ -1,7 +1,7 @@
-import { rpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/rpc-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
-import { type Hex, sendBatch } from '../../src/devnet/send-batch.js'
+import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
 import { ExactEvm } from '../../src/schemes/exact-evm/exact-evm.js'
 import {
@@ -11,12 +11,12 @@ import {
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import type { MerchantTerms } from '../../src/schemes/scheme.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
-import { createRelayerPool, type RelayerPool } from '../../src/relayer/relayer-pool.js'
+import { RelayerPool } from '../../src/relayer/pool.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
-import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
 import { withWrittenCalls } from './written-calls.js'
 
 /** The devnet's network. */
@@ -71,7 +71,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
-  const chain = rpcChain({
+  const chain = new RpcChain({
     network: baseSepolia,
     rpcUrl,
     ...(rpcTimeoutMs !== undefined && { timeoutMs: rpcTimeoutMs }),
@@ -82,7 +82,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     warn: () => undefined,
     error: (message: string, fields?: object) => void errors.push({ message, fields }),
   }
-  const relayers = createRelayerPool({
+  const relayers = new RelayerPool({
     chain,
     privateKeys: [relayerKey],
     ledger: withWrittenCalls(ledger),

@@ -1,6 +1,7 @@
-import type { BatchMember } from '../../src/relayer/batcher.js'
+import type { BatchMember } from '../../src/relayer/transaction.js'
 import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/ledger.js'
 import { newNonce } from './sign-payment.js'
+import { patchedLedger } from './patched-ledger.js'
 
 /** What a ledger was told of a call that pays for nothing. */
 export interface WrittenCall {
@@ -39,8 +40,7 @@ export function writtenCall(
 
 /** A ledger that takes the calls of tests for held, and payments as they are. */
 export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
-  return {
-    ...ledger,
+  return patchedLedger(ledger, {
     async submitTogether(members) {
       for (const { key, submission } of members) {
         const call = calls.get(key)
@@ -60,5 +60,5 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
         transaction,
       )
     },
-  }
+  })
 }

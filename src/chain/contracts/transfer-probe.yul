@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Runs transfers without sending them, and looks at the accounts that they move money between.
+/// Simulates transfers, and reads the accounts that they move money between.
 ///
 /// Its creation code is the data of an `eth_call` without a `to`: it is deployed nowhere. Behind the
 /// code stand the transfers, 324 bytes each: the token's address in 32 bytes, and the calldata of
@@ -22,7 +22,7 @@ object "TransferProbe" {
       if eq(returndatasize(), 160) { returndatacopy(add(results, mul(i, 192)), 0, 160) }
     }
 
-    // What transfers of a token that share a transaction pay once: the first look at a token is dear.
+    // What transfers of a token that share a transaction pay once: the first access to a token costs more.
     for { let i := 0 } lt(i, count) { i := add(i, 1) } {
       codecopy(0, add(first, mul(i, 324)), 324)
       let token := mload(0)

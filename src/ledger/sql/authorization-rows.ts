@@ -1,4 +1,4 @@
-/** Records of the ledger, as rows of their table. */
+/** Converts records to rows and back. */
 import type { Selectable } from 'kysely'
 import type { AppliedRate } from '../../money/rates.js'
 import type { Address, Hex } from '../../protocol/payment.js'
@@ -14,7 +14,7 @@ import type {
 } from '../ledger.js'
 import type { AuthorizationRow } from './schema.js'
 
-/** A row, and the database's time at which it was read. */
+/** A row, with the database's time at which it was read. */
 export type TimedRow = Selectable<AuthorizationRow> & { readonly now: number | string }
 
 /** The columns of a key. */
@@ -27,7 +27,7 @@ export function keyColumns({ chainId, asset, from, nonce }: AuthorizationKey) {
   }
 }
 
-/** The columns of an entry, but for those of its key. */
+/** The columns of an entry, without those of its key. */
 export function entryColumns(entry: LedgerEntry) {
   return {
     id: recordId(entry),
@@ -43,7 +43,7 @@ export function entryColumns(entry: LedgerEntry) {
   }
 }
 
-/** What an entry is made of, and the record's id. */
+/** The columns that {@link entryOf} needs, and the record's id. */
 export const ENTRY_COLUMNS = [
   'chain_id',
   'asset',
@@ -61,7 +61,7 @@ export const ENTRY_COLUMNS = [
   'id',
 ] as const
 
-/** Reads an entry. */
+/** Converts a row to an entry. */
 export function entryOf(
   row: Pick<Selectable<AuthorizationRow>, (typeof ENTRY_COLUMNS)[number]>,
 ): LedgerEntry {
@@ -87,7 +87,7 @@ export function entryOf(
   }
 }
 
-/** Reads a record. */
+/** Converts a row to a record. */
 export function recordOf(
   row: TimedRow,
   {
@@ -105,7 +105,7 @@ export function recordOf(
     updatedAt: Number(row.updated_at),
     locked: isDelivered || isUncertain || isOurs || leftMs >= 0,
     lockedElsewhere: !isDelivered && !isOurs && leftMs >= 0,
-    // A grant that failed is taken back in a moment: the payment is open, and not yet free.
+    // A failed delivery is about to be reverted: until then the payment is open, but not free.
     ownerSilent: isUncertain || (!isDelivered && !isOurs && leftMs >= 0 && leftMs < silentMs),
     delivered: isDelivered,
     fresh: Number(row.now) - Number(row.created_at) < REDEEM_WITHOUT_PROOF_MS,

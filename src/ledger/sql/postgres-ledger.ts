@@ -5,43 +5,75 @@ import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate } from './migrate.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
-import { sqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
-import { createSqlStore, type SqlDatabase } from './sql-store.js'
+import { SqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
+import { SqlStore, type SqlDatabase } from './sql-store.js'
 
-/** Milliseconds a connection is waited for: a request is waiting too. */
+/** Timeout of connecting. A request is waiting. */
 const CONNECT_TIMEOUT_MS = 5000
 
-/** Milliseconds a statement may take in the database, and on its way there and back. */
+/** Timeout of a statement in the database. */
 const STATEMENT_TIMEOUT_MS = 8000
+
+/** Timeout of a statement including the connection, so that a dead one is noticed. */
 const QUERY_TIMEOUT_MS = 10_000
 
-/** Names the lock under which the schema is changed: `x402` in ASCII. */
+/** Key of the advisory lock that migrations take: `x402` in ASCII. */
 const MIGRATION_LOCK = 0x78343032
 
-/** What is used of a `Pool` of the package `pg`. */
+/**
+ * A connection pool for {@link postgresLedger}: the part of `Pool` of the package `pg` that it uses.
+ *
+ * @example
+ * ```ts
+ * import pg from 'pg'
+ * import { postgresLedger, type PostgresPool } from 'express-x402-gateway/sql'
+ *
+ * const pool: PostgresPool = new pg.Pool({ connectionString: 'postgres://db/payments', max: 20 })
+ * const ledger = postgresLedger(pool)
+ * await ledger.close()
+ * await pool.end()
+ * ```
+ */
 export interface PostgresPool {
+  /** Borrows a connection. `release` returns it to the pool. */
   connect(): Promise<{
     query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
     release(): void
   }>
+  /** Ends all connections. The ledger does not call this. */
   end(): Promise<void>
 }
 
 /**
- * Keeps the ledger in PostgreSQL, which several gateways may share.
+ * Creates a ledger in PostgreSQL, which several gateways can share.
  *
- * Needs the packages `kysely` and `pg`. Tables (`x402_…`) are made and changed by the ledger itself,
- * in the first schema of the connection's search path.
+ * They share reservations, stored answers and relayer accounts: no payment is settled twice, and no
+ * two gateways send from the same account. The tables (`x402_…`) are created and migrated on first use,
+ * in the first schema of the connection's search path. Needs the packages `kysely` and `pg`.
  *
- * @param poolOrUrl - A pool of the app's own, which stays the app's to end; or `postgres://…`, never
- * shown in an error.
- * @throws {@link ConfigError} when a package is missing or the URL is none.
+ * @param poolOrUrl - A URL like `postgres://user:password@host/name`, which no error repeats; or a pool
+ * of the app's own, which the app ends itself.
+ * @returns A ledger for one gateway, which closes it. While the database does not answer, requests fail
+ * with the `LedgerError` code `ledger_unavailable`.
+ * @throws `ConfigError` (`config_invalid`) if a package is missing or the URL is malformed.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from 'express-x402-gateway'
+ * import { postgresLedger } from 'express-x402-gateway/sql'
+ *
+ * const gateway = createGateway({
+ *   networks: { 'base-sepolia': { relayerKeys: [`0x${'5e'.repeat(32)}`] } },
+ *   ledger: postgresLedger('postgres://user:password@localhost/payments'),
+ * })
+ * await gateway.close()
+ * ```
  */
 export function postgresLedger(poolOrUrl: PostgresPool | string): Ledger {
   return openPostgresLedger(poolOrUrl)
 }
 
-/** {@link postgresLedger}, with what only tests set. */
+/** {@link postgresLedger}, with the methods that a gateway uses and the options that tests set. */
 export function openPostgresLedger(
   poolOrUrl: PostgresPool | string,
   options?: SqlLedgerOptions,
@@ -64,10 +96,10 @@ export function openPostgresLedger(
       locksRows: true,
     }
   }
-  return sqlLedger(createSqlStore({ open, end }), options)
+  return new SqlLedger(new SqlStore({ open, end }), options)
 }
 
-/** Checks what a pool takes. It is opened at first use: a declaration that fails leaves none behind. */
+/** Checks what the pool needs. It is created on first use, so that a failing declaration leaves none. */
 function preparePool(poolOrUrl: PostgresPool | string) {
   if (typeof poolOrUrl !== 'string') {
     const [kysely] = requirePeers(['kysely']) as [typeof KyselyModule]
@@ -92,14 +124,14 @@ function preparePool(poolOrUrl: PostgresPool | string) {
       allowExitOnIdle: true,
       application_name: 'express-x402-gateway',
     })
-    // A connection that breaks fails the statement it is used for; an idle one is replaced.
+    // A broken connection fails its statement, and the pool replaces idle ones: nothing to do here.
     opened.on('error', () => undefined)
     opened.on('connect', (client) => void client.on('error', () => undefined))
     return opened
   }
   return {
     kysely,
-    // Opening may fail and be tried again: the pool stays.
+    // The pool survives a failed attempt to open the database.
     pool: () => (pool ??= openPool()),
     end: async () => pool?.end(),
   }

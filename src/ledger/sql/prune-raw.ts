@@ -1,31 +1,31 @@
 import type { SqlStore } from './sql-store.js'
 
-/** Milliseconds for which a settled payment's transaction may have to be sent again, with room. */
+/** How long a settled transaction may have to be sent again after a reorganisation, with a margin. */
 const KEPT_MS = 3_600_000
 
-/** Milliseconds between two sweeps. */
+/** Time between two sweeps. */
 const SWEEP_MS = 300_000
 
 /** Options of {@link pruneRaw}. */
 export interface PruneRawOptions {
-  /** @defaultValue an hour */
+  /** Milliseconds that the bytes of a settled transaction are kept. @defaultValue 3600000 */
   readonly keptMs?: number | undefined
-  /** @defaultValue five minutes */
+  /** Milliseconds between two sweeps. @defaultValue 300000 */
   readonly sweepMs?: number | undefined
 }
 
 /**
- * Forgets the raw bytes of transactions that are settled for good.
+ * Drops the raw bytes of transactions that are settled for good, now and then.
  *
- * Payments that share a transaction each lock all of its bytes, 17 KB of twenty; what is kept for
- * ever of a payment is its record and the transaction's hash.
+ * Each payment of a batch stores all bytes of the transaction, 17 KB for twenty payments. The record
+ * and the transaction's hash stay for good.
  *
- * @returns Ends the sweeps.
+ * @returns A function that ends the sweeps.
  */
-export function pruneRaw({ run }: SqlStore, options: PruneRawOptions = {}): () => void {
+export function pruneRaw(store: SqlStore, options: PruneRawOptions = {}): () => void {
   const { keptMs = KEPT_MS, sweepMs = SWEEP_MS } = options
   const sweep = (): Promise<unknown> =>
-    run(({ db, plus }) =>
+    store.run(({ db, plus }) =>
       db
         .updateTable('x402_authorizations')
         .set({ raw: null })

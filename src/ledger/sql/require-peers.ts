@@ -2,11 +2,11 @@ import { ConfigError } from '../../errors.js'
 import { loadPeer } from '../../crypto/load-peer.cjs'
 
 /**
- * Loads packages that only SQL ledgers need.
+ * Loads the optional packages that only SQL ledgers need.
  *
- * @param names - The package that makes the ledger, and its driver.
- * @param load - Finds a package, or throws as `require` does.
- * @throws {@link ConfigError} naming every package to install.
+ * @param names - The packages, e.g. the query builder and the driver.
+ * @param load - Loads a package, or throws as `require` does.
+ * @throws {@link ConfigError} that names every package to install.
  */
 export function requirePeers(
   names: readonly string[],
@@ -30,7 +30,7 @@ export function requirePeers(
   )
 }
 
-/** Tells that a package is missing from that something inside an installed one is. */
+/** Tells a missing package from an installed one that misses something itself. */
 function isMissing(error: unknown, name: string): boolean {
   const { code, message } = error as NodeJS.ErrnoException
   return code === 'MODULE_NOT_FOUND' && message.includes(`'${name}'`)

@@ -5,10 +5,9 @@ import type { SqlDatabase } from './sql-store.js'
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 
 /**
- * A condition for a change of several rows, under which they are locked in the order of their ids.
- *
- * Two changes that lock the same rows in different orders wait for each other, until the database
- * ends one of them after a second.
+ * Returns the condition of a change of several rows, such that they are locked in the order of their
+ * ids. Two changes that locked the same rows in different orders would deadlock, which PostgreSQL
+ * notices after a second.
  */
 export function rowsInOrder(
   { locksRows }: SqlDatabase,

@@ -1,30 +1,33 @@
 import { randomUUID } from 'node:crypto'
+import type { Updateable } from 'kysely'
+import { LedgerError } from '../../errors.js'
 import type {
   IdempotencyAttempt,
   IdempotencyClaim,
+  IdempotencyState,
   IdempotencyStore,
   RepeatableRequest,
 } from '../../idempotency/store.js'
-import { LedgerError } from '../../errors.js'
 import type { IdempotencyRow } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
-import type { Updateable } from 'kysely'
 
-/** Milliseconds for which an answer is kept. */
+/** How long an answer is kept. */
 const DEFAULT_RETENTION_MS = 24 * 3_600_000
 
-/** Milliseconds between two purges. */
+/** Time between two purges. */
 const PURGE_EVERY_MS = 600_000
 
-/** Claims are renewed this many times before they would lapse, so many in one statement. */
+/** Renewals in the time that a claim lasts. */
 const RENEWALS_PER_LEASE = 3
+
+/** Claims that one statement renews. */
 const RENEWED_AT_ONCE = 500
 
-/** Options of {@link sqlIdempotency}. */
+/** Options of {@link SqlIdempotency}. */
 export interface SqlIdempotencyOptions {
   /**
-   * Milliseconds after which the claim of a dead process is free for others. Longer than the ledger
-   * holds a payment: who takes over a claim can then tell a granted payment from a held one.
+   * Milliseconds after which the claim of a dead process is free for others. It must be longer than
+   * the ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
    */
   readonly leaseMs: number
   /** @defaultValue 24 hours */
@@ -33,67 +36,79 @@ export interface SqlIdempotencyOptions {
   readonly purgeEveryMs?: number
 }
 
-/** A store in a database, with its timer. */
-export interface SqlIdempotency extends IdempotencyStore {
-  close(): void
-}
+type Store = Pick<SqlStore, 'run'>
 
 /** Keeps answers beside an SQL ledger, for all processes that share it. */
-export function sqlIdempotency(
-  { run }: Pick<SqlStore, 'run'>,
-  options: SqlIdempotencyOptions,
-): SqlIdempotency {
-  const { leaseMs, retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
-  /** Claims of this process. */
-  const claims = new Set<string>()
-  let purgedAt = -Infinity
+export class SqlIdempotency implements IdempotencyStore {
+  readonly #store: Store
+  readonly #options: Required<SqlIdempotencyOptions>
+  /** Random names of the claims of this process. */
+  readonly #claims = new Set<string>()
+  readonly #renewal: NodeJS.Timeout
+  /** When expired answers were last deleted, by `performance.now()`. */
+  #purgedAt = -Infinity
 
-  const renew = async (): Promise<void> => {
-    const renewed = [...claims]
-    while (renewed.length > 0) {
-      const some = renewed.splice(0, RENEWED_AT_ONCE)
-      await run(({ db, plus }) =>
-        db
-          .updateTable('x402_idempotency')
-          .set({ claimed_until: plus(leaseMs) })
-          .where('claim', 'in', some)
-          .where('done', '=', 0)
-          .execute(),
-      )
-    }
-  }
-  const renewal = setInterval(
-    () => void renew().catch(() => undefined),
-    leaseMs / RENEWALS_PER_LEASE,
-  )
-  renewal.unref()
-
-  const purge = async (): Promise<void> => {
-    if (performance.now() - purgedAt < purgeEveryMs) return
-    purgedAt = performance.now()
-    await run(({ db, now, plus }) =>
-      db
-        .deleteFrom('x402_idempotency')
-        .where('updated_at', '<', plus(-retentionMs))
-        .where('claimed_until', '<', now)
-        .execute(),
+  constructor(store: Store, options: SqlIdempotencyOptions) {
+    const { leaseMs, retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
+    this.#store = store
+    this.#options = { leaseMs, retentionMs, purgeEveryMs }
+    this.#renewal = setInterval(
+      () => void this.#renew().catch(() => undefined),
+      leaseMs / RENEWALS_PER_LEASE,
     )
+    this.#renewal.unref()
   }
 
-  /** Takes a key that is new, or that nobody works on and that has no answer. */
-  const take = async (
+  look({ key, fingerprint }: RepeatableRequest): Promise<IdempotencyState> {
+    return this.#store.run(async ({ db, now }) => {
+      const row = await db
+        .selectFrom('x402_idempotency')
+        .select(['fingerprint', 'answer', 'done', 'claimed_until'])
+        .select(now.as('now'))
+        .where('key', '=', key)
+        .executeTakeFirst()
+      if (row === undefined) return { state: 'free' }
+      if (row.fingerprint !== fingerprint) return { state: 'conflict' }
+      if (row.done === 1) return { state: 'done', answer: row.answer ?? '' }
+      if (Number(row.claimed_until) >= row.now) return { state: 'busy' }
+      return { state: 'paused', kept: row.answer ?? undefined }
+    })
+  }
+
+  async begin(request: RepeatableRequest): Promise<IdempotencyAttempt> {
+    void this.#purge().catch(() => undefined)
+    const name = randomUUID()
+    const taken = await this.#store.run((database) => this.#take(database, request, name))
+    if (taken === undefined) return this.#store.run((database) => lookAgain(database, request))
+    this.#claims.add(name)
+    const claim = new SqlClaim(this.#store, {
+      key: request.key,
+      name,
+      kept: taken.answer ?? undefined,
+      onEnd: () => this.#claims.delete(name),
+    })
+    return { state: 'fresh', claim }
+  }
+
+  /** Ends the renewals. Claims under way lapse. */
+  close(): void {
+    clearInterval(this.#renewal)
+  }
+
+  /** Claims a key that is new, or that is unclaimed and has no final answer. */
+  async #take(
     { db, now, plus }: SqlDatabase,
     { key, fingerprint }: RepeatableRequest,
     claim: string,
-  ): Promise<{ readonly answer: string | null } | undefined> => {
-    const held = { claim, claimed_until: plus(leaseMs), updated_at: now }
+  ): Promise<{ readonly answer: string | null } | undefined> {
+    const claimed = { claim, claimed_until: plus(this.#options.leaseMs), updated_at: now }
     return db
       .insertInto('x402_idempotency')
-      .values({ key, fingerprint, answer: null, done: 0, ...held })
+      .values({ key, fingerprint, answer: null, done: 0, ...claimed })
       .onConflict((conflict) =>
         conflict
           .column('key')
-          .doUpdateSet(held)
+          .doUpdateSet(claimed)
           .where('x402_idempotency.fingerprint', '=', fingerprint)
           .where('x402_idempotency.done', '=', 0)
           .where((where) =>
@@ -108,83 +123,113 @@ export function sqlIdempotency(
       .executeTakeFirst()
   }
 
-  const look = async ({ db }: SqlDatabase, { key, fingerprint }: RepeatableRequest) => {
-    const row = await db
-      .selectFrom('x402_idempotency')
-      .select(['fingerprint', 'answer', 'done'])
-      .where('key', '=', key)
-      .executeTakeFirst()
-    if (row !== undefined && row.fingerprint !== fingerprint) return { state: 'conflict' } as const
-    if (row?.done === 1) return { state: 'done', answer: row.answer ?? '' } as const
-    return { state: 'busy' } as const
-  }
-
-  return {
-    look: ({ key, fingerprint }) =>
-      run(async ({ db, now }) => {
-        const row = await db
-          .selectFrom('x402_idempotency')
-          .select(['fingerprint', 'answer', 'done', 'claimed_until'])
-          .select(now.as('now'))
-          .where('key', '=', key)
-          .executeTakeFirst()
-        if (row === undefined) return { state: 'free' }
-        if (row.fingerprint !== fingerprint) return { state: 'conflict' }
-        if (row.done === 1) return { state: 'done', answer: row.answer ?? '' }
-        if (Number(row.claimed_until) >= row.now) return { state: 'busy' }
-        return { state: 'paused', kept: row.answer ?? undefined }
-      }),
-    begin: async (request): Promise<IdempotencyAttempt> => {
-      void purge().catch(() => undefined)
-      const name = randomUUID()
-      const taken = await run((database) => take(database, request, name))
-      if (taken === undefined) return run((database) => look(database, request))
-      claims.add(name)
-      return { state: 'fresh', claim: openClaim(request.key, name, taken.answer ?? undefined) }
-    },
-    close: () => clearInterval(renewal),
-  }
-
-  function openClaim(key: string, name: string, kept: string | undefined): IdempotencyClaim {
-    let isKeptByUs = false
-
-    const change = async (to: Updateable<IdempotencyRow>): Promise<void> => {
-      const changed = await run(({ db, now }) =>
+  async #renew(): Promise<void> {
+    const claims = [...this.#claims]
+    while (claims.length > 0) {
+      const some = claims.splice(0, RENEWED_AT_ONCE)
+      await this.#store.run(({ db, plus }) =>
         db
           .updateTable('x402_idempotency')
-          .set({ ...to, updated_at: now })
-          .where('key', '=', key)
-          .where('claim', '=', name)
-          .executeTakeFirst(),
+          .set({ claimed_until: plus(this.#options.leaseMs) })
+          .where('claim', 'in', some)
+          .where('done', '=', 0)
+          .execute(),
       )
-      if (changed.numUpdatedRows > 0n) return
-      throw new LedgerError('ledger_unavailable', 'The claim of an idempotency key has lapsed.')
     }
-    /** Ends the claim; what the database does not hear of lapses with it. */
-    const end = (to: Updateable<IdempotencyRow>): Promise<void> => {
-      claims.delete(name)
-      return change({ ...to, claimed_until: 0 })
-    }
+  }
 
-    return {
-      kept,
-      keep: async (answer) => {
-        await change({ answer: answer ?? null })
-        isKeptByUs = true
-      },
-      finish: (answer) => end({ answer, done: 1 }),
-      pause: () => end({}),
-      abandon: async () => {
-        if (kept !== undefined && !isKeptByUs) return end({})
-        claims.delete(name)
-        await run(({ db }) =>
-          db
-            .deleteFrom('x402_idempotency')
-            .where('key', '=', key)
-            .where('claim', '=', name)
-            .execute(),
-        )
-      },
-    }
+  /** Deletes expired answers, once in a while. */
+  async #purge(): Promise<void> {
+    const { retentionMs, purgeEveryMs } = this.#options
+    if (performance.now() - this.#purgedAt < purgeEveryMs) return
+    this.#purgedAt = performance.now()
+    await this.#store.run(({ db, now, plus }) =>
+      db
+        .deleteFrom('x402_idempotency')
+        .where('updated_at', '<', plus(-retentionMs))
+        .where('claimed_until', '<', now)
+        .execute(),
+    )
+  }
+}
+
+/** Tells why a key could not be claimed. */
+async function lookAgain(
+  { db }: SqlDatabase,
+  { key, fingerprint }: RepeatableRequest,
+): Promise<Exclude<IdempotencyAttempt, { state: 'fresh' }>> {
+  const row = await db
+    .selectFrom('x402_idempotency')
+    .select(['fingerprint', 'answer', 'done'])
+    .where('key', '=', key)
+    .executeTakeFirst()
+  if (row !== undefined && row.fingerprint !== fingerprint) return { state: 'conflict' }
+  if (row?.done === 1) return { state: 'done', answer: row.answer ?? '' }
+  return { state: 'busy' }
+}
+
+/** What a {@link SqlClaim} is made of. */
+interface ClaimOptions {
+  readonly key: string
+  /** Random name of the claim. */
+  readonly name: string
+  readonly kept: string | undefined
+  /** Called when the claim is no longer to be renewed. */
+  readonly onEnd: () => void
+}
+
+/** A key that one request of this process has claimed. */
+class SqlClaim implements IdempotencyClaim {
+  readonly kept: string | undefined
+  readonly #store: Store
+  readonly #options: ClaimOptions
+  #isKeptByUs = false
+
+  constructor(store: Store, options: ClaimOptions) {
+    this.kept = options.kept
+    this.#store = store
+    this.#options = options
+  }
+
+  async keep(answer: string | undefined): Promise<void> {
+    await this.#change({ answer: answer ?? null })
+    this.#isKeptByUs = true
+  }
+
+  finish(answer: string): Promise<void> {
+    return this.#end({ answer, done: 1 })
+  }
+
+  pause(): Promise<void> {
+    return this.#end({})
+  }
+
+  async abandon(): Promise<void> {
+    if (this.kept !== undefined && !this.#isKeptByUs) return this.#end({})
+    const { key, name, onEnd } = this.#options
+    onEnd()
+    await this.#store.run(({ db }) =>
+      db.deleteFrom('x402_idempotency').where('key', '=', key).where('claim', '=', name).execute(),
+    )
+  }
+
+  /** Ends the claim. If the database does not hear of it, the claim lapses. */
+  #end(to: Updateable<IdempotencyRow>): Promise<void> {
+    this.#options.onEnd()
+    return this.#change({ ...to, claimed_until: 0 })
+  }
+
+  async #change(to: Updateable<IdempotencyRow>): Promise<void> {
+    const { key, name } = this.#options
+    const changed = await this.#store.run(({ db, now }) =>
+      db
+        .updateTable('x402_idempotency')
+        .set({ ...to, updated_at: now })
+        .where('key', '=', key)
+        .where('claim', '=', name)
+        .executeTakeFirst(),
+    )
+    if (changed.numUpdatedRows > 0n) return
+    throw new LedgerError('ledger_unavailable', 'The claim of an idempotency key has lapsed.')
   }
 }

@@ -4,20 +4,20 @@ import { ConfigError } from '../../errors.js'
 import { loadPeer } from '../../crypto/load-peer.cjs'
 import { requirePeers } from './require-peers.js'
 
-/** The package that brings an SQLite of its own, where Node's is too old or missing. */
+/** The package with an SQLite of its own, for when Node's is too old or missing. */
 export const SQLITE_PACKAGE = '@photostructure/sqlite'
 
 /**
- * First versions without the WAL-reset race (https://sqlite.org/wal.html#walresetbug): older ones may
- * lose a commit when another connection checkpoints at the same moment. By minor version of SQLite 3;
- * 51 and everything after it.
+ * First patch versions without the WAL-reset race (https://sqlite.org/wal.html#walresetbug), by minor
+ * version of SQLite 3. All minor versions after 51 are free of it. Older versions may lose a commit
+ * when another connection checkpoints at the same moment.
  */
 const FIXED_PATCHES: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 }
 
-/** Prepared statements kept: all that a ledger uses, in their usual sizes. */
+/** Prepared statements that are cached: all of a ledger, with the usual numbers of parameters. */
 const KEPT_STATEMENTS = 100
 
-/** What is used of `DatabaseSync` of `node:sqlite`. */
+/** The part of `DatabaseSync` of `node:sqlite` that is used. */
 export interface SqliteConnection {
   exec(statements: string): void
   prepare(statement: string): SqlitePrepared
@@ -31,14 +31,14 @@ interface SqlitePrepared {
   columns(): readonly unknown[]
 }
 
-/** Opens a file. */
+/** The constructor that opens a file. */
 export type SqliteEngine = new (file: string) => SqliteConnection
 
 interface SqliteModule {
   readonly DatabaseSync: SqliteEngine
 }
 
-/** Tells whether a version of SQLite keeps every commit that it has acknowledged. */
+/** Tells whether a version of SQLite never loses an acknowledged commit. */
 export function isSoundSqlite(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   if (major !== 3) return major > 3
@@ -47,11 +47,10 @@ export function isSoundSqlite(version: string): boolean {
 }
 
 /**
- * Loads the SQLite that keeps the ledger: Node's own where it is recent enough, else the one of
- * {@link SQLITE_PACKAGE}.
+ * Loads SQLite: Node's own if it is recent enough, else the one of {@link SQLITE_PACKAGE}.
  *
- * @param nodesVersion - The version inside Node; `undefined` where there is none.
- * @throws {@link ConfigError} where the package is missing, or its SQLite has the WAL-reset race.
+ * @param nodesVersion - Version of Node's own SQLite, `undefined` if it has none.
+ * @throws {@link ConfigError} if the package is missing, or its SQLite has the WAL-reset race.
  */
 export function loadSqlite(
   nodesVersion: string | undefined = process.versions['sqlite'],
@@ -71,7 +70,7 @@ export function loadSqlite(
   return DatabaseSync
 }
 
-/** The version of an engine's SQLite. */
+/** Reads the version of an engine's SQLite. */
 export function versionOf(Engine: SqliteEngine): string {
   const database = new Engine(':memory:')
   const [row] = database.prepare('SELECT sqlite_version() AS version').all()
@@ -79,12 +78,12 @@ export function versionOf(Engine: SqliteEngine): string {
   return (row as { readonly version: string }).version
 }
 
-/** A connection as Kysely takes it: with the shape of the package `better-sqlite3`. */
+/** Adapts a connection to Kysely, which expects the shape of the package `better-sqlite3`. */
 export function forKysely(connection: SqliteConnection): SqliteDatabase {
   const kept = new LRUCache<string, SqliteStatement>({ max: KEPT_STATEMENTS })
 
   const prepare = (statement: string): SqliteStatement => {
-    // A transaction of ours writes: taking the lock later could fail for good, in its middle.
+    // Every transaction writes. A plain BEGIN would take the write lock later, which can fail for good.
     if (statement === 'begin') return control(() => connection.exec('BEGIN IMMEDIATE'))
     if (statement === 'rollback') return control(() => rollBack(connection))
     const prepared = connection.prepare(statement)
@@ -108,7 +107,7 @@ export function forKysely(connection: SqliteConnection): SqliteDatabase {
   }
 }
 
-/** A statement of its own that gives no rows. */
+/** A statement of transaction control, which returns no rows. */
 function control(run: () => void): SqliteStatement {
   return {
     reader: false,
@@ -121,7 +120,7 @@ function control(run: () => void): SqliteStatement {
   }
 }
 
-/** SQLite may have rolled back by itself: what went wrong before is what counts. */
+/** Rolls back, unless SQLite has done so itself: the error before is the one to report. */
 function rollBack(connection: SqliteConnection): void {
   try {
     connection.exec('ROLLBACK')
@@ -130,22 +129,22 @@ function rollBack(connection: SqliteConnection): void {
   }
 }
 
-/** Result codes of SQLite that say nothing about the statement itself, and their fixed words. */
+/** SQLite's result codes of passing failures, and their fixed messages. */
 const BUSY = 5
 const LOCKED = 6
 const PASSING_WORDS = /^database (table |schema )?is locked/
 
-/** Whether an error is SQLite's, and the same statement may succeed a moment later. */
+/** Tells whether an error is SQLite's, and the same statement may succeed a moment later. */
 export function isSqliteBusy(error: unknown): boolean {
   const { code, errcode, message } = error as Partial<SqliteError>
   if (code !== SQLITE_ERROR) return false
-  // The package leaves the number out of what `all` throws.
+  // The package's `all` throws errors without a number.
   if (errcode === undefined) return PASSING_WORDS.test(String(message))
   // The low byte is the primary result code.
   return [BUSY, LOCKED].includes(errcode & 255)
 }
 
-/** What kind of failure SQLite tells of, without what may name a file or quote a statement. */
+/** The kind of an SQLite failure, without the message, which may name a file or quote a statement. */
 export function sqliteFailure(error: unknown): string | undefined {
   const { code, errcode, errstr } = error as Partial<SqliteError>
   if (code !== SQLITE_ERROR) return undefined
@@ -155,7 +154,7 @@ export function sqliteFailure(error: unknown): string | undefined {
 
 const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
 
-/** What `node:sqlite` throws where SQLite itself refuses. */
+/** What `node:sqlite` throws when SQLite fails. */
 interface SqliteError {
   readonly code: string
   readonly errcode: number

@@ -6,8 +6,8 @@ import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate } from './migrate.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
-import { sqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
-import { createSqlStore, type SqlDatabase } from './sql-store.js'
+import { SqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
+import { SqlStore, type SqlDatabase } from './sql-store.js'
 import {
   forKysely,
   isSoundSqlite,
@@ -20,26 +20,42 @@ import {
 } from './sqlite-engine.js'
 
 /**
- * Milliseconds for which this whole process waits for another that writes to the same file. What
- * is still locked then is tried again later, while other requests go on.
+ * How long SQLite blocks this process while another one writes to the same file. If the file is still
+ * locked then, the statement is tried again later, and other requests go on meanwhile.
  */
 const BUSY_TIMEOUT_MS = 5
 
 /**
- * Keeps the ledger in a file, by SQLite.
+ * Creates a ledger in an SQLite file. It survives restarts, and processes of one machine can share it.
  *
- * Every change is on the disk before it counts (`synchronous=full`, WAL). Needs the package `kysely`;
- * and `@photostructure/sqlite`, where Node brings no SQLite without the WAL-reset race (3.51.3 or
- * newer, 3.50.7, 3.44.6).
+ * Every change is on disk before it counts (WAL, `synchronous=full`). The tables (`x402_…`) are created
+ * and migrated on first use. Needs the package `kysely`, and `@photostructure/sqlite` unless Node's own
+ * SQLite is free of the [WAL-reset race](https://sqlite.org/wal.html#walresetbug): 3.51.3 or newer,
+ * 3.50.7 or 3.44.6.
  *
- * @param file - Its folder is made if need be.
- * @throws {@link ConfigError} when a package is missing or too old, or the file cannot be opened.
+ * @param file - Path of the file. It and its folder are created if they do not exist.
+ * @returns A ledger for one gateway, which closes it. While the file cannot be read or written, requests
+ * fail with the `LedgerError` code `ledger_unavailable`.
+ * @throws `ConfigError` (`config_invalid`) if a package is missing or too old, or if the file cannot be
+ * opened as a database.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from 'express-x402-gateway'
+ * import { sqliteLedger } from 'express-x402-gateway/sql'
+ *
+ * const gateway = createGateway({
+ *   networks: { 'base-sepolia': { relayerKeys: [`0x${'5e'.repeat(32)}`] } },
+ *   ledger: sqliteLedger('./data/ledger.db'),
+ * })
+ * await gateway.close()
+ * ```
  */
 export function sqliteLedger(file: string): Ledger {
   return openSqliteLedger(file)
 }
 
-/** {@link sqliteLedger}, with what only tests set. */
+/** {@link sqliteLedger}, with the methods that a gateway uses and the options that tests set. */
 export function openSqliteLedger(file: string, options?: SqlLedgerOptions): LedgerStore {
   const { kysely, Engine } = loadPackages()
   let connection = openConfigured(Engine, file)
@@ -56,17 +72,17 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
     const now = kysely.sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`
     return { db, now, plus: (ms) => kysely.sql<number>`${now} + ${ms}`, locksRows: false }
   }
-  return sqlLedger(createSqlStore({ open, end: close }), options)
+  return new SqlLedger(new SqlStore({ open, end: close }), options)
 }
 
-/** Names all that is missing at once. */
+/** Loads the packages. The error names all that are missing. */
 function loadPackages() {
   const isOwnSound = isSoundSqlite(process.versions['sqlite'] ?? '0')
   const [kysely] = requirePeers(isOwnSound ? ['kysely'] : ['kysely', SQLITE_PACKAGE])
   return { kysely: kysely as typeof KyselyModule, Engine: loadSqlite() }
 }
 
-/** @returns Nothing where another process has the file locked: it is opened at first use. */
+/** @returns `undefined` if another process has the file locked: it is opened on first use then. */
 function openConfigured(Engine: SqliteEngine, file: string): SqliteConnection | undefined {
   try {
     return openFile(Engine, file)

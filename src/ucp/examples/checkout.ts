@@ -1,4 +1,4 @@
-/** The checkout that the specification tells of, at each step: two books for $15.00. */
+/** The example checkout of the specification, at each step: two books for $15.00. */
 import { writeProfile } from '../business-profile.js'
 import {
   checkoutEntry,
@@ -48,20 +48,20 @@ export function examplePlatformProfile(handler: Handler) {
   })
 }
 
-/** What the business asks checkout-prepare for. */
+/** Request body of checkout-prepare. */
 export const examplePrepareRequest = {
   amount: '15.00',
   currency: 'USD',
   resource: EXAMPLE_RESOURCE,
 }
 
-/** What checkout-prepare answers. */
+/** Response body of checkout-prepare. */
 export function examplePrepareResponse(handler: Handler) {
   const { id } = handler
   return { [id]: [checkoutEntry(id, exampleOffer(handler))] }
 }
 
-/** The checkout, ready to be paid for. */
+/** The checkout, ready for payment. */
 export function exampleCheckout(handler: Handler) {
   const amount = 1500
   return {
@@ -89,7 +89,7 @@ export function exampleCheckout(handler: Handler) {
   }
 }
 
-/** What the platform completes the checkout with. */
+/** Request body with which the platform completes the checkout. */
 export function exampleCompletion(handler: Handler) {
   return { payment: { instruments: [exampleInstrument(handler)] } }
 }

@@ -1,8 +1,8 @@
 /**
- * The payment that both documents tell of: $15.00 for two books, in USDC on Base.
+ * The example payment of both documents: $15.00 for two books, in USDC on Base.
  *
- * The signature is the payer's over {@link exampleTypedData}, so that whoever implements a wallet
- * can check his own against it. The key belongs to every developer's local chain.
+ * The signature is a real one over {@link exampleTypedData}, so that wallet developers can compare
+ * theirs with it. Its key is a public one of local development chains.
  */
 import { EXACT, X402_VERSION } from '../../protocol/payment.js'
 import { INSTRUMENT_TYPE, type Handler } from '../handler.js'
@@ -29,12 +29,12 @@ const SIGNATURE =
   '0x5f5dbe0fb92eee98136c93c36333f47ce66221d6dd337303e718c98da8d27f75' +
   '4cbc18b6d1a45098181112c170663831610569173e5453de48eaf92f320d29201c'
 
-/** Hash of the transaction that settles it. */
+/** Hash of the settling transaction. */
 const EXAMPLE_TRANSACTION = '0x9a5e9d5f1b6a0d6c3f0b8e4c7d2a1f3e5b7c9d0e2f4a6b8c0d1e3f5a7b9c1d3e'
 
 type Style = Pick<Handler, 'networkNames'>
 
-/** The entry of `accepts` that the platform takes. */
+/** The entry of `accepts` that the platform chooses. */
 export function exampleRequirement({ networkNames }: Style) {
   return {
     scheme: EXACT,
@@ -101,7 +101,7 @@ export function exampleSubmission(style: Style) {
   }
 }
 
-/** What the platform completes the checkout with. */
+/** The instrument with which the platform completes the checkout. */
 export function exampleInstrument({ id, networkNames }: Pick<Handler, 'id' | 'networkNames'>) {
   return {
     id: 'instrument_1',
@@ -112,7 +112,7 @@ export function exampleInstrument({ id, networkNames }: Pick<Handler, 'id' | 'ne
   }
 }
 
-/** What settle answers. */
+/** Response of settle. */
 export function exampleSettlement(style: Style) {
   return {
     success: true,
@@ -122,7 +122,7 @@ export function exampleSettlement(style: Style) {
   }
 }
 
-/** What settle answers where the payer has too little. */
+/** Response of settle when the payer has not enough of the token. */
 export function exampleRefusal(style: Style) {
   return {
     success: false,

@@ -1,7 +1,7 @@
 import { X402_VERSION } from '../../protocol/payment.js'
 import { definition, type Definitions } from './json-schema.js'
 
-/** What `config` holds, by the place in which the handler is declared. */
+/** Definitions of `config`, one for each place where the handler is declared. */
 export const configDefinitions = {
   business_config: {
     title: 'Business config',

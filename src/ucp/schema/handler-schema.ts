@@ -15,10 +15,10 @@ import { definition, type JsonSchema } from './json-schema.js'
 /**
  * Writes the JSON schema (draft 2020-12) of the handler.
  *
- * `$defs[<handler id>]` holds what UCP composes its own schemas with; the document as a whole takes
- * the handler's declaration in any of its three places.
+ * UCP composes its own schemas with `$defs[<handler id>]`. The document as a whole accepts the
+ * handler's declaration in any of its three places.
  *
- * @param version - For the copy that never changes again.
+ * @param version - Selects the copy of that version, which never changes.
  */
 export function handlerSchema(handler: Handler, version?: string): object {
   const { id } = handler
@@ -39,7 +39,7 @@ export function handlerSchema(handler: Handler, version?: string): object {
           oneOf: [definition('x402_instrument')],
           examples: [exampleInstrument(handler)],
         },
-        // By this name, and by its address, some shops look for it.
+        // Some shops look it up by this name and this URL.
         instrument: { $ref: documentUrl(handler, 'instrument_schema.json', version) },
         business_schema: {
           ...declaration(handler, 'business'),
@@ -66,7 +66,7 @@ export function handlerSchema(handler: Handler, version?: string): object {
   }
 }
 
-/** UCP's own declaration of a handler, and what this one makes of it. */
+/** UCP's own declaration of a handler, with the members that this one adds. */
 function declaration({ id }: Handler, place: 'business' | 'platform' | 'response'): JsonSchema {
   return {
     allOf: [
@@ -75,7 +75,7 @@ function declaration({ id }: Handler, place: 'business' | 'platform' | 'response
         type: 'object',
         required: ['id', 'version', ...(place === 'response' ? ['config'] : [])],
         properties: {
-          // A platform tells its own entries apart as it likes.
+          // A platform chooses the ids of its own entries.
           id: place === 'platform' ? { type: 'string', minLength: 1 } : { const: id },
           version: { type: 'string', format: 'date' },
           available_instruments: {

@@ -10,7 +10,7 @@ import { X402_VERSION } from '../../protocol/payment.js'
 import { definition, type Definitions } from './json-schema.js'
 import { paymentDefinitions } from './payment-definitions.js'
 
-/** The instrument, the credential in it, and what both are made of. */
+/** Definitions of the instrument, its credential, and their parts. */
 export function instrumentDefinitions({ id, networkNames }: Handler): Definitions {
   return {
     x402_instrument: {
@@ -57,7 +57,7 @@ export function instrumentDefinitions({ id, networkNames }: Handler): Definition
 /**
  * Writes the JSON schema (draft 2020-12) of the instruments that pay through the handler.
  *
- * @param version - For the copy that never changes again.
+ * @param version - Selects the copy of that version, which never changes.
  */
 export function instrumentSchema(handler: Handler, version?: string): object {
   const definitions = instrumentDefinitions(handler)

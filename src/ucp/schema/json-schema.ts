@@ -1,4 +1,4 @@
-/** A JSON schema (draft 2020-12), as far as our documents are made from its keywords. */
+/** A JSON schema (draft 2020-12), limited to the keywords that our documents use. */
 export interface JsonSchema {
   readonly title?: string
   readonly description?: string
@@ -11,7 +11,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Schemas by their name under `$defs`. */
+/** Schemas, by their names under `$defs`. */
 export type Definitions = Readonly<Record<string, JsonSchema>>
 
 /** Refers to a definition of the same document. */

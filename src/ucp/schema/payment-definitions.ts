@@ -2,7 +2,7 @@ import type { NetworkNameStyle } from '../../protocol/networks.js'
 import { EXACT, X402_VERSION } from '../../protocol/payment.js'
 import { definition, type Definitions, type JsonSchema } from './json-schema.js'
 
-/** How a chain is written, by the style of the gateway. */
+/** Schema of a network's name, by the style of the gateway. */
 export const networkSchemas = {
   caip2: {
     type: 'string',
@@ -16,7 +16,7 @@ export const networkSchemas = {
   },
 } as const satisfies Record<NetworkNameStyle, JsonSchema>
 
-/** The documents of x402 v2 with the scheme `exact`, as this handler carries them. */
+/** Definitions of the x402 v2 documents of the scheme `exact`, as this handler carries them. */
 export function paymentDefinitions(networkNames: NetworkNameStyle): Definitions {
   return {
     address: {

@@ -1,7 +1,7 @@
 import type { Submission } from '../../../ledger/ledger.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
-import type { BatchMember } from '../../../relayer/batcher.js'
+import type { BatchMember } from '../../../relayer/transaction.js'
 import { transferCall } from '../erc3009.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../verify/checked-transfer.js'

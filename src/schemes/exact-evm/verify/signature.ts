@@ -1,12 +1,13 @@
 import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem/utils'
 import { keccak } from '../../../crypto/keccak.js'
-import { nativeRecovery, type KeyRecovery } from '../../../crypto/native-secp256k1.js'
+import {
+  nativeRecovery,
+  SECP256K1_ORDER as N,
+  type KeyRecovery,
+} from '../../../crypto/native-secp256k1.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { EcdsaSignature } from '../erc3009.js'
-
-/** Order of secp256k1's group. */
-const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** The last 32 bytes of a signature by an account that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492649264926492649264926492649264926492649264926492649264926492'

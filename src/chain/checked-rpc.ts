@@ -1,0 +1,69 @@
+import { ChainError } from '../errors.js'
+import type { Network } from '../protocol/networks.js'
+import type { Rpc, RpcAnswer } from './rpc.js'
+import { quantityFrom, unwrap } from './rpc-values.js'
+
+/** Milliseconds after which a node is asked again for its chain id. */
+const CHAIN_CHECK_MS = 60_000
+
+/**
+ * Asks a node for its chain id before anything else, until it has given the right one.
+ *
+ * Another node may answer at the same URL later: the id is asked again once a minute, while requests
+ * go on. After a wrong one nothing else is asked until the node gives the right one.
+ */
+export class CheckedRpc implements Rpc {
+  readonly #rpc: Rpc
+  readonly #network: Network
+  /** The check that all requests wait for; `undefined` before the first and after a wrong id. */
+  #checked: Promise<void> | undefined
+  /** When the id is asked again, by `performance.now()`. */
+  #askAgainAt = Infinity
+
+  constructor(rpc: Rpc, network: Network) {
+    this.#rpc = rpc
+    this.#network = network
+  }
+
+  /** As {@link Rpc.ask}. @throws {@link ChainError} `chain_mismatch` */
+  ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    return this.#onceChecked(() => this.#rpc.ask(method, params))
+  }
+
+  /** As {@link Rpc.read}. @throws {@link ChainError} `chain_mismatch` */
+  read(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    return this.#onceChecked(() => this.#rpc.read(method, params))
+  }
+
+  async #onceChecked<T>(request: () => Promise<T>): Promise<T> {
+    if (performance.now() > this.#askAgainAt) this.#checkAgain()
+    await this.#checkFirst()
+    return request()
+  }
+
+  #checkFirst(): Promise<void> {
+    this.#checked ??= this.#check().catch((error: unknown) => {
+      this.#checked = undefined
+      throw error
+    })
+    return this.#checked
+  }
+
+  #checkAgain(): void {
+    this.#askAgainAt = performance.now() + CHAIN_CHECK_MS
+    this.#check().catch((error: unknown) => {
+      // A node that does not answer has not said that it is another one.
+      if (error instanceof ChainError && error.code === 'chain_mismatch') this.#checked = undefined
+    })
+  }
+
+  async #check(): Promise<void> {
+    const chainId = quantityFrom(unwrap(await this.#rpc.read('eth_chainId', [])))
+    this.#askAgainAt = performance.now() + CHAIN_CHECK_MS
+    if (chainId !== BigInt(this.#network.chainId))
+      throw new ChainError(
+        'chain_mismatch',
+        `The node of ${this.#network.caip2} is on chain ${chainId}; check its rpcUrl.`,
+      )
+  }
+}

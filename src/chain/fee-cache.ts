@@ -1,0 +1,79 @@
+import type { Fees, Receipt } from './chain.js'
+import type { Rpc } from './rpc.js'
+import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
+import { SingleFlight } from './single-flight.js'
+
+/** Milliseconds for which fees are used after they were read, or taken from a receipt. */
+const FEES_MAX_AGE_MS = 4000
+
+/** Milliseconds for which the priority fee is used after it was read: receipts do not update it. */
+const TIP_MAX_AGE_MS = 60_000
+
+/** Base fees rise by at most an eighth per block; twice the last one holds for about six blocks. */
+const BASE_FEE_HEADROOM = 2n
+
+/** A receipt with a base fee this many times the last one is not believed: the node is asked. */
+const SURPRISING_RISE = 8n
+
+/**
+ * The fees of one network.
+ *
+ * While transactions of ours are mined their receipts keep it fresh, and the node is not asked.
+ */
+export class FeeCache {
+  readonly #rpc: Rpc
+  readonly #reading = new SingleFlight(() => this.#read())
+  /** The last known fees, and the block that they are from. */
+  #known: { readonly fees: Fees; readonly block: bigint } | undefined
+  /** When the fees were last updated, by `performance.now()`. */
+  #knownAt = -Infinity
+  /** When the priority fee was last read, by `performance.now()`. */
+  #tipAt = -Infinity
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc
+  }
+
+  /** What a transaction should offer now; `fresh` asks the node. @throws {@link ChainError} */
+  async get(freshness?: 'fresh'): Promise<Fees> {
+    const now = performance.now()
+    const isRecent = now - this.#knownAt < FEES_MAX_AGE_MS && now - this.#tipAt < TIP_MAX_AGE_MS
+    if (this.#known !== undefined && isRecent && freshness !== 'fresh') return this.#known.fees
+    return this.#reading.run()
+  }
+
+  /** Takes the base fee of a block from the receipt of a transaction of ours in it. */
+  note({ gasPrice, blockNumber }: Receipt): void {
+    const known = this.#known
+    if (known === undefined || blockNumber < known.block) return
+    const { maxPriorityFeePerGas } = known.fees
+    const baseFee = gasPrice - maxPriorityFeePerGas
+    // The receipt of a transaction that did not pay the whole tip suggests too low a base fee.
+    if (baseFee < known.fees.baseFeePerGas / BASE_FEE_HEADROOM) return
+    if (baseFee > known.fees.baseFeePerGas * SURPRISING_RISE) {
+      this.#knownAt = -Infinity
+      return
+    }
+    this.#known = { fees: feesAt(baseFee, maxPriorityFeePerGas), block: blockNumber }
+    this.#knownAt = performance.now()
+  }
+
+  async #read(): Promise<Fees> {
+    const [block, tip] = await Promise.all([
+      this.#rpc.read('eth_getBlockByNumber', ['latest', false]),
+      this.#rpc.read('eth_maxPriorityFeePerGas', []),
+    ])
+    const { baseFeePerGas, number } = membersOf(unwrap(block))
+    // Nodes without eth_maxPriorityFeePerGas take any tip.
+    const maxPriorityFeePerGas = tip.ok ? gasPriceFrom(tip.result) : 0n
+    const fees = feesAt(gasPriceFrom(baseFeePerGas), maxPriorityFeePerGas)
+    this.#known = { fees, block: quantityFrom(number) }
+    this.#knownAt = this.#tipAt = performance.now()
+    return fees
+  }
+}
+
+function feesAt(baseFeePerGas: bigint, maxPriorityFeePerGas: bigint): Fees {
+  const maxFeePerGas = baseFeePerGas * BASE_FEE_HEADROOM + maxPriorityFeePerGas
+  return { baseFeePerGas, maxPriorityFeePerGas, maxFeePerGas }
+}

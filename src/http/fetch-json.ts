@@ -1,0 +1,78 @@
+/**
+ * Fetches JSON documents from servers that are not ours.
+ *
+ * Nothing of a response is trusted or logged: it is bounded in bytes and time, redirects are not
+ * followed, and failures are described without the URL, which may contain a key.
+ */
+
+/** One request for a JSON document. */
+export interface JsonRequest {
+  readonly headers: Readonly<Record<string, string>>
+  /** Sent as JSON, by POST; without it the request is a GET. */
+  readonly body?: object | undefined
+  /** Milliseconds until the whole response must have arrived. */
+  readonly timeoutMs: number
+  /** A longer body is not read to its end. */
+  readonly maxBytes: number
+  /** Whether only 2xx responses have a body that matters; others are then not read. */
+  readonly skipsErrorBodies?: boolean
+}
+
+/** What came of a {@link JsonRequest}. */
+export type JsonResponse =
+  | { readonly kind: 'json'; readonly status: number; readonly document: unknown }
+  /** The body is no JSON, or was skipped. */
+  | { readonly kind: 'no_json'; readonly status: number }
+  | { readonly kind: 'too_long'; readonly status: number }
+  /** No whole response came; `reason` is the name of the error, for people. */
+  | { readonly kind: 'no_response'; readonly reason: string }
+
+/** Fetches a JSON document. Never throws for what the server does. */
+export async function fetchJson(url: string, request: JsonRequest): Promise<JsonResponse> {
+  const { headers, body, timeoutMs } = request
+  const sent = body && { method: 'POST', body: JSON.stringify(body) }
+  try {
+    const response = await fetch(url, {
+      ...sent,
+      headers,
+      // Another server must not see our headers: they may hold a token.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    return await readResponse(response, request)
+  } catch (error) {
+    // The message of the error may repeat the URL.
+    return { kind: 'no_response', reason: error instanceof Error ? error.name : 'unknown failure' }
+  }
+}
+
+async function readResponse(
+  response: Response,
+  { maxBytes, skipsErrorBodies = false }: JsonRequest,
+): Promise<JsonResponse> {
+  const { status, ok } = response
+  if (skipsErrorBodies && !ok) {
+    await response.body?.cancel()
+    return { kind: 'no_json', status }
+  }
+  const text = await readBounded(response, maxBytes)
+  if (text === undefined) return { kind: 'too_long', status }
+  try {
+    return { kind: 'json', status, document: JSON.parse(text) }
+  } catch {
+    return { kind: 'no_json', status }
+  }
+}
+
+/** Reads the text of a response; `undefined` when it is longer than `maxBytes`. */
+async function readBounded(response: Response, maxBytes: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop cancels the stream, and closes the connection.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

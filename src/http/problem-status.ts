@@ -1,0 +1,48 @@
+/** Seconds after which a request that failed for a passing reason is worth another try. */
+export const RETRY_AFTER_SECONDS = 5
+
+/** Where a problem is responded with: at the API, or at a route behind `x402Protect`. */
+export type Face = 'api' | 'route'
+
+const same = (status: number) => ({ api: status, route: status })
+
+/** A failure of the world outside. To the buyer at a route, the server is unavailable. */
+const outside = (api: number) => ({ api, route: 503 })
+
+/** Every kind of problem, with its HTTP status at each face. */
+export const STATUS = {
+  invalid_request: same(400),
+  invalid_json: same(400),
+  unauthorized: same(401),
+  not_found: same(404),
+  merchant_not_configured: same(404),
+  method_not_allowed: same(405),
+  idempotency_conflict: same(409),
+  answer_not_kept: same(410),
+  payload_too_large: same(413),
+  unsupported_media_type: same(415),
+  rate_limited: same(429),
+  internal_error: same(500),
+  answer_too_large: same(500),
+  transaction_failed: same(502),
+  settlement_pending: same(503),
+  idempotency_in_progress: same(503),
+  server_busy: same(503),
+  unsupported_currency: outside(400),
+  amount_out_of_range: outside(400),
+  rate_unavailable: outside(502),
+  chain_unreachable: outside(502),
+  chain_refused: outside(502),
+  chain_mismatch: outside(502),
+  settlement_timeout: outside(502),
+  facilitator_unreachable: outside(502),
+  facilitator_refused: outside(502),
+  ledger_full: outside(503),
+  ledger_unavailable: outside(503),
+  relayer_without_funds: outside(503),
+  relayer_without_lease: outside(503),
+  gas_price_too_high: outside(503),
+} as const satisfies Readonly<Record<string, Readonly<Record<Face, number>>>>
+
+/** The `code` of a problem, and the last part of its `type`. */
+export type ProblemCode = keyof typeof STATUS

@@ -1,0 +1,115 @@
+import type { Logger } from '../logger.js'
+import type { IdempotencyClaim, IdempotencyStore } from './store.js'
+import { beginOrWait, type WaitingRequest } from './wait.js'
+
+/** What {@link once} needs from the gateway. */
+export interface OnceContext {
+  readonly idempotency: IdempotencyStore
+  /** Milliseconds to wait for the answer of an earlier request with the same key. */
+  readonly settleTimeoutMs: number
+  readonly logger: Logger
+}
+
+/** What became of a request that runs once. */
+export type OnceResult<T, Request> =
+  /** This request ran. */
+  | { readonly kind: 'produced'; readonly value: T }
+  /** An earlier request with this key has finished; this is the answer it stored. */
+  | { readonly kind: 'repeated'; readonly stored: string }
+  /** An earlier request with this key still runs. */
+  | { readonly kind: 'busy'; readonly request: Request }
+  /** The key was used for another request. */
+  | { readonly kind: 'conflict'; readonly request: Request }
+
+/**
+ * Runs `produce` once per key; requests that come later get the stored answer.
+ *
+ * `produce` decides what becomes of its key: `finish` stores an answer for later requests, `abandon`
+ * frees the key. If it does neither, or throws, the same request may try again.
+ *
+ * @param request - `undefined` for a request without a key, which simply runs.
+ * @throws `LedgerError` when the key could not be claimed, and whatever `produce` throws.
+ */
+export async function once<T, Request extends WaitingRequest>(
+  { idempotency, settleTimeoutMs, logger }: OnceContext,
+  request: Request | undefined,
+  produce: (claim: KeyClaim) => Promise<T>,
+): Promise<OnceResult<T, Request>> {
+  if (request === undefined)
+    return { kind: 'produced', value: await produce(new KeyClaim(undefined, logger)) }
+  const begun = await beginOrWait(idempotency, request, settleTimeoutMs)
+  switch (begun.state) {
+    case 'done':
+      return { kind: 'repeated', stored: begun.answer }
+    case 'conflict':
+    case 'busy':
+      return { kind: begun.state, request }
+    case 'fresh': {
+      const claim = new KeyClaim(begun.claim, logger)
+      try {
+        return { kind: 'produced', value: await produce(claim) }
+      } finally {
+        await claim.pause()
+      }
+    }
+  }
+}
+
+/**
+ * The key of a request, while that request runs. Without a key, every method is a no-op.
+ *
+ * No method throws: a failed write is logged, because the ledger knows what became of the payment
+ * and the answer is right even if it cannot be repeated.
+ */
+export class KeyClaim {
+  readonly #claim: IdempotencyClaim | undefined
+  readonly #logger: Logger
+  #isOver = false
+
+  constructor(claim: IdempotencyClaim | undefined, logger: Logger) {
+    this.#claim = claim
+    this.#logger = logger
+  }
+
+  /** Whether the request has a key, so that its answer may be asked for again. */
+  get hasKey(): boolean {
+    return this.#claim !== undefined
+  }
+
+  /** The answer that a process kept under this key before it died. */
+  get kept(): string | undefined {
+    return this.#claim?.kept
+  }
+
+  /** Stores an answer that must not be given before `finish`; `undefined` removes it. */
+  async keep(answer: string | undefined): Promise<void> {
+    await this.#log(this.#claim?.keep(answer))
+  }
+
+  /** Stores the final answer and ends the claim. */
+  async finish(answer: string): Promise<void> {
+    await this.#end((claim) => claim.finish(answer))
+  }
+
+  /** Frees the key: nothing was paid under it. */
+  async abandon(): Promise<void> {
+    await this.#end((claim) => claim.abandon())
+  }
+
+  /** Ends the claim, unless it has ended: the same request may try again. */
+  async pause(): Promise<void> {
+    await this.#end((claim) => claim.pause())
+  }
+
+  async #end(how: (claim: IdempotencyClaim) => Promise<void>): Promise<void> {
+    if (this.#claim === undefined || this.#isOver) return
+    this.#isOver = true
+    await this.#log(how(this.#claim))
+  }
+
+  async #log(written: Promise<void> | undefined): Promise<void> {
+    await written?.catch((error: unknown) =>
+      this.#logger.error('An answer could not be stored.', { error }),
+    )
+  }
+}

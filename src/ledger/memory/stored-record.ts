@@ -1,0 +1,51 @@
+import type { Hex } from '../../protocol/payment.js'
+import type { AuthorizationKey, LedgerEntry, LedgerRecord, Submission } from '../record.js'
+
+/** A record, with the transfer log that paid for it. */
+export type StoredRecord = LedgerRecord & { readonly transfer?: string }
+
+/** The text by which a record is stored. */
+export function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
+  return `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
+}
+
+/** The members of a record that make an entry. */
+export function entryOf(record: LedgerEntry): LedgerEntry {
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate, purchase } =
+    record
+  return { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate, purchase }
+}
+
+/** The last transaction that was submitted for a record. */
+export function submissionOf(record: LedgerRecord | undefined): Submission | undefined {
+  return record === undefined || record.state === 'reserved' ? undefined : record.submission
+}
+
+/** All transactions that were sent for a record, and the one that paid for it. */
+export function hashesOf(record: LedgerRecord): readonly Hex[] {
+  if (record.state === 'reserved') return []
+  const { transaction, replaces = [] } = record.submission ?? {}
+  const sent = transaction === undefined ? replaces : [transaction, ...replaces]
+  // A failed record may name a foreign transaction, which used its authorization.
+  return record.state === 'settled' ? [record.transaction, ...sent] : sent
+}
+
+/**
+ * Tells whether a transaction replaces the one that was submitted for a record: same relayer, same
+ * account nonce. At most one of them is ever mined.
+ */
+export function isReplacement(
+  record: LedgerRecord,
+  { relayer, accountNonce }: Submission,
+): boolean {
+  if (record.state !== 'submitted') return false
+  const { submission } = record
+  return submission.relayer === relayer && submission.accountNonce === accountNonce
+}
+
+/** Compares records: newest first, and by descending id within a millisecond. */
+export function newestFirst(one: Position, other: Position): number {
+  return other.createdAt - one.createdAt || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0)
+}
+
+type Position = Pick<LedgerRecord, 'createdAt' | 'id'>

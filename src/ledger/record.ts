@@ -1,0 +1,138 @@
+/** The records of the ledger, and what identifies them. */
+import { createHash } from 'node:crypto'
+import type { AppliedRate } from '../money/rates.js'
+import type { Address, Hex } from '../protocol/payment.js'
+import type { Reason } from '../protocol/reasons.js'
+
+/** What identifies an authorization: parsed values, never its signature. */
+export interface AuthorizationKey {
+  readonly chainId: number
+  readonly asset: Address
+  readonly from: Address
+  /** The authorization's nonce, 32 bytes. */
+  readonly nonce: Hex
+}
+
+/** What is written down before a transaction is sent. */
+export interface Submission {
+  readonly transaction: Hex
+  readonly relayer: Address
+  /** The account nonce of the transaction. */
+  readonly accountNonce: number
+  /** The signed transaction, so that the same bytes can be sent again. */
+  readonly raw: Hex
+  /**
+   * Hashes of the transactions that it replaces, with the same account nonce, newest first. Any one
+   * of them may be mined instead of it.
+   */
+  readonly replaces?: readonly Hex[] | undefined
+}
+
+/** A transaction, with the key of one of the payments that it makes. */
+export interface KeyedSubmission {
+  readonly key: AuthorizationKey
+  readonly submission: Submission
+}
+
+/** What a payment was presented for, and by whom. All members are hashes, because each may be a secret. */
+export interface Purchase {
+  /** Method, URL and signed quote. */
+  readonly resource: string
+  /** `extra.offerId` of the entry that the buyer accepted. */
+  readonly offer?: string | undefined
+  /** The buyer's `payment-identifier`. */
+  readonly paymentId?: string | undefined
+  /** The address that the buyer's request came from. */
+  readonly client?: string | undefined
+}
+
+/** A payment, as it is reserved. */
+export interface LedgerEntry extends AuthorizationKey {
+  readonly payTo: Address
+  /** Atomic units of the token. */
+  readonly value: bigint
+  /** Unix time in seconds after which the authorization cannot be used any more. */
+  readonly validBefore: bigint
+  /** Id of the project that is paid, if any. */
+  readonly project?: string | undefined
+  /** The rates that the amount was computed with, if any. */
+  readonly appliedRate?: AppliedRate | undefined
+  /** What it was presented for. Absent from records of earlier versions. */
+  readonly purchase?: Purchase | undefined
+}
+
+/** The state of a record. */
+export type LedgerStatus =
+  | { readonly state: 'reserved' }
+  | { readonly state: 'submitted'; readonly submission: Submission }
+  | ({ readonly state: 'settled'; readonly transaction: Hex } & Submitted)
+  | ({ readonly state: 'failed'; readonly transaction: Hex; readonly reason: Reason } & Submitted)
+
+/** The last transaction that was submitted. Absent when a foreign transaction came first. */
+interface Submitted {
+  readonly submission?: Submission | undefined
+}
+
+/** One record. */
+export type LedgerRecord = LedgerEntry &
+  LedgerStatus & {
+    /** The record's public name: {@link recordId} of its key. */
+    readonly id: string
+    /** A request works on it, or its payment was delivered. */
+    readonly locked: boolean
+    /**
+     * Another process has the lock and has missed renewals. It may be dead, in which case the lock
+     * lapses.
+     */
+    readonly ownerSilent: boolean
+    /** Another process has the lock, dead or alive. @defaultValue false */
+    readonly lockedElsewhere?: boolean | undefined
+    /** The payer was given what was paid for, or was about to be. */
+    readonly delivered: boolean
+    /** It was first presented less than a minute ago, by the ledger's own clock. */
+    readonly fresh: boolean
+    /** The merchant was paid by another transaction after this record had failed. */
+    readonly paidLate: boolean
+    /** Milliseconds since the epoch. */
+    readonly createdAt: number
+    readonly updatedAt: number
+  }
+
+/** Which records of a project are listed, newest first. */
+export interface LedgerQuery {
+  readonly project: string
+  /** One record, by its id. */
+  readonly id?: string | undefined
+  readonly state?: LedgerStatus['state'] | undefined
+  /** Milliseconds since the epoch, inclusive: created at or after. */
+  readonly from?: number | undefined
+  /** Milliseconds since the epoch, exclusive: created before. */
+  readonly until?: number | undefined
+  /** The last record of the previous page. */
+  readonly after?: { readonly createdAt: number; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** Which final records are listed, newest first. */
+export interface FinalQuery {
+  readonly state: 'settled' | 'failed'
+  /** Lists records whose last change is at most this many milliseconds old. */
+  readonly withinMs: number
+  readonly limit: number
+}
+
+/** A final record, reduced to what a check against the chain needs, because there may be many. */
+export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
+
+/** Type guard for records whose outcome the chain has decided. */
+export function isFinal(
+  record: LedgerRecord,
+): record is Extract<LedgerRecord, { state: 'settled' | 'failed' }> {
+  return record.state === 'settled' || record.state === 'failed'
+}
+
+/** Computes a record's id: 128 bits of the SHA-256 of its key, as hexadecimal digits. */
+export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
+  const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
+  return createHash('sha256').update(key).digest('hex').slice(0, 32)
+}

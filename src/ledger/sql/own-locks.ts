@@ -1,0 +1,164 @@
+import type { Updateable } from 'kysely'
+import { recordId, type AuthorizationKey } from '../record.js'
+import { keyColumns } from './authorization-rows.js'
+import { rowsInOrder } from './rows-in-order.js'
+import type { AuthorizationRow } from './schema.js'
+import type { SqlDatabase, SqlStore } from './sql-store.js'
+
+/** How long a lock lasts without renewal. */
+const DEFAULT_LOCK_MS = 30_000
+
+/** Renewals in the time that a lock lasts. */
+const RENEWALS_PER_LOCK = 15
+
+/** Renewals that a process may miss before others call it silent. */
+const MISSED_RENEWALS = 2
+
+/** Locks that one statement renews. */
+const RENEWED_AT_ONCE = 500
+
+/** Options of {@link OwnLocks}. */
+export interface LocksOptions {
+  /**
+   * Milliseconds after which the locks of a dead process are free for others.
+   *
+   * @defaultValue 30000
+   */
+  readonly lockMs?: number
+}
+
+/**
+ * The locks of this process: a random name each, renewed for as long as the process lives.
+ *
+ * The name is in the `WHERE` of every statement that needs the lock, so that a process which was taken
+ * for dead cannot change anything any more.
+ */
+export class OwnLocks {
+  /** How long a lock lasts without renewal. */
+  readonly lockMs: number
+  /** A lock that lasts for less than this has missed renewals. */
+  readonly silentMs: number
+  readonly #store: SqlStore
+  /** Names of locks by {@link recordId}. */
+  readonly #locks = new Map<string, string>()
+  /**
+   * Locks of failed deliveries, by {@link recordId}. The caller was told that the delivery failed, but
+   * the database may have written it down.
+   */
+  readonly #uncertain = new Map<string, string>()
+  readonly #renewal: NodeJS.Timeout
+  #renewing: Promise<void> | undefined
+
+  constructor(store: SqlStore, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
+    const renewalMs = lockMs / RENEWALS_PER_LOCK
+    this.lockMs = lockMs
+    this.silentMs = lockMs - MISSED_RENEWALS * renewalMs
+    this.#store = store
+    this.#renewal = setInterval(() => {
+      this.#renewing ??= this.#renew()
+        .catch(() => undefined)
+        .finally(() => (this.#renewing = undefined))
+    }, renewalMs)
+    this.#renewal.unref()
+  }
+
+  /** The lock of a record, if this process has it. */
+  of(key: AuthorizationKey): string | undefined {
+    return this.#locks.get(recordId(key))
+  }
+
+  isOurs({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+    return lock !== null && this.#locks.get(id) === lock
+  }
+
+  /** Adds a lock that the database has given to this process. */
+  add(key: AuthorizationKey, lock: string): void {
+    this.#locks.set(recordId(key), lock)
+  }
+
+  /** Stops renewing a lock. @returns The lock, if this process had it. */
+  drop(key: AuthorizationKey): string | undefined {
+    const id = recordId(key)
+    const lock = this.#locks.get(id)
+    this.#locks.delete(id)
+    return lock
+  }
+
+  /** Unlocks a record in the database, unless it was delivered. */
+  async unlock(key: AuthorizationKey, lock: string): Promise<void> {
+    await this.#store.run(({ db }) =>
+      db
+        .updateTable('x402_authorizations')
+        .set({ lock_owner: null, locked_until: 0 })
+        .where((where) => where.and({ ...keyColumns(key), lock_owner: lock }))
+        .where('delivered', '=', 0)
+        .execute(),
+    )
+  }
+
+  /** Remembers a delivery that failed for the caller, though the database may have written it down. */
+  noteUncertain(key: AuthorizationKey, lock: string): void {
+    this.#uncertain.set(recordId(key), lock)
+  }
+
+  /** Tells whether a record's delivery failed and was not reverted yet. Its payment is still open. */
+  isUncertain({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+    return lock !== null && this.#uncertain.get(id) === lock
+  }
+
+  /** Reverts all uncertain deliveries, if this record's is one of them. */
+  async revertUncertain(key: AuthorizationKey): Promise<void> {
+    if (this.#uncertain.has(recordId(key))) await this.#revertAllUncertain()
+  }
+
+  /** Ends the renewals. @returns Lets the remaining locks lapse at once. */
+  end(): (database: SqlDatabase) => Promise<void> {
+    clearInterval(this.#renewal)
+    const locks = [...this.#locks.values()]
+    this.#locks.clear()
+    return async (database) => {
+      if (locks.length > 0) await extend(database, locks, 0)
+    }
+  }
+
+  async #renew(): Promise<void> {
+    await this.#revertAllUncertain()
+    const locks = [...this.#locks.values()]
+    while (locks.length > 0) {
+      const some = locks.splice(0, RENEWED_AT_ONCE)
+      await this.#store.run((database) => extend(database, some, database.plus(this.lockMs)))
+    }
+  }
+
+  async #revertAllUncertain(): Promise<void> {
+    for (const [id, lock] of this.#uncertain) {
+      await this.#store.run(({ db }) =>
+        db
+          .updateTable('x402_authorizations')
+          .set({ delivered: 0, lock_owner: null, locked_until: 0 })
+          .where('id', '=', id)
+          .where('lock_owner', '=', lock)
+          .execute(),
+      )
+      this.#uncertain.delete(id)
+    }
+  }
+}
+
+/** Sets the time at which locks lapse. */
+async function extend(
+  database: SqlDatabase,
+  locks: readonly string[],
+  until: Updateable<AuthorizationRow>['locked_until'] | ReturnType<SqlDatabase['plus']>,
+): Promise<void> {
+  const { db } = database
+  await db
+    .updateTable('x402_authorizations')
+    .set({ locked_until: until })
+    .where(
+      rowsInOrder(database, db, (where) =>
+        where.and([where('lock_owner', 'in', locks), where('delivered', '=', where.lit(0))]),
+      ),
+    )
+    .execute()
+}

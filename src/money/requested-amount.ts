@@ -1,0 +1,65 @@
+/** Amounts as requests of the API bring them. */
+import { currencyDigits, explainCurrency, isCurrency } from './currency.js'
+import {
+  ceilToUnits,
+  decimalFromNumber,
+  formatDecimal,
+  parseDecimal,
+  powerOfTen,
+  trimDecimal,
+  type Decimal,
+} from './decimal.js'
+import { explainAmount, showValue } from './explain-amount.js'
+
+/** Amount and currency of a request, or what is wrong with which of the two. */
+export type FiatAmount =
+  | { readonly ok: true; readonly amount: Decimal; readonly currency: string }
+  | { readonly ok: false; readonly path: 'amount' | 'currency'; readonly message: string }
+
+/** An amount of a request, or what is wrong with it. */
+export type RequestedAmount =
+  { readonly ok: true; readonly amount: Decimal } | { readonly ok: false; readonly message: string }
+
+const PLAIN = 'it has digits and at most one point, nothing else'
+
+/**
+ * Reads the `amount` and `currency` of a checkout: a decimal string in major units.
+ *
+ * It may have the currency's own digits (ISO 4217), and zeros after them; the amount comes back
+ * with exactly the currency's digits.
+ */
+export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount {
+  const digits = isCurrency(currency) ? currencyDigits(currency) : undefined
+  if (!isCurrency(currency) || digits === undefined)
+    return { ok: false, path: 'currency', message: explainCurrency(currency) }
+  const refuse = (message: string): FiatAmount => ({ ok: false, path: 'amount', message })
+  const majorUnits = `amounts are strings in major units, not in cents, e.g. '${exampleAmount(digits)}'`
+
+  if (typeof amount !== 'string') return refuse(`${showValue(amount)} is no string; ${majorUnits}`)
+  const value = parseDecimal(amount)
+  if (value === undefined)
+    return refuse(
+      `${showValue(amount)} is not an amount: ${explainAmount(amount, PLAIN)}; ${majorUnits}`,
+    )
+  if (value.units === 0n) return refuse(`the amount must be greater than zero; ${majorUnits}`)
+  if (trimDecimal(value).scale > digits)
+    return refuse(
+      `${showValue(amount)} has more than the ${digits} decimals of ${currency}; ${majorUnits}`,
+    )
+  return { ok: true, amount: { units: ceilToUnits(value, digits), scale: digits }, currency }
+}
+
+/** Reads the `requestedAmount` of the payment requirements: a JSON number in major units. */
+export function requestedAmountToDecimal(amount: unknown): RequestedAmount {
+  if (typeof amount !== 'number')
+    return { ok: false, message: `${showValue(amount)} is no number; write major units, e.g. 0.25` }
+  const value = decimalFromNumber(amount)
+  if (value === undefined || value.units === 0n)
+    return { ok: false, message: `the amount must be finite and greater than zero, not ${amount}` }
+  return { ok: true, amount: value }
+}
+
+/** Fifteen of a currency, with its own digits. */
+function exampleAmount(digits: number): string {
+  return formatDecimal({ units: 15n * powerOfTen(digits), scale: digits })
+}

@@ -1,0 +1,163 @@
+import type { Response } from 'express'
+import { ConfigError, isOutsideFailure } from '../errors.js'
+import type { Logger } from '../logger.js'
+import { keepPrivate } from './cache-control.js'
+import { isConditionalStatus, removeConditions } from './conditional-requests.js'
+import { outsideFailure, respondExit, type Exit } from './exits.js'
+import type { HeldLimits } from './held-body.js'
+import type { HeldBudget } from './held-budget.js'
+import { HeldResponse, type HeldEnd } from './held-response.js'
+import {
+  attachPayment,
+  endUnsettled,
+  markDelivered,
+  releaseUnpaid,
+  type ReservedAttempt,
+} from './payment-attempt.js'
+import { setPaymentResponse } from './respond.js'
+import type { PaidRoute } from './route.js'
+import { serializeResponse } from './stored-response.js'
+
+/** What {@link runThenSettle} needs from the gateway. */
+export interface AuthorizationFlowContext {
+  readonly heldBudget: HeldBudget
+  readonly logger: Logger
+}
+
+/**
+ * The `authorization` flow: runs the handler and holds its response, settles the payment, and then
+ * sends the response. A response that nobody pays for is sent, or replaced, without settling.
+ */
+export async function runThenSettle(
+  context: AuthorizationFlowContext,
+  { maxHeldBytes }: Pick<PaidRoute, 'maxHeldBytes'>,
+  attempt: ReservedAttempt,
+): Promise<Exit> {
+  const { payer } = attempt.reservation
+  const lease = context.heldBudget.open({ payer, maxHeldBytes })
+  if (lease === undefined) {
+    await releaseUnpaid(context, attempt)
+    return { kind: 'server_busy' }
+  }
+  try {
+    await runHeld(context, attempt, { maxHeldBytes, lease })
+    return { kind: 'over' }
+  } finally {
+    lease.release()
+  }
+}
+
+/** Runs the handler, and writes the end of its held response. */
+async function runHeld(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  limits: HeldLimits,
+): Promise<void> {
+  const { res, next } = attempt
+  const held = await holdResponse(context, attempt, limits)
+  try {
+    next()
+    const end = await held.finished
+    const exit = isChargeable(end, held)
+      ? await settleThenSend(attempt, held)
+      : await endUncharged(context, attempt, { held, end, limits })
+    if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
+  } catch (error) {
+    if (isOutsideFailure(error))
+      return held.replace(() => respondExit(res, outsideFailure(context, error)))
+    held.discard()
+    throw error
+  }
+}
+
+/** Starts to hold the response of the handler that is about to run. */
+async function holdResponse(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  limits: HeldLimits,
+): Promise<HeldResponse> {
+  try {
+    attachPayment(attempt, { payer: attempt.reservation.payer })
+    removeConditions(attempt.req)
+    return new HeldResponse(attempt.res, limits)
+  } catch (error) {
+    await releaseUnpaid(context, attempt)
+    throw error
+  }
+}
+
+/** Only a complete response that its client is there to receive is charged, and no 304. */
+function isChargeable(end: HeldEnd, { clientGone }: HeldResponse): boolean {
+  return end.kind === 'ended' && !clientGone && end.status < 400 && end.status !== 304
+}
+
+/** Settles the payment, and then sends the response. */
+async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
+  const { res, claim, reservation } = attempt
+  const settlement = await reservation.settle()
+  if (!settlement.success) return endUnsettled(attempt, settlement)
+  setPaymentResponse(res, settlement)
+  keepPrivate(res)
+  const response = claim.hasKey ? held.response() : undefined
+  // Nobody has received the response: the payer may ask once more, by id or with the same payment.
+  if (held.clientGone && response?.body === undefined) {
+    await reservation.reopen()
+    return { kind: 'over' }
+  }
+  const stored = response && serializeResponse(response)
+  if (stored !== undefined) await claim.keep(stored)
+  await markDelivered(attempt)
+  if (stored !== undefined) await claim.finish(stored)
+  if (!held.clientGone) held.send()
+  return { kind: 'over' }
+}
+
+/** A response that is not charged for. */
+interface UnchargedResponse {
+  readonly held: HeldResponse
+  readonly end: HeldEnd
+  readonly limits: HeldLimits
+}
+
+/** Releases the payment, and ends a response that is not charged for. */
+async function endUncharged(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  { held, end, limits }: UnchargedResponse,
+): Promise<Exit> {
+  await releaseUnpaid(context, attempt)
+  switch (end.kind) {
+    case 'ended':
+      if (isConditionalStatus(end.status)) return { kind: 'condition_failed', status: end.status }
+      held.send()
+      return { kind: 'over' }
+    case 'aborted':
+      return { kind: 'over' }
+    case 'no_room':
+      return { kind: 'server_busy' }
+    case 'too_large':
+      if (held.clientGone) return { kind: 'over' }
+      return refuseTooLarge(attempt.res, held, limits)
+  }
+}
+
+/**
+ * Responds that the handler's response is too large.
+ *
+ * @throws `ConfigError` once that was sent or the client has disconnected, for the app's error
+ * handlers to log.
+ */
+async function refuseTooLarge(
+  res: Response,
+  held: HeldResponse,
+  { maxHeldBytes }: HeldLimits,
+): Promise<never> {
+  const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
+  const closed = new Promise<unknown>((resolve) => {
+    res.once('finish', resolve)
+    res.once('close', resolve)
+  })
+  held.replace(() => respondExit(res, { kind: 'too_large', detail }))
+  await closed
+  throw new ConfigError('maxHeldBytes', detail)
+}

@@ -1,0 +1,112 @@
+import type { Response } from 'express'
+import type { OutsideFailure } from '../errors.js'
+import type { Problem } from '../http/respond-problem.js'
+import type { Logger } from '../logger.js'
+import type { SettleResponse } from '../protocol/payment.js'
+import type { Offer } from './offer.js'
+import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
+import { paymentRequired, respondPaymentRequired } from './payment-required.js'
+import { respondRouteProblem, setPaymentResponse } from './respond.js'
+import { respondAgain } from './stored-response.js'
+
+type Unsettled = Extract<SettleResponse, { success: false }>
+
+/** Every way in which a paid request ends. */
+export type Exit =
+  /** Nothing is left to write: the handler's response goes out, or the client has disconnected. */
+  | { readonly kind: 'over' }
+  /** No payment was presented, or one that is refused. `error` is a reason, or text. */
+  | {
+      readonly kind: 'payment_required'
+      readonly offer: Offer
+      readonly error: string
+      /** 400 if the payment header is unreadable. @defaultValue 402 */
+      readonly status?: 402 | 400 | undefined
+    }
+  /** The settlement failed, or the payment was settled before. */
+  | { readonly kind: 'not_settled'; readonly offer: Offer; readonly settlement: Unsettled }
+  /** A transaction was sent, and its outcome is unknown. */
+  | { readonly kind: 'settlement_pending'; readonly settlement: Unsettled }
+  /** The response to the first request with this payment is given again. */
+  | { readonly kind: 'repeated'; readonly stored: string }
+  /** The first request with this payment still runs. */
+  | { readonly kind: 'busy' }
+  /** Another payment has this payment's id. */
+  | { readonly kind: 'conflict' }
+  /** Too many requests from this address or payer. */
+  | ExceededLimit
+  /** There is no memory left to hold another response. */
+  | { readonly kind: 'server_busy' }
+  /** The handler answered a condition or a range, which costs nothing. */
+  | { readonly kind: 'condition_failed'; readonly status: number }
+  /** The handler's response is larger than what may be held. */
+  | { readonly kind: 'too_large'; readonly detail: string }
+  /** A chain, a rate, the ledger or a relayer failed. */
+  | { readonly kind: 'outside_failure'; readonly failure: OutsideFailure }
+
+/** Writes the response of a request that ends without its handler's. */
+export function respondExit(res: Response, exit: Exit): void {
+  switch (exit.kind) {
+    case 'over':
+      return
+    case 'payment_required':
+      return respondPaymentRequired(res, paymentRequired(exit.offer, exit.error), exit.status)
+    case 'not_settled': {
+      const { offer, settlement } = exit
+      setPaymentResponse(res, settlement)
+      return respondPaymentRequired(res, paymentRequired(offer, settlement.errorReason))
+    }
+    case 'settlement_pending':
+      setPaymentResponse(res, exit.settlement)
+      return respondRouteProblem(res, PENDING)
+    case 'repeated':
+      return respondAgain(res, exit.stored)
+    case 'busy':
+      return respondRouteProblem(res, IN_PROGRESS)
+    case 'conflict':
+      return respondRouteProblem(res, CONFLICT)
+    case 'rate_limited':
+      return respondRateLimited(res, exit)
+    case 'server_busy':
+      return respondRouteProblem(res, SERVER_BUSY)
+    case 'condition_failed':
+      // Without the handler's headers: they describe what is for sale.
+      return void res.status(exit.status).set('Cache-Control', 'no-store').end()
+    case 'too_large':
+      // The connection is closed, so that the handler's reads and writes end with it.
+      res.set('Connection', 'close')
+      return respondRouteProblem(res, { code: 'answer_too_large', detail: exit.detail })
+    case 'outside_failure': {
+      const { code, message: detail } = exit.failure
+      return respondRouteProblem(res, { code, detail })
+    }
+  }
+}
+
+/** Logs a failure of the world outside. @returns Its exit. */
+export function outsideFailure(
+  { logger }: { readonly logger: Logger },
+  failure: OutsideFailure,
+): Exit {
+  logger.error('A payment could not be taken.', { code: failure.code, error: failure })
+  return { kind: 'outside_failure', failure }
+}
+
+const PENDING: Problem = {
+  code: 'settlement_pending',
+  detail:
+    'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
+}
+const IN_PROGRESS: Problem = {
+  code: 'idempotency_in_progress',
+  detail: 'The first request with this payment is not answered yet: present it again later.',
+}
+const CONFLICT: Problem = {
+  code: 'idempotency_conflict',
+  detail: 'Another payment has this payment-identifier: take a new id for a new payment.',
+}
+const SERVER_BUSY: Problem = {
+  code: 'server_busy',
+  detail:
+    'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
+}

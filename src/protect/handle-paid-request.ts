@@ -1,0 +1,146 @@
+import { isOutsideFailure } from '../errors.js'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import { once, type OnceContext } from '../idempotency/once.js'
+import type { WaitingRequest } from '../idempotency/wait.js'
+import { isRefusal, refusalResponse, type MerchantTerms, type Refusal } from '../schemes/scheme.js'
+import { runThenSettle } from './authorization-flow.js'
+import { outsideFailure, respondExit, type Exit } from './exits.js'
+import type { HeldBudget } from './held-budget.js'
+import type { MatchContext } from './match-offer.js'
+import { readMatchingPayment, type MatchedPayment } from './matched-payment.js'
+import { offerOf, pricedMethod, type Offer } from './offer.js'
+import {
+  endUnsettled,
+  releaseUnpaid,
+  type Exchange,
+  type PaymentAttempt,
+} from './payment-attempt.js'
+import type { CountRequest } from './payment-rate-limit.js'
+import { bringsPayment } from './read-payment.js'
+import { respondOptions } from './respond-options.js'
+import type { PaidRoute } from './route.js'
+import { settleThenRun } from './upfront-flow.js'
+
+/** What the paid routes of a gateway share. */
+export interface PaidRequestContext extends OnceContext, MatchContext {
+  readonly facilitator: ReservingFacilitator
+  /** The memory of all responses that are held. */
+  readonly heldBudget: HeldBudget
+  /** Counts requests that present a payment; `undefined` if they are not limited. */
+  readonly countRequest: CountRequest | undefined
+}
+
+/**
+ * Handles a request to a paid route, from the first byte to the last.
+ *
+ * A request that is free goes to the next handler. Every other one ends with an {@link Exit}, or with
+ * its handler's response.
+ */
+export async function handlePaidRequest(
+  context: PaidRequestContext,
+  route: PaidRoute,
+  exchange: Exchange,
+): Promise<void> {
+  const { req, res, next } = exchange
+  if (await route.skip(req)) return next()
+  if (req.method === 'OPTIONS') return respondOptions(req, res)
+  try {
+    if (route.respondUnpaid !== undefined && !bringsPayment(req))
+      return route.respondUnpaid(req, res)
+    const offer = await route.offer(req)
+    if (offer === undefined) return next()
+    const read = await readMatchingPayment(context, { route, offer }, req)
+    if (read.kind !== 'matched') return respondExit(res, read)
+    const exceeded = await context.countRequest?.({ req, res })
+    if (exceeded !== undefined) return respondExit(res, exceeded)
+
+    const { payment } = read
+    const attempt = { ...exchange, offer: offerAgain(offer, payment), payment }
+    const byId = paymentIdKey(route, attempt)
+    const result = await once(context, byId, async (claim) => {
+      // The client may have disconnected while its request waited for the key.
+      if (claim.hasKey && res.destroyed) return
+      respondExit(res, await takePayment(context, route, { ...attempt, claim }))
+    })
+    if (result.kind !== 'produced') respondExit(res, result)
+  } catch (error) {
+    if (!isOutsideFailure(error)) throw error
+    respondExit(res, outsideFailure(context, error))
+  }
+}
+
+/** Reserves the payment for this request, and runs the route's payment flow with it. */
+async function takePayment(
+  context: PaidRequestContext,
+  route: PaidRoute,
+  attempt: PaymentAttempt,
+): Promise<Exit> {
+  const { req, res, payment } = attempt
+  const holdsResponse = route.paymentFlow === 'authorization'
+  if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
+  const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
+  if (isRefusal(reservation)) return endRefused(attempt, reservation)
+  const reserved = { ...attempt, reservation }
+  // Only now that the payer is verified: else anyone could use up the payer's allowance.
+  const exceeded = await context.countRequest?.({ req, res, payer: reservation.payer })
+  if (exceeded !== undefined) {
+    await releaseUnpaid(context, reserved)
+    return exceeded
+  }
+  return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(reserved)
+}
+
+/** The merchant's terms, for this purchase. */
+function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): MerchantTerms {
+  const { merchant, redeemWithoutProof, minValiditySeconds } = route
+  const { appliedRate, redeemOnly } = payment
+  const purchase = {
+    method: pricedMethod(req),
+    url: offer.resource.url,
+    client: req.ip ?? '',
+    redeemOnly,
+  }
+  return { ...merchant, appliedRate, purchase, redeemWithoutProof, minValiditySeconds }
+}
+
+/** Ends a payment that was refused before this request sent anything for it. */
+async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Exit> {
+  const { offer, payment, claim } = attempt
+  const { refused, transaction, settledBy } = refusal
+  const { kept } = claim
+  if (refused === 'invalid_exact_evm_nonce_already_used' && kept !== undefined) {
+    await claim.finish(kept)
+    return { kind: 'repeated', stored: kept }
+  }
+  const isUnsent = transaction === undefined && settledBy === undefined
+  // `settlement_pending` without a hash: something was sent, so the client must not sign anew.
+  if (!isUnsent || refused === 'settlement_pending')
+    return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
+  await claim.abandon()
+  return { kind: 'payment_required', offer, error: refused }
+}
+
+/** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
+function offerAgain(offer: Offer, { requirements }: MatchedPayment): Offer {
+  return offer.failure === undefined ? offer : offerOf(offer.resource, [{ entry: requirements }])
+}
+
+/**
+ * The key under which the payment's response is stored: the payment's id, in the scope of project,
+ * method and resource. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
+ */
+function paymentIdKey(
+  { merchant }: PaidRoute,
+  { req, res, offer, payment }: Omit<PaymentAttempt, 'claim'>,
+): WaitingRequest | undefined {
+  const { payload, paymentId } = payment
+  if (!paymentId.ok || paymentId.value === undefined) return undefined
+  const { extensions: _extensions, ...signed } = payload
+  const scope = ['resource', merchant.project, req.method, offer.resource.url, req.originalUrl]
+  return {
+    key: idempotencyKey(...scope, paymentId.value),
+    fingerprint: fingerprintOf(signed),
+    isGone: () => res.destroyed,
+  }
+}

@@ -1,0 +1,56 @@
+import type { Request } from 'express'
+import type { AppliedRate } from '../money/rates.js'
+import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
+import type { Exit } from './exits.js'
+import { matchOffer, type MatchContext } from './match-offer.js'
+import type { Offer } from './offer.js'
+import { NOT_PAID } from './payment-required.js'
+import { readPayment } from './read-payment.js'
+import type { PaidRoute } from './route.js'
+
+/** A payment that was read from a request and fits what its route asks. */
+export interface MatchedPayment extends Payment {
+  /** How its amount came about, if a rate was applied. */
+  readonly appliedRate: AppliedRate | undefined
+  /** Whether its quote has expired, so that it is good only for a purchase that is already open. */
+  readonly redeemOnly: boolean
+}
+
+/** The result of reading a request's payment. */
+export type ReadPayment =
+  | { readonly kind: 'matched'; readonly payment: MatchedPayment }
+  | Extract<Exit, { kind: 'payment_required' }>
+
+/**
+ * Reads the payment of a request, and matches it with the route's offer.
+ *
+ * @throws `RateError` if the route has nothing to offer now, and nothing offered before is paid.
+ */
+export async function readMatchingPayment(
+  context: MatchContext,
+  asked: { readonly route: PaidRoute; readonly offer: Offer },
+  req: Request,
+): Promise<ReadPayment> {
+  const { offer } = asked
+  const askAgain = (error: string, status?: 402 | 400): ReadPayment => {
+    if (offer.failure !== undefined) throw offer.failure
+    return { kind: 'payment_required', offer, error, status }
+  }
+  const presented = readPayment(req)
+  switch (presented.kind) {
+    case 'none':
+      return askAgain(NOT_PAID)
+    case 'unreadable':
+      return askAgain(presented.problem, 400)
+    case 'other_version':
+      return askAgain('invalid_x402_version')
+    case 'payment': {
+      const { decoded, accepted } = presented
+      const quote = await matchOffer(context, asked, { req, decoded, accepted })
+      if (typeof quote === 'string') return askAgain(quote)
+      const { entry, applied, redeemOnly = false } = quote
+      const payment = paymentFor(decoded, entry)
+      return { kind: 'matched', payment: { ...payment, appliedRate: applied, redeemOnly } }
+    }
+  }
+}

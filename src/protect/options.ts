@@ -1,0 +1,156 @@
+import type { Request } from 'express'
+import { z } from 'zod'
+import { ConfigError, type ConfigIssue } from '../errors.js'
+import type { RedeemWithoutProof } from '../ledger/purchase.js'
+import type { Merchant } from '../merchants/project.js'
+import type { Price } from '../money/price.js'
+import type { PaymentFlow } from '../protocol/payment.js'
+
+/**
+ * A price that depends on the request.
+ *
+ * It runs for each request, paid or not, and should have no side effects. What it throws goes to the
+ * app's error handlers, and nothing is charged.
+ *
+ * @param req - The request. Its body is there only if the app parsed it before the route.
+ * @returns The price, in any form that a fixed price may have.
+ */
+export type PriceFunction = (req: Request) => Price | Promise<Price>
+
+/** Options of `x402Protect`, for one route. */
+export interface ProtectOptions {
+  /** What is for sale, for people and agents. @defaultValue empty */
+  readonly description?: string
+  /** Media type of the response. @defaultValue not mentioned */
+  readonly mimeType?: string
+  /** Id of the project that is paid. @defaultValue the only project with a merchant */
+  readonly merchant?: string
+  /**
+   * When the payment is settled. `authorization`: after the handler has responded; if the handler
+   * fails, nothing is charged. `upfront`: before the handler runs, so that it may stream.
+   * @defaultValue `'authorization'`
+   */
+  readonly paymentFlow?: PaymentFlow
+  /**
+   * How long an authorization should be valid, in seconds from 10 to 86400. Payers are asked to sign
+   * for that long. @defaultValue the merchant's
+   */
+  readonly maxTimeoutSeconds?: number
+  /**
+   * How long an authorization must still be valid when it is presented, in seconds: the time that the
+   * handler and the settlement take. One that lapses sooner is refused before the handler runs.
+   * @defaultValue `min(30, maxTimeoutSeconds / 2)`; with `upfront`, what the settlement takes
+   */
+  readonly minValiditySeconds?: number
+  /** Whether a request is free, for example a member's or a health check. @defaultValue never */
+  readonly skip?: (req: Request) => boolean | Promise<boolean>
+  /**
+   * The URL that is paid for.
+   * @defaultValue `publicUrl` of the gateway or the request's own host, with the request's path
+   */
+  readonly resourceUrl?: (req: Request) => string
+  /**
+   * Bytes of a response that are held until it is paid for. `maxHeldBytesTotal` of the gateway limits
+   * all responses together. @defaultValue 10 MiB
+   */
+  readonly maxHeldBytes?: number
+  /** Whether a price of zero is intended: such a request is let through. @defaultValue false */
+  readonly allowFree?: boolean
+  /**
+   * Whether a price from a function, or with an applied rate, is signed. A signed price is honoured
+   * for `maxTimeoutSeconds` even if it has changed since, for the same method, URL and parsed body.
+   * A price for a body that was not parsed is never signed. If a price function depends on anything
+   * else, for example on the user, it also needs `quoteFor`.
+   * @defaultValue false for a price function without `quoteFor`, else true
+   */
+  readonly signQuotes?: boolean
+  /**
+   * Names what a price depends on beside method, URL and body: the user's id, the user's plan. A
+   * signed price is honoured only if this returns the same string again. With it, prices from a
+   * function are signed.
+   */
+  readonly quoteFor?: (req: Request) => string
+  /**
+   * Who may redeem an open payment (paid, but not responded to yet) if the client dropped the
+   * `extra.offerId` of its offer and sent no `payment-identifier`: nobody (`'never'`), or the address
+   * that presented it first, by `req.ip` (`'same-address'`).
+   * @defaultValue the merchant's, or `'same-address'`
+   */
+  readonly redeemWithoutProof?: RedeemWithoutProof
+}
+
+const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
+
+const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
+const optionsSchema = z.strictObject({
+  description: z.string().optional(),
+  mimeType: z.string().optional(),
+  merchant: z.string().optional(),
+  paymentFlow: z.enum(['authorization', 'upfront']).optional(),
+  maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
+  minValiditySeconds: z.number().min(0).max(86_400).optional(),
+  skip: fn.optional(),
+  resourceUrl: fn.optional(),
+  maxHeldBytes: z.int().positive().optional(),
+  allowFree: z.boolean().optional(),
+  signQuotes: z.boolean().optional(),
+  quoteFor: fn.optional(),
+  redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
+})
+
+/**
+ * Checks the form of a route's options.
+ *
+ * @throws `ConfigError` with everything that is wrong.
+ */
+export function checkOptions(options: ProtectOptions): void {
+  const result = optionsSchema.safeParse(options)
+  if (result.success) return
+  throw new ConfigError(
+    result.error.issues.flatMap((issue): readonly ConfigIssue[] => {
+      if (issue.code === 'unrecognized_keys')
+        return issue.keys.map((option) => ({
+          option,
+          code: 'unknown_option',
+          message: 'x402Protect has no such option',
+        }))
+      const option = issue.path.join('.') || 'options'
+      return [{ option, code: 'invalid_value', message: issue.message }]
+    }),
+  )
+}
+
+/**
+ * Refuses a `minValiditySeconds` that no payer can meet who signs as the 402 asks.
+ *
+ * @throws `ConfigError`
+ */
+export function checkValidity(
+  { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
+  merchant: Merchant,
+): void {
+  const signed = maxTimeoutSeconds ?? merchant.maxTimeoutSeconds
+  if (minValiditySeconds > signed)
+    throw new ConfigError(
+      'minValiditySeconds',
+      `is more than the ${signed} seconds that payers are asked to sign for (maxTimeoutSeconds)`,
+    )
+}
+
+/**
+ * Resolves `maxHeldBytes`.
+ *
+ * @param maxHeldBytesTotal - Bytes of all held responses of the gateway.
+ * @throws `ConfigError` if one response could be larger than all together may be.
+ */
+export function resolveMaxHeldBytes(
+  { maxHeldBytes }: ProtectOptions,
+  maxHeldBytesTotal: number,
+): number {
+  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
+  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
+  throw new ConfigError(
+    'maxHeldBytes',
+    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
+  )
+}

@@ -1,0 +1,78 @@
+/** A payment on its way through a paid route, from the header that presents it to its delivery. */
+import type { NextFunction, Request, Response } from 'express'
+import type { KeyClaim } from '../idempotency/once.js'
+import type { Logger } from '../logger.js'
+import type { SettleResponse } from '../protocol/payment.js'
+import type { Reservation } from '../schemes/scheme.js'
+import type { Exit } from './exits.js'
+import type { MatchedPayment } from './matched-payment.js'
+import type { Offer } from './offer.js'
+import type { PaidRequest } from './paid-request.js'
+
+/** A request on its way through Express. */
+export interface Exchange {
+  readonly req: Request
+  readonly res: Response
+  readonly next: NextFunction
+}
+
+/** A payment that is presented for an offer. */
+export interface PaymentAttempt extends Exchange {
+  readonly offer: Offer
+  readonly payment: MatchedPayment
+  /** The payment's id, under which its payer may ask for the response again. */
+  readonly claim: KeyClaim
+}
+
+/** A payment that is reserved for this request. */
+export interface ReservedAttempt extends PaymentAttempt {
+  readonly reservation: Reservation
+}
+
+/** Shows the handler what was paid, as `req.x402` and `res.locals.x402`. */
+export function attachPayment(
+  { req, res, payment }: PaymentAttempt,
+  parties: Pick<PaidRequest, 'payer' | 'transaction'>,
+): void {
+  const { payload, requirements } = payment
+  const { amount, asset, network } = requirements
+  const paid: PaidRequest = { ...parties, amount, asset, network, requirements, payload }
+  req.x402 = paid
+  res.locals['x402'] = paid
+}
+
+/** Gives an unused payment back: its payer may present it for another request. */
+export async function releaseUnpaid(
+  { logger }: { readonly logger: Logger },
+  { reservation, claim }: ReservedAttempt,
+): Promise<void> {
+  await reservation.release().catch((error: unknown) => {
+    logger.error('A payment could not be released.', { error })
+  })
+  await claim.abandon()
+}
+
+/**
+ * Records that what was paid for is about to go out.
+ *
+ * @throws `LedgerError` if that could not be recorded: then nothing may go out.
+ */
+export async function markDelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
+  await reservation.markDelivered().catch(async (error: unknown) => {
+    await claim.abandon()
+    throw error
+  })
+}
+
+/** Ends the claim of a payment that was not settled, or is not known to be. @returns Its exit. */
+export async function endUnsettled(
+  { offer, claim }: PaymentAttempt,
+  settlement: Extract<SettleResponse, { success: false }>,
+): Promise<Exit> {
+  if (settlement.errorReason === 'settlement_pending') {
+    await claim.pause()
+    return { kind: 'settlement_pending', settlement }
+  }
+  await claim.abandon()
+  return { kind: 'not_settled', offer, settlement }
+}

@@ -1,0 +1,70 @@
+import type { Response } from 'express'
+import { PAYMENT_REQUIRED } from '../protocol/headers.js'
+import { newOfferId, withOfferId } from '../protocol/offer-id.js'
+import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
+import { withProtocolVersion, X402_VERSION, type PaymentRequired } from '../protocol/payment.js'
+import type { Offer } from './offer.js'
+import { exposeHeaders } from './respond.js'
+
+/** The `error` of a 402 to a request that brought no payment. */
+export const NOT_PAID = 'Payment required'
+
+/** What a 402 asks for, and for which resource. */
+export type AskedPayment = Pick<Offer, 'resource' | 'accepts'>
+
+/**
+ * Makes the document of a 402.
+ *
+ * @param error - A reason, or text for the developer of the client.
+ * @param offerId - Proves later that a payer received this very response.
+ */
+export function paymentRequired(
+  { resource, accepts }: AskedPayment,
+  error: string,
+  offerId = newOfferId(),
+): PaymentRequired {
+  return {
+    x402Version: X402_VERSION,
+    error,
+    resource,
+    accepts: withProtocolVersion(withOfferId(accepts, offerId)),
+    extensions: paymentIdentifierExtensions,
+    protocolVersion: X402_VERSION,
+  }
+}
+
+/** A {@link PaymentRequired}, ready to be sent. */
+export interface WrittenDocument {
+  readonly json: string
+  /** The same in base64, for the header. */
+  readonly header: string
+  /** Of `json`. Node writes `latin1` faster, so that is used for ASCII. */
+  readonly encoding: 'latin1' | 'utf8'
+}
+
+/** Responds with a 402, or a 400: the document as the body, and encoded in the header. */
+export function respondPaymentRequired(
+  res: Response,
+  document: PaymentRequired,
+  status: 402 | 400 = 402,
+): void {
+  const json = JSON.stringify(document)
+  const bytes = Buffer.from(json, 'utf8')
+  const encoding = bytes.length === json.length ? 'latin1' : 'utf8'
+  writePaymentRequired(res, { json, header: bytes.toString('base64'), encoding }, status)
+}
+
+/** {@link respondPaymentRequired}, with a document that has been written before. */
+export function writePaymentRequired(
+  res: Response,
+  { json, header, encoding }: WrittenDocument,
+  status: 402 | 400 = 402,
+): void {
+  exposeHeaders(res)
+  res.statusCode = status
+  // Not Express's `res.set`, which first looks for a charset to add: this path is the hottest.
+  res.setHeader(PAYMENT_REQUIRED, header)
+  res.setHeader('Cache-Control', 'no-store')
+  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.end(json, encoding)
+}

@@ -1,0 +1,57 @@
+/** What a paid route writes in place of, or beside, its handler's response. */
+import type { Response } from 'express'
+import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
+import { respondProblem, type Problem } from '../http/respond-problem.js'
+import {
+  encodeHeader,
+  EXPOSED_HEADERS,
+  PAYMENT_RESPONSE,
+  X_PAYMENT_RESPONSE,
+} from '../protocol/headers.js'
+import type { SettleResponse } from '../protocol/payment.js'
+
+/**
+ * Responds with problem details that scripts of other origins can read. A 503 says when to present
+ * the same payment again.
+ */
+export function respondRouteProblem(res: Response, problem: Problem): void {
+  if (STATUS[problem.code].route === 503) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  exposeHeaders(res)
+  // Set here already, so that this header keeps its place before Content-Type.
+  res.set('Cache-Control', 'no-store')
+  respondProblem(res, 'route', problem)
+}
+
+/** Sets the headers that report what became of the payment. */
+export function setPaymentResponse(res: Response, settlement: SettleResponse): void {
+  res.set(paymentResponseHeaders(settlement))
+  exposeHeaders(res)
+}
+
+/** The headers that report what became of a payment: `PAYMENT-RESPONSE`, and its older name. */
+export function paymentResponseHeaders(
+  settlement: SettleResponse,
+): Readonly<Record<string, string>> {
+  const value = encodeHeader(settlement)
+  return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
+}
+
+const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
+const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
+
+/** Lets scripts of other origins read our headers, in addition to those that the app exposes. */
+export function exposeHeaders(res: Response): void {
+  const value = res.getHeader(EXPOSE_HEADERS)
+  if (value === undefined) {
+    res.setHeader(EXPOSE_HEADERS, ALL_EXPOSED)
+    return
+  }
+  const exposed = String(value)
+    .split(',')
+    .map((header) => header.trim())
+    .filter(Boolean)
+  const missing = EXPOSED_HEADERS.filter(
+    (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
+  )
+  res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))
+}

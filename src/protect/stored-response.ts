@@ -1,0 +1,119 @@
+/** A handler's response as it is stored, for a payer who asks for it again. */
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Response } from 'express'
+import { keepPrivate } from './cache-control.js'
+import { respondRouteProblem } from './respond.js'
+
+/** Largest body in bytes that is stored. For a larger one, only the headers are. */
+export const MAX_STORED_BYTES = 256 * 1024
+
+/** A response that went out, or is about to. */
+export interface RecordedResponse {
+  readonly status: number
+  /** The headers that were added since the handler began. */
+  readonly headers: OutgoingHttpHeaders
+  /** `undefined` if it is too large, or was not written to its end. */
+  readonly body: Buffer | undefined
+}
+
+/** A {@link RecordedResponse} in JSON. */
+interface StoredResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number | readonly string[]>>
+  /** Base64. */
+  readonly body?: string
+}
+
+/** Headers that belong to a connection or a moment: they are not stored. */
+const TRANSIENT_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'date']
+
+/** The headers that were added or changed since `before`. Names are in lower case. */
+export function headersSince(
+  before: OutgoingHttpHeaders,
+  now: OutgoingHttpHeaders,
+): OutgoingHttpHeaders {
+  const isNew = ([name, value]: [string, unknown]): boolean =>
+    value !== undefined && !TRANSIENT_HEADERS.includes(name) && !isSameValue(before[name], value)
+  return Object.fromEntries(Object.entries(now).filter(isNew))
+}
+
+/** Serializes a response for the store. */
+export function serializeResponse({ status, headers, body }: RecordedResponse): string {
+  return JSON.stringify({ status, headers, body: body?.toString('base64') })
+}
+
+/**
+ * Responds with a stored response.
+ *
+ * If its body was not stored, responds with 410: the payment was settled and the response was given
+ * once. The headers report the settlement then, too, so that the client does not pay again.
+ *
+ * @param stored - By {@link serializeResponse}.
+ */
+export function respondAgain(res: Response, stored: string): void {
+  const { status, headers, body } = JSON.parse(stored) as StoredResponse
+  if (body === undefined) {
+    for (const [name, value] of Object.entries(headers))
+      if (/^(x-)?payment-response$/i.test(name)) res.setHeader(name, value)
+    return respondRouteProblem(res, {
+      code: 'answer_not_kept',
+      detail:
+        'This payment was settled and its answer was given once; the answer was too large, or was cut short, and was not kept.',
+    })
+  }
+  res.status(status)
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  // Headers that the app set before the route are not in the store.
+  keepPrivate(res)
+  res.end(Buffer.from(body, 'base64'))
+}
+
+/**
+ * Records a response while it is sent.
+ *
+ * @returns Resolves once the handler has ended the response; without its body if that is too large,
+ * or if the client disconnected before the end.
+ */
+export function recordResponse(res: Response): Promise<RecordedResponse> {
+  const { write, end } = res
+  const before = res.getHeaders()
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const record = (chunk: unknown, encoding: unknown): void => {
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
+    const copy =
+      typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)) : Buffer.from(chunk)
+    bytes += copy.length
+    if (bytes <= MAX_STORED_BYTES) chunks.push(copy)
+    else chunks.length = 0
+  }
+  return new Promise((resolve) => {
+    const recorded = (isWhole: boolean): RecordedResponse => ({
+      status: res.statusCode,
+      headers: headersSince(before, res.getHeaders()),
+      body: isWhole && bytes <= MAX_STORED_BYTES ? Buffer.concat(chunks) : undefined,
+    })
+    res.once('close', () => resolve(recorded(false)))
+    Object.assign(res, {
+      write(...args: unknown[]) {
+        record(args[0], args[1])
+        return Reflect.apply(write, res, args) as boolean
+      },
+      end(...args: unknown[]) {
+        Object.assign(res, { write, end })
+        record(args[0], args[1])
+        const ended = Reflect.apply(end, res, args) as Response
+        resolve(recorded(true))
+        return ended
+      },
+    })
+  })
+}
+
+function encodingOf(encoding: unknown): BufferEncoding | undefined {
+  return typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined
+}
+
+function isSameValue(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

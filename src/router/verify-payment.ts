@@ -1,0 +1,50 @@
+import type { Request, Response } from 'express'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import type { OnceContext } from '../idempotency/once.js'
+import { decodePayment } from '../protocol/decoded-payment.js'
+import type { VerifyResponse } from '../protocol/payment.js'
+import { merchantOf } from './authenticate.js'
+import { readBody } from './json-body.js'
+import { parseSubmission, paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
+import { isFinal, isUndecided } from './reason-finality.js'
+import { onceForKey, readHeaderKey } from './repeatable-request.js'
+
+/** What {@link verifyPayment} needs from the gateway. */
+export interface VerifyPaymentContext extends OnceContext {
+  readonly facilitator: ReservingFacilitator
+}
+
+/**
+ * `POST /api/v2/payment/verify`.
+ *
+ * A payment whose settlement would be repeated for its id is valid: a client that verifies before it
+ * settles could not ask for the repetition otherwise.
+ */
+export async function verifyPayment(
+  context: VerifyPaymentContext,
+  req: Request,
+  res: Response,
+): Promise<VerifyResponse> {
+  const merchant = merchantOf(res)
+  const { project } = merchant
+  const submission = readBody(req, parseSubmission)
+  const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
+  const byId = paymentIdKey(res, project, submission)
+  const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
+
+  const verify = async (): Promise<VerifyResponse> => {
+    if (byId !== undefined) await requireFreeId(context, byId)
+    const verified = await context.facilitator.verifyPayment(payment, merchant)
+    if (verified.isValid || byId === undefined) return verified
+    const mayRepeat = merchant.repeatSettlements && isUndecided(verified.invalidReason)
+    if (!mayRepeat || !(await wasSettledForId(context, byId))) return verified
+    return { isValid: true, payer: verified.payer ?? '' }
+  }
+
+  return onceForKey(context, byHeader, async (claim) => {
+    const verified = await verify()
+    if (verified.isValid || isFinal(verified.invalidReason))
+      await claim.finish(JSON.stringify(verified))
+    return verified
+  })
+}

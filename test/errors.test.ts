@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  ChainError,
+  ConfigError,
+  FacilitatorError,
+  isConfigError,
+  isOutsideFailure,
+  isRateError,
+  LedgerError,
+  RateError,
+  RelayerError,
+} from '../src/errors.js'
+
+/** An error as another copy of this package throws it: of classes that are not ours. */
+const fromAnotherCopy = (name: string, code: string): Error =>
+  Object.assign(new Error('away'), { name, code })
+
+describe('a failure outside', () => {
+  it.each([
+    new ChainError('chain_unreachable', 'away'),
+    new RateError('rate_unavailable', 'away'),
+    new LedgerError('ledger_full', 'away'),
+    new RelayerError('gas_price_too_high', 'away'),
+    new FacilitatorError('facilitator_refused', 'away'),
+    fromAnotherCopy('LedgerError', 'ledger_unavailable'),
+  ])('is recognised by its code: %p', (error) => {
+    expect(isOutsideFailure(error)).toBe(true)
+    expect(isConfigError(error)).toBe(false)
+  })
+
+  it.each([
+    new Error('a bug'),
+    new ConfigError('publicUrl', 'is wrong'),
+    fromAnotherCopy('Error', 'chain_unreachable'),
+    fromAnotherCopy('LedgerError', 'ECONNREFUSED'),
+    fromAnotherCopy('Object', 'constructor'),
+    { name: 'LedgerError', code: 'ledger_full' },
+    undefined,
+  ])('is nothing else: %p', (error) => {
+    expect(isOutsideFailure(error)).toBe(false)
+  })
+
+  it('keeps its cause, its code and the name of its class', () => {
+    const cause = new Error('refused')
+    const error = new RateError('rate_unavailable', 'no rate', { cause })
+    expect(error).toMatchObject({ name: 'RateError', code: 'rate_unavailable', message: 'no rate' })
+    expect(error.cause).toBe(cause)
+    expect([
+      isRateError(error),
+      isRateError(fromAnotherCopy('ChainError', 'rate_unavailable')),
+    ]).toEqual([true, false])
+  })
+})
+
+describe('a ConfigError', () => {
+  it('is recognised in any copy, and has all that is wrong', () => {
+    const error = new ConfigError([
+      { option: 'a', code: 'missing_option', message: 'is missing' },
+      { option: 'b', code: 'invalid_url', message: 'is wrong' },
+    ])
+    expect(isConfigError(error)).toBe(true)
+    expect(isConfigError(fromAnotherCopy('ConfigError', 'config_invalid'))).toBe(true)
+    expect(error).toMatchObject({
+      code: 'config_invalid',
+      option: 'a',
+      message: 'a: is missing\nb: is wrong',
+    })
+    expect(new ConfigError('a', 'is wrong').issues).toStrictEqual([
+      { option: 'a', code: 'invalid_value', message: 'is wrong' },
+    ])
+  })
+})

@@ -1,0 +1,340 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { privateKeyToAddress } from 'viem/accounts'
+import { createGateway } from '../../src/gateway.js'
+import type { LedgerStore, Submission } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { Hex } from '../../src/protocol/payment.js'
+import { askNode, minedCount, offerOf, termsOf } from '../support/core.js'
+import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
+import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { newNonce, signPayment } from '../support/sign-payment.js'
+import { callOf, fund, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
+import { patchedLedger } from '../support/patched-ledger.js'
+
+const devnet = useDevnet()
+let proxy: RpcProxy
+beforeAll(async () => {
+  proxy = await startRpcProxy(devnet.rpcUrl)
+})
+afterAll(() => proxy.close())
+
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  proxy.fault = undefined
+  for (const one of opened.splice(0)) await one.close()
+})
+
+const open = (options: TestPoolOptions) => {
+  const pool = openPool(devnet, { rpcUrl: proxy.url, ...options })
+  opened.push(pool)
+  return pool
+}
+const call = () => callOf(devnet)
+const waitingCount = async (address: Hex): Promise<number> =>
+  Number(await askNode(devnet, 'eth_getTransactionCount', address, 'pending'))
+
+/** A memory ledger that tells what was written down. */
+function openLedger(): {
+  ledger: LedgerStore
+  relayerOf: Map<unknown, Hex>
+  written: Submission[]
+} {
+  const store = createMemoryLedger()
+  const relayerOf = new Map<unknown, Hex>()
+  const written: Submission[] = []
+  const ledger = patchedLedger(store, {
+    submitTogether: async (members) => {
+      for (const { submission } of members) {
+        relayerOf.set(submission.raw, submission.relayer)
+        written.push(submission)
+      }
+      return store.submitTogether(members)
+    },
+  })
+  return { ledger, relayerOf, written }
+}
+
+describe('a pool of relayers', () => {
+  it('gives each settlement to the least busy', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER) })
+    await askNode(devnet, 'evm_setAutomine', false)
+    try {
+      const sent = await Promise.all(Array.from({ length: 30 }, () => pool.send(call().dispatch)))
+      const relayers = sent.map(({ submission }) => submission.relayer)
+      for (const address of pool.addresses)
+        expect(relayers.filter((relayer) => relayer === address)).toHaveLength(10)
+    } finally {
+      await devnet.mine()
+      await askNode(devnet, 'evm_setAutomine', true)
+    }
+    for (const address of pool.addresses) expect(await minedCount(devnet, address)).toBe(10)
+  })
+
+  it('takes a relayer whose transactions are mined for idle', async () => {
+    const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
+    const [first, second] = pool.addresses
+    const sent = [await pool.send(call().dispatch), await pool.send(call().dispatch)]
+    expect(sent.map(({ submission }) => submission.relayer)).toEqual([first, second])
+    pool.noteMined((await chain.getReceipt(sent[1]!.submission.transaction))!)
+    const third = await pool.send(call().dispatch)
+    expect(third.submission.relayer).toBe(second)
+  })
+
+  it('settles 200 payments at once, each once, though half of the sends of one fail', async () => {
+    const { ledger, relayerOf, written } = openLedger()
+    const relayers = devnet.relayerKeys.map((key) => privateKeyToAddress(key))
+    const counts = await Promise.all(relayers.map((address) => minedCount(devnet, address)))
+    const faults: Fault[] = [
+      { kind: 'drop_request' },
+      { kind: 'drop_answer' },
+      { kind: 'http', status: 503 },
+      { kind: 'garble' },
+    ]
+    let asked = 0
+    proxy.fault = (method, [raw]) => {
+      if (method !== 'eth_sendRawTransaction' || relayerOf.get(raw) !== relayers[1])
+        return undefined
+      return asked++ % 2 === 0 ? faults[(asked >> 1) % faults.length] : undefined
+    }
+    const gateway = createGateway({
+      ...shopOptions(devnet),
+      ledger,
+      networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys } },
+    })
+    opened.push(gateway)
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    const payments = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => signPayment(devnet.payers[n % 10]!, offerOf(devnet))),
+    )
+    const answers = await Promise.all(
+      payments.map((payment) =>
+        gateway.facilitator.settle(payment, offerOf(devnet), termsOf(devnet)),
+      ),
+    )
+    expect(answers.filter(({ success }) => success)).toHaveLength(200)
+    const transactions = new Set(answers.map(({ transaction }) => transaction)).size
+    expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(200n * 10_000n)
+    expect(asked).toBeGreaterThan(1)
+    const mined = await Promise.all(relayers.map((address) => minedCount(devnet, address)))
+    const sent = mined.map((count, index) => count - counts[index]!)
+    expect(sent.reduce((sum, count) => sum + count)).toBe(transactions)
+    expect(Math.min(...sent)).toBeGreaterThan(0)
+    expect(await Promise.all(relayers.map(waitingCount))).toEqual(mined)
+    for (const [index, relayer] of relayers.entries()) {
+      const used = written.filter((one) => one.relayer === relayer).map((one) => one.accountNonce)
+      expect([...new Set(used)].sort((a, b) => a - b)).toEqual(
+        Array.from({ length: sent[index]! }, (_, n) => counts[index]! + n),
+      )
+    }
+  })
+
+  it('knows of what others sent only what was written down', async () => {
+    const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    const { pool: stranger } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    const { submission } = await stranger.send(call().dispatch)
+    const { transaction } = submission
+    expect(pool.transactionsOf(submission)).toEqual([transaction])
+    const replaces = [newNonce()]
+    expect(pool.transactionsOf({ ...submission, replaces })).toEqual([transaction, ...replaces])
+    pool.noteMined((await chain.getReceipt(transaction))!)
+  })
+
+  it('lists all of its relayers as signers', async () => {
+    const gateway = createGateway(shopOptions(devnet))
+    opened.push(gateway)
+    const { signers } = await gateway.facilitator.supported()
+    expect(signers['eip155:*']).toEqual(devnet.relayerKeys.map((key) => privateKeyToAddress(key)))
+  })
+})
+
+describe('gas money', () => {
+  it('is looked for elsewhere where one relayer has none', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, 0n, ONE_ETHER, 0n) })
+    await pool.requireReady()
+    const sent = await Promise.all(Array.from({ length: 5 }, () => pool.send(call().dispatch)))
+    expect(new Set(sent.map(({ submission }) => submission.relayer))).toEqual(
+      new Set([pool.addresses[1]]),
+    )
+  })
+
+  it('that no relayer has lets nothing be sent, until one is refilled', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, 0n, 0n) })
+    const { dispatch, written } = call()
+    await expect(pool.requireReady()).rejects.toMatchObject({ code: 'relayer_without_funds' })
+    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'relayer_without_funds' })
+    expect(written).toEqual([])
+    await fund(devnet, pool.addresses[1]!)
+    const sent = await pool.send(dispatch)
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: pool.addresses[1] } })
+  })
+
+  it('that the node misses is another relayer’s chance', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
+    await pool.requireReady()
+    const [first, second] = pool.addresses
+    await fund(devnet, first, 0n)
+    const { dispatch, written, takenBack } = call()
+    const sent = await pool.send(dispatch)
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: second } })
+    expect(written.map(({ relayer }) => relayer)).toEqual([first, second])
+    expect(takenBack).toEqual([])
+  })
+
+  it('that the node misses everywhere is taken back', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    await pool.requireReady()
+    await fund(devnet, pool.addresses[0], 0n)
+    const { dispatch, written, takenBack } = call()
+    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'relayer_without_funds' })
+    expect(written).toHaveLength(1)
+    expect(takenBack).toEqual(written)
+  })
+
+  it('that becomes low is told once, and again after it had risen', async () => {
+    const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    const [address] = pool.addresses
+    const { maxFeePerGas } = await chain.getFees()
+    const settlements = (count: bigint): bigint => maxFeePerGas * 150_000n * count
+    const look = async (balance: bigint): Promise<number> => {
+      await fund(devnet, address, balance)
+      // Its balance is believed for ten seconds; that the node misses some makes it look again.
+      const refusal = { kind: 'refuse', code: -32000, message: 'insufficient funds' } as const
+      proxy.fault = (method) => (method === 'eth_sendRawTransaction' ? refusal : undefined)
+      await expect(pool.send(call().dispatch)).rejects.toMatchObject({
+        code: 'relayer_without_funds',
+      })
+      proxy.fault = undefined
+      await pool.requireReady()
+      return lows.length
+    }
+    expect(await look(ONE_ETHER)).toBe(0)
+    expect(await look(settlements(30n))).toBe(1)
+    expect(await look(settlements(20n))).toBe(1)
+    expect(await look(settlements(60n))).toBe(1)
+    expect(await look(settlements(30n))).toBe(1)
+    expect(await look(settlements(300n))).toBe(1)
+    expect(await look(settlements(30n))).toBe(2)
+    expect(lows[0]).toEqual({ relayer: address, balance: settlements(30n) })
+  })
+})
+
+describe('a cap on the price of gas', () => {
+  it('lets nothing be sent above it, and says so', async () => {
+    const gateway = createGateway({
+      ...shopOptions(devnet),
+      networks: {
+        'base-sepolia': {
+          rpcUrl: proxy.url,
+          relayerKeys: devnet.relayerKeys,
+          maxFeePerGasGwei: 0.5,
+        },
+      },
+    })
+    opened.push(gateway)
+    proxy.methods.length = 0
+    const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
+    await expect(
+      gateway.facilitator.settle(payment, offerOf(devnet), termsOf(devnet)),
+    ).rejects.toMatchObject({ name: 'RelayerError', code: 'gas_price_too_high' })
+    expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+  })
+
+  it('is offered where the next block costs less', async () => {
+    const [key] = await newKeys(devnet, ONE_ETHER)
+    const { pool, chain } = open({ privateKeys: [key], maxFeePerGas: 1_010_000_000n })
+    await devnet.mine(10)
+    const { baseFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
+    expect(baseFeePerGas + maxPriorityFeePerGas).toBeLessThan(1_010_000_000n)
+    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'accepted' })
+  })
+})
+
+describe('an earlier transaction that cannot be found', () => {
+  it('lets another relayer send', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
+    await pool.requireReady()
+    const lost = call()
+    proxy.fault = (_method, [param]) => {
+      const [submission] = lost.written
+      const isLost = param === submission?.raw || param === submission?.transaction
+      return submission !== undefined && isLost ? { kind: 'drop_request' } : undefined
+    }
+    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
+    const next = await Promise.all([pool.send(call().dispatch), pool.send(call().dispatch)])
+    expect(new Set(next.map(({ submission }) => submission.relayer))).toEqual(
+      new Set([pool.addresses[1]]),
+    )
+    proxy.fault = undefined
+  })
+
+  it('lets its own relayer send nothing, and is handed over again once the node is back', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    const [address] = pool.addresses
+    await pool.send(call().dispatch)
+    proxy.fault = () => ({ kind: 'drop_request' })
+    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'unknown' })
+    await expect(pool.send(call().dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    proxy.fault = undefined
+    while ((await minedCount(devnet, address)) < 2) await new Promise((go) => setTimeout(go, 50))
+    expect(await pool.send(call().dispatch)).toMatchObject({
+      kind: 'accepted',
+      submission: { accountNonce: 2 },
+    })
+  })
+
+  it('is the node’s fault, not the payment’s', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    await pool.requireReady()
+    proxy.fault = (method) =>
+      method === 'eth_sendRawTransaction' || method === 'eth_getTransactionByHash'
+        ? { kind: 'http', status: 502 }
+        : undefined
+    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'unknown' })
+    const { dispatch, written } = call()
+    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    await expect(pool.send(dispatch)).rejects.toThrow('an earlier transaction')
+    expect(written).toEqual([])
+  })
+
+  it('that the node refuses for good makes room for the next', async () => {
+    const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
+    await pool.requireReady()
+    const lost = call()
+    const refusal: Fault = { kind: 'refuse', code: -32000, message: 'intrinsic gas too low' }
+    let asked = 0
+    proxy.fault = (method, [raw]) => {
+      if (method !== 'eth_sendRawTransaction' || raw !== lost.written[0]?.raw) return undefined
+      return asked++ < 2 ? { kind: 'drop_request' } : refusal
+    }
+    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
+    expect(await pool.send(callOf(devnet, { gas: 61_000n }).dispatch)).toMatchObject({
+      kind: 'accepted',
+      submission: { accountNonce: 0 },
+    })
+    expect(lost.takenBack).toEqual([])
+  })
+
+  it('whose count another has used is left to be found out from the chain', async () => {
+    const key = newNonce()
+    const { pool } = open({ privateKeys: [key] })
+    const [address] = pool.addresses
+    await fund(devnet, address)
+    await pool.requireReady()
+    const lost = call()
+    proxy.fault = (method, [raw]) =>
+      method === 'eth_sendRawTransaction' && raw === lost.written[0]?.raw
+        ? { kind: 'drop_request' }
+        : undefined
+    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
+    await askNode(devnet, 'anvil_impersonateAccount', address)
+    const fees = { maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' }
+    await askNode(devnet, 'eth_sendTransaction', {
+      ...{ from: address, to: address, gas: '0x5208' },
+      ...fees,
+    })
+    proxy.fault = undefined
+    const sent = await pool.send(call().dispatch)
+    expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
+    expect(lost.takenBack).toEqual([])
+  })
+})
