@@ -32,10 +32,10 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
 }
 
 /**
- * Handles a request to a paid route.
+ * Handles a request to a paid route, from the first byte to the last.
  *
- * A free request goes to the next handler. Every other request ends with its handler's response, or
- * with another {@link Exit}.
+ * A request that is free goes to the next handler. Every other one ends with an {@link Exit}, or with
+ * its handler's response.
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
@@ -79,8 +79,7 @@ async function takePayment(
   const { req, res, payment } = attempt
   const holdsResponse = route.paymentFlow === 'authorization'
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
-  const terms = termsOf(route, attempt)
-  const reservation = await context.facilitator.reserve(payment.payment, terms)
+  const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
   const reserved = { ...attempt, reservation }
   // Only now that the payer is verified: else anyone could use up the payer's allowance.
@@ -136,11 +135,11 @@ function paymentIdKey(
   { req, res, offer, payment }: Omit<PaymentAttempt, 'claim'>,
 ): WaitingRequest | undefined {
   const { payload, paymentId } = payment
-  if (paymentId === undefined) return undefined
+  if (!paymentId.ok || paymentId.value === undefined) return undefined
   const { extensions: _extensions, ...signed } = payload
   const scope = ['resource', merchant.project, req.method, offer.resource.url, req.originalUrl]
   return {
-    key: idempotencyKey(...scope, paymentId),
+    key: idempotencyKey(...scope, paymentId.value),
     fingerprint: fingerprintOf(signed),
     isGone: () => res.destroyed,
   }

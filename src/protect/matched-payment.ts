@@ -1,7 +1,6 @@
 import type { Request } from 'express'
 import type { AppliedRate } from '../money/rates.js'
 import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
-import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import type { Exit } from './exits.js'
 import { matchOffer, type MatchContext } from './match-offer.js'
 import type { Offer } from './offer.js'
@@ -10,18 +9,11 @@ import { readPayment } from './read-payment.js'
 import type { PaidRoute } from './route.js'
 
 /** A payment that was read from a request and fits what its route asks. */
-export interface MatchedPayment {
-  readonly payment: Payment
-  /** As the client sent it. */
-  readonly payload: PaymentPayload
-  /** The entry of `accepts` that is paid. */
-  readonly requirements: PaymentRequirements
+export interface MatchedPayment extends Payment {
   /** How its amount came about, if a rate was applied. */
   readonly appliedRate: AppliedRate | undefined
   /** Whether its quote has expired, so that it is good only for a purchase that is already open. */
   readonly redeemOnly: boolean
-  /** By the extension `payment-identifier`. */
-  readonly paymentId: string | undefined
 }
 
 /** The result of reading a request's payment. */
@@ -53,16 +45,12 @@ export async function readMatchingPayment(
     case 'other_version':
       return askAgain('invalid_x402_version')
     case 'payment': {
-      const { decoded, accepted, paymentId } = presented
+      const { decoded, accepted } = presented
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (typeof quote === 'string') return askAgain(quote)
       const { entry, applied, redeemOnly = false } = quote
       const payment = paymentFor(decoded, entry)
-      const { payload, requirements } = payment
-      return {
-        kind: 'matched',
-        payment: { payment, payload, requirements, appliedRate: applied, redeemOnly, paymentId },
-      }
+      return { kind: 'matched', payment: { ...payment, appliedRate: applied, redeemOnly } }
     }
   }
 }

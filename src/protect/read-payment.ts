@@ -17,8 +17,6 @@ export type PresentedHeader =
       readonly decoded: DecodedPayload
       /** The entry of `accepts` that the payer chose. */
       readonly accepted: PaymentRequirements
-      /** What its payer calls it, by the extension `payment-identifier`. */
-      readonly paymentId: string | undefined
     }
 
 const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
@@ -50,7 +48,7 @@ export function readPayment(req: Request): PresentedHeader {
   if (!accepted.ok) return unreadable(describe('accepted', accepted.errors))
   if (!signed.ok) return unreadable(describe('payload', signed.errors))
   if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
-  return { kind: 'payment', decoded, accepted: accepted.value, paymentId: paymentId.value }
+  return { kind: 'payment', decoded, accepted: accepted.value }
 }
 
 function isOtherVersion(value: unknown): boolean {

@@ -1,9 +1,9 @@
 import type { Network } from './networks.js'
 
-/** Milliseconds between two blocks on networks that are not in the table. */
+/** Milliseconds between two blocks on most networks. */
 const USUAL_MS = 2000
 
-/** Milliseconds between two blocks, by chain id, where they are not the usual ones. */
+/** Milliseconds between two blocks, by chain id, on the other networks. */
 const BLOCK_MS: ReadonlyMap<number, number> = new Map([
   ...[1, 11155111].map((chainId) => [chainId, 12_000] as const),
   ...[42161, 421614, 41923].map((chainId) => [chainId, 250] as const),
@@ -13,7 +13,7 @@ const BLOCK_MS: ReadonlyMap<number, number> = new Map([
   [3338, 6000],
 ])
 
-/** Milliseconds between two blocks of a network, as it means to make them. */
+/** Milliseconds between two blocks of a network, by its design. */
 export function blockTimeMs({ chainId }: Pick<Network, 'chainId'>): number {
   return BLOCK_MS.get(chainId) ?? USUAL_MS
 }

@@ -8,17 +8,17 @@ export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
 export const PAYMENT_SIGNATURE = 'PAYMENT-SIGNATURE'
 /** The older name of {@link PAYMENT_SIGNATURE}; we read the same v2 payload from it. */
 export const X_PAYMENT = 'X-PAYMENT'
-/** Carries the SettleResponse of an answer. */
+/** Carries the SettleResponse of a paid response. */
 export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */
 export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
 
 /** Carries a project's secret identify token. */
 export const PROJECT_TOKEN = 'X-Project-Identify-Token'
-/** Names a request, so that its repetition is known as such (draft-ietf-httpapi-idempotency-key). */
+/** Identifies a request, so that a repeat is recognised (draft-ietf-httpapi-idempotency-key). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 
-/** What a browser must be allowed to read, on every answer of a paid route. */
+/** Headers that a browser must be allowed to read on every response of a paid route. */
 export const EXPOSED_HEADERS = [PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE] as const
 
 /** Bytes of a payment header beyond which it is not decoded. */

@@ -1,10 +1,10 @@
-/** Levels of objects and lists in a document beyond which it is not looked at. */
+/** Most levels of objects and lists in a document that is read. */
 export const MAX_NESTING = 64
 
 /**
  * Tells whether a document is nested beyond {@link MAX_NESTING}.
  *
- * Whatever walks a document by recursion, `JSON.stringify` included, fails at some depth. This does
+ * Code that walks a document by recursion, `JSON.stringify` included, fails at some depth. This does
  * not recurse.
  */
 export function isNestedTooDeep(document: unknown): boolean {

@@ -21,8 +21,8 @@ export type NetworkNameStyle = 'caip2' | 'short'
 /**
  * Chain id, short name, name, test network or not.
  *
- * Every short name of x402 v1, and the chains of our own asset table. A table of our own, because
- * `viem/chains` costs hundreds of milliseconds at start; the tests hold it against both.
+ * Every short name of x402 v1, and the chains of our own asset table. It is a table of our own because
+ * `viem/chains` costs hundreds of milliseconds at start; the tests compare it with both.
  */
 const ROWS: ReadonlyArray<readonly [number, string, string, 'testnet'?]> = [
   [1, 'ethereum', 'Ethereum'],
@@ -54,7 +54,7 @@ const ROWS: ReadonlyArray<readonly [number, string, string, 'testnet'?]> = [
   [1514, 'story', 'Data Network'],
 ]
 
-/** Other names in use for these chains: understood coming in, never written. */
+/** Other names in use for these chains: read, never written. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   ethereum: ['mainnet'],
   sepolia: ['ethereum-sepolia'],
@@ -83,8 +83,7 @@ const EIP155 = /^eip155:([1-9]\d{0,15})$/
 /**
  * Finds a network by its CAIP-2 id, short name or alias.
  *
- * Letters count as they are: CAIP-2 is case-sensitive, and the short names are lower case wherever
- * they are written. Any other `eip155:<chain id>` is a network without a short name.
+ * Names are case-sensitive: CAIP-2 is, and short names are lower case wherever they are written. Any other `eip155:<chain id>` is a network without a short name.
  *
  * @param id - `eip155:8453`, `base`, `op-sepolia`, …
  * @returns The network, or `undefined` where the id names no EVM chain.

@@ -1,8 +1,8 @@
 /**
  * `extra.offerId`: what ties a payment to the answer that asked for it.
  *
- * Clients echo the entry of `accepts` that they pay, and it never goes on chain. Whoever brings the
- * same id again is the buyer; an authorization and its signature, which are public, prove nothing.
+ * Clients echo the entry of `accepts` that they pay, and it never goes on chain. A client that sends the
+ * same id again is the buyer; an authorization and its signature are public, and prove nothing.
  */
 import { randomFillSync } from 'node:crypto'
 import type { PaymentRequirements } from './payment.js'
@@ -29,8 +29,8 @@ export function newOfferId(): string {
 }
 
 /**
- * What the id of a checkout begins with. It is the same whenever the checkout is prepared, and for each
- * of its visitors: it names what is bought, and proves nothing of who buys it.
+ * Prefix of a checkout's id. The id is the same each time the checkout is prepared, and for each visitor:
+ * it names what is bought, and does not prove who buys it.
  */
 export const CHECKOUT_ID_PREFIX = 'checkout.'
 

@@ -7,14 +7,14 @@ import type { PaymentPayload } from './payment.js'
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
 /**
- * What an id may be, as the extension says. Whoever knows the id of a payment, and the payment,
- * is given its answer once more: it is a secret, and the least length keeps it from being guessed.
+ * What an id may be, by the extension. A client that knows a payment and its id gets the response
+ * again: the id is a secret, and the minimum length keeps it from being guessed.
  */
 const MIN_LENGTH = 16
 const MAX_LENGTH = 128
 const PATTERN = '^[a-zA-Z0-9_-]+$'
 
-/** `extensions` of a 402: an id is welcome, and not required. */
+/** `extensions` of a 402: an id is optional. */
 export const paymentIdentifierExtensions = {
   [PAYMENT_IDENTIFIER]: {
     info: { required: false },
@@ -54,7 +54,7 @@ export function readPaymentId({ extensions }: PaymentPayload): Parsed<string | u
   return { ok: true, value: parsed.value.extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined }
 }
 
-/** A payment as it is without its id, for those whom that does not concern. */
+/** A payment without its id, for a remote facilitator. */
 export function withoutPaymentId(payload: PaymentPayload): PaymentPayload {
   const { [PAYMENT_IDENTIFIER]: id, ...extensions } = payload.extensions ?? {}
   return id === undefined ? payload : { ...payload, extensions }

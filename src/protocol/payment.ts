@@ -41,31 +41,41 @@ export interface PaymentRequirements {
 
 /** What is being paid for. */
 export interface ResourceInfo {
+  /** Its absolute URL. */
   readonly url: string
+  /** What it is, for people. */
   readonly description?: string
+  /** Media type of what is paid for. */
   readonly mimeType?: string
 }
 
 /** The document of a 402, and of `POST /api/v2/payment/requirements`. */
 export interface PaymentRequired {
+  /** Version of the protocol. */
   readonly x402Version: 2
   /** Why a payment is (still) required; absent in the gateway's requirements. */
   readonly error?: string
+  /** What is being paid for. */
   readonly resource: ResourceInfo
+  /** Ways to pay, in the merchant's order. */
   readonly accepts: readonly PaymentRequirements[]
   /** Extensions on offer, by their key; absent in the gateway's requirements. */
   readonly extensions?: { readonly [key: string]: unknown }
+  /** The same as `x402Version`, under the name of the gateway API. */
   readonly protocolVersion: 2
 }
 
 /** A signed payment, as a client sends it. */
 export interface PaymentPayload {
+  /** Version of the protocol; only 2 is accepted. */
   readonly x402Version: number
   /** The entry of `accepts` that the payer chose. */
   readonly accepted: { readonly [member: string]: unknown }
-  /** What the scheme asks for; for `exact` on EVM an {@link ExactEvmPayload}. */
+  /** What the scheme requires; for `exact` on EVM `signature` and `authorization` (ERC-3009). */
   readonly payload: { readonly [member: string]: unknown }
+  /** What the payer believes to pay for: `url` is compared with the resource. */
   readonly resource?: { readonly [member: string]: unknown } | null | undefined
+  /** Extensions, by their key: `payment-identifier` is read. */
   readonly extensions?: { readonly [member: string]: unknown } | null | undefined
 }
 
@@ -114,13 +124,15 @@ export type SettleResponse =
 
 /** Answer of `GET /api/v2/payment/supported`. */
 export interface SupportedResponse {
+  /** Each scheme on each network. */
   readonly kinds: readonly {
     readonly x402Version: 2
     readonly scheme: string
     readonly network: string
   }[]
+  /** Keys of the extensions that are understood. */
   readonly extensions: readonly string[]
-  /** CAIP-2 pattern → addresses that send our transactions. */
+  /** CAIP-2 pattern → addresses that send the transactions. */
   readonly signers: { readonly [pattern: string]: readonly string[] }
 }
 
@@ -140,7 +152,7 @@ const address = z.string().regex(ADDRESS, {
 const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/, {
   error: 'must be 32 bytes: 0x and 64 hexadecimal digits',
 })
-/** Long enough for an ERC-6492 wrapper, short enough to be decoded carelessly. */
+/** Long enough for an ERC-6492 wrapper, short enough to be decoded without further limits. */
 const signature = z
   .string()
   .max(8194)

@@ -1,12 +1,12 @@
 /**
- * Every reason for which a payment is refused.
+ * All reasons. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks.
  *
  * Spelled as in the x402 v2 specification §9; where it has none, as in `@x402/evm`; where neither
  * has one, in a spelling of our own.
  */
+export const reasons = [
+  // x402 v2 §9.
 
-/** x402 v2 §9. */
-const specified = [
   /** The payload, or what the scheme puts into it, does not have the required shape. */
   'invalid_payload',
   /** `x402Version` is not 2. */
@@ -31,49 +31,47 @@ const specified = [
   'insufficient_funds',
   /** The transaction was mined and failed, or no node took it. */
   'invalid_transaction_state',
-  /** A facilitator elsewhere refused the payment for a reason that cannot be passed on. */
+  /** A remote facilitator refused the payment for a reason that cannot be passed on. */
   'unexpected_verify_error',
-  /** The same of a settlement. */
+  /** A remote facilitator refused to settle for a reason that cannot be passed on. */
   'unexpected_settle_error',
-] as const
 
-/** `@x402/evm`. */
-const established = [
+  // `@x402/evm`.
+
   /** The authorization was settled or cancelled before. */
   'invalid_exact_evm_nonce_already_used',
-  /** The token refuses the transfer, for none of the causes that have a reason of their own. */
+  /** The token refuses the transfer, for a cause without a reason of its own. */
   'invalid_exact_evm_transaction_simulation_failed',
-  /** The asset is no ERC-3009 token on this network. */
+  /** The asset is not an ERC-3009 token on this network. */
   'invalid_exact_evm_eip3009_not_supported',
   /** The transaction went through, but did not move the money as authorized. */
   'invalid_exact_evm_transfer_event_mismatch',
-  /** The payer's account would have to be deployed first (ERC-6492), by a factory not listed. */
+  /** The payer's account would have to be deployed first (ERC-6492), by a factory that is not allowed. */
   'eip6492_factory_not_allowed',
-  /** The same authorization is being settled by another request at this moment. */
+  /** Another request is settling the same authorization now. */
   'duplicate_settlement',
   /** The transaction was sent; whether it is mined is not known yet. */
   'settlement_pending',
-] as const
 
-/** Ours. */
-const own = [
+  // Ours.
+
   /** The merchant does not take this token. */
   'unsupported_asset',
   /** `accepted` and `paymentRequirements` are not the same offer. */
   'accepted_mismatch',
-  /** `payTo` is not the address of the merchant who asks. */
+  /** `payTo` is not the merchant's address. */
   'pay_to_mismatch',
-  /** The payment names another resource than the one it is presented for. */
+  /** The payment names a different resource than the one it is presented for. */
   'resource_mismatch',
-  /** The quote in `accepted.extra` was not made for this: another resource, amount or token. */
+  /** The quote in `accepted.extra` was made for another resource, amount or token. */
   'quote_mismatch',
-  /** The quote no longer holds; the answer has a fresh one. */
+  /** The quote has expired; the response has a fresh one. */
   'quote_expired',
   /** Another payment has the same id (extension `payment-identifier`). */
   'payment_identifier_conflict',
   /** The payer's account is a contract, or delegates to one (EIP-7702); this gateway takes none. */
   'contract_payer_not_accepted',
-  /** Transfers of this payer, or of accounts like his, have failed on chain at the gateway's cost. */
+  /** Transfers of this payer, or of accounts with the same code, have failed on chain at our cost. */
   'payer_temporarily_refused',
   /** Settling it would take more gas than the gateway pays for. */
   'settlement_too_expensive',
@@ -85,9 +83,5 @@ const own = [
   'token_paused',
 ] as const
 
-/** Why a payment is refused; see the list above for the meaning of each. */
-export type Reason =
-  (typeof specified)[number] | (typeof established)[number] | (typeof own)[number]
-
-/** All reasons. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks. */
-export const reasons: readonly Reason[] = [...specified, ...established, ...own]
+/** Why a payment is refused; {@link reasons} explains each. */
+export type Reason = (typeof reasons)[number]

@@ -2,14 +2,14 @@ import type { z } from 'zod'
 import { parseDocument, type DocumentError, type Parsed } from './document.js'
 import type { KnownMembers } from './tolerated-members.js'
 
-/** Letters that may differ between what was written and what was meant. */
+/** Most letters that may differ between what was written and what was meant. */
 const MOST_SLIPS = 2
 
 /** Longest name that is repeated, or compared. */
 const MAX_SHOWN = 40
 
-/** Unknown members that are told of. */
-const MAX_TOLD = 10
+/** Most unknown members that are reported. */
+const MAX_REPORTED = 10
 
 /** Reads a document that may have no members beside the known and the tolerated ones. */
 export function parseStrictDocument<T>(
@@ -23,7 +23,7 @@ export function parseStrictDocument<T>(
   return { ok: false, errors: [...unknown, ...(parsed.ok ? [] : parsed.errors)] }
 }
 
-/** Tells of each member that is not known, with the one that was probably meant. */
+/** Reports each unknown member, with the one that was probably meant. */
 export function findUnknownMembers(
   value: unknown,
   { known, tolerated }: KnownMembers,
@@ -31,7 +31,7 @@ export function findUnknownMembers(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
   return Object.keys(value)
     .filter((name) => !known.includes(name) && !tolerated.includes(name))
-    .slice(0, MAX_TOLD)
+    .slice(0, MAX_REPORTED)
     .map((name) => ({
       path: name.slice(0, MAX_SHOWN),
       message: `is not known here; ${suggest(name, known)}`,
@@ -47,7 +47,7 @@ function suggest(name: string, known: readonly string[]): string {
   return known.length === 0 ? 'nothing is taken' : `there is ${known.join(', ')}`
 }
 
-/** Letters to add, leave out, exchange or swap with their neighbour; case and `_` count for none. */
+/** Counts letters to add, remove, replace or swap with a neighbour; ignores case, `_` and `-`. */
 function slipsBetween(written: string, meant: string): number {
   const [a, b] = [written, meant].map((text) => text.slice(0, MAX_SHOWN).toLowerCase())
   const one = (a ?? '').replaceAll(/[_-]/g, '')

@@ -1,13 +1,13 @@
 /**
  * Members and parameters of our own requests: those that are known, and those that are tolerated.
  *
- * The endpoints that name a price or a search are ours, and refuse what they do not know: a
- * `currency` that is ignored sells euros for dollars. What clients of x402 and real shops write
- * beside it is listed here, and nowhere else. The bodies of verify and settle are documents of x402,
- * which may be extended anywhere: they stay tolerant.
+ * The endpoints that take a price or a search are ours, and refuse unknown members: ignoring a
+ * misspelled `currency` would sell euros for dollars. What x402 clients and real shops send in addition
+ * is listed here, and nowhere else. The bodies of verify and settle are x402 documents, which may be
+ * extended anywhere: they stay tolerant.
  */
 
-/** What a request may have. */
+/** The members that a request may have. */
 export interface KnownMembers {
   readonly known: readonly string[]
   /** Not read, and not refused. */

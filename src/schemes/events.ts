@@ -1,39 +1,44 @@
 import { EventEmitter } from 'node:events'
 import type { Reason } from '../protocol/reasons.js'
 
-/** What is told of a payment. Amounts are token units; networks CAIP-2. */
+/** A payment, as events describe it. */
 export interface PaymentEvent {
+  /** CAIP-2; `refused`, and `pending` of a payment that was refused, repeat what the client wrote. */
   readonly network: string
+  /** The token's address. */
   readonly asset: string
+  /** Token units, decimal. */
   readonly amount: string
+  /** Where the money goes. */
   readonly payTo: string
+  /** Who pays, where that could be read. */
   readonly payer?: string | undefined
   /** Id of the project that is paid, where one is known. */
   readonly project?: string | undefined
 }
 
-/** Every event of a gateway, with what its listeners are given. */
+/** Every event of a gateway, with what its listeners receive. */
 export interface GatewayEvents {
-  /** A payment was found good. */
+  /** A payment was verified. */
   verified: PaymentEvent
   /** A payment was refused; nothing was sent. */
   refused: PaymentEvent & { readonly reason: Reason }
-  /** A transaction was handed to the node. Never told with a remote facilitator. */
+  /** A transaction was sent to the node. Never emitted with a remote facilitator. */
   submitted: PaymentEvent & { readonly transaction: string }
   /** The merchant was paid. */
   settled: PaymentEvent & { readonly transaction: string }
   /** A transaction was mined, or refused by the node, without paying the merchant. */
   failed: PaymentEvent & { readonly transaction: string; readonly reason: Reason }
   /**
-   * The outcome was not known in time; the gateway goes on asking. `transaction` is empty where only a
-   * remote facilitator could name it.
+   * The outcome was not known in time; the gateway keeps checking. `transaction` is empty where only a
+   * remote facilitator knows it.
    */
   pending: PaymentEvent & { readonly transaction: string }
-  /** A relayer's balance, in wei, is good for few settlements more. */
+  /** A relayer's balance, in wei, pays for few more settlements. */
   relayerLow: { readonly network: string; readonly relayer: string; readonly balance: bigint }
   /**
-   * Failed transactions of all payers have taken more than 5,000,000 gas within the last hour. Where those
-   * of accounts with code alone have, unknown code is refused meanwhile: `payer_temporarily_refused`.
+   * Failed transactions of all payers took more than 5,000,000 gas within the last hour. If accounts with
+   * code alone took that much, unknown code is refused meanwhile: `payer_temporarily_refused`.
    */
   relayerLoss: { readonly network: string; readonly gas: bigint }
 }
@@ -41,14 +46,19 @@ export interface GatewayEvents {
 /** Listens to one kind of event. */
 export type GatewayListener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void
 
-/** Tells listeners what happens. A listener that throws never harms a payment. */
+/** Emits events to listeners. A listener that throws never harms a payment. */
 export interface EventBus {
+  /** Calls the listeners of an event. */
   emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void
-  /** @returns A function that ends the listening. */
+  /** Adds a listener. @returns A function that removes it. */
   on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
 }
 
-/** @param onListenerError - Told of what a listener threw. */
+/**
+ * Creates an event bus.
+ *
+ * @param onListenerError - Called with what a listener threw.
+ */
 export function createEventBus(onListenerError: (error: unknown) => void): EventBus {
   const emitter = new EventEmitter()
   return {
@@ -56,7 +66,7 @@ export function createEventBus(onListenerError: (error: unknown) => void): Event
       for (const listener of emitter.listeners(name)) {
         try {
           const returned: unknown = listener(event)
-          // An async listener's rejection, left alone, would end the process.
+          // An unhandled rejection of an async listener would end the process.
           if (returned instanceof Promise) returned.catch(onListenerError)
         } catch (error) {
           onListenerError(error)

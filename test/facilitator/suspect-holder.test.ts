@@ -40,8 +40,8 @@ describe('a payment that another process has sent', () => {
     const settling = silent.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
     const { transaction } = await silent.until('submitted')
     const database = new Database(file)
-    const heldUntil = Date.now() + 30_000 - seconds * 1000
-    database.exec(`UPDATE x402_authorizations SET held_until = ${heldUntil}`)
+    const lockedUntil = Date.now() + 30_000 - seconds * 1000
+    database.exec(`UPDATE x402_authorizations SET locked_until = ${lockedUntil}`)
     database.close()
 
     const other = open(openSqliteLedger(file))
