@@ -32,16 +32,16 @@ export interface DevnetInfo {
   /** The JSON-RPC endpoint. */
   readonly rpcUrl: string
   /** Base Sepolia's. */
-  readonly chainId: typeof CHAIN_ID
+  readonly chainId: 84532
   /**
    * The token: 6 decimals, EIP-712 domain `USDC`, version `2`, at Base Sepolia's USDC address.
    *
    * Built like Circle's FiatTokenV2_2: behind a proxy, with about the same gas. Anybody may call `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and
    * `unBlacklist(address)`.
    */
-  readonly asset: typeof USDC_ADDRESS
+  readonly asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
   /** Multicall3, at the address that it has on every chain. */
-  readonly multicall3: typeof MULTICALL3_ADDRESS
+  readonly multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11'
   /** Keys of three accounts with a million ETH each, which pay for gas. */
   readonly relayerKeys: readonly Hex[]
   /** Ten accounts with a million USDC each, and no ETH. */
@@ -73,13 +73,13 @@ export interface Devnet extends DevnetInfo {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const CHAIN_ID = 84532
-const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+const CHAIN_ID: DevnetInfo['chainId'] = 84532
+const USDC_ADDRESS: DevnetInfo['asset'] = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 /** Address of the code behind the proxy at {@link USDC_ADDRESS}. */
 const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
 /** Storage slot of a proxy's implementation address (ERC-1967). */
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
-const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
+const MULTICALL3_ADDRESS: DevnetInfo['multicall3'] = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Milliseconds between two checks for new blocks. The second check without one mines one. */
 const HEARTBEAT_MS = 2000
@@ -100,8 +100,7 @@ const PAYER_BALANCE = 1_000_000n * 10n ** 6n
  *
  * @param options - Port, block time and host.
  * @returns The running chain. Call its `close`, or declare it with `await using`.
- * @throws {@link ConfigError} with code `config_invalid` when an option is invalid or anvil is not
- * installed.
+ * @throws `ConfigError` with code `config_invalid` when an option is invalid or anvil is not installed.
  * @throws Error with anvil's own message when it cannot start, for instance on a port in use.
  *
  * @example

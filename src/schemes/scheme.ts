@@ -72,6 +72,7 @@ export interface MerchantTerms {
 export interface PurchaseTerms {
   /** `GET` also for `HEAD`, which costs the same. */
   readonly method?: string | undefined
+  /** The resource that is paid for. */
   readonly url?: string | undefined
   /** The address that the buyer's request came from; left out where that is not the buyer's own. */
   readonly client?: string | undefined
