@@ -82,7 +82,6 @@ export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http
 export { createGateway, type Gateway } from './gateway.js'
 export type { Ledger } from './ledger/ledger.js'
 export type { RedeemWithoutProof } from './ledger/purchase.js'
-export type { Purchase } from './ledger/record.js'
 export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.js'
 export type { Logger } from './logger.js'
 export type { Decimal } from './money/decimal.js'

@@ -48,7 +48,19 @@ const PAIR = /^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/
 /**
  * Rates of Chainlink's price feeds on a chain, cached and crossed through USD.
  *
- * @throws {@link ConfigError} for an unknown network, an invalid URL, pair or address.
+ * @param options - The chain, its node, additional feeds, and how long a rate is used.
+ * @returns A source for the option `rates` of a gateway. Its `getRate` throws {@link RateError} with code
+ * `rate_unavailable` when a feed cannot be read, has no price, or has not been updated for too long.
+ * @throws {@link ConfigError} with code `config_invalid` for an unknown network, an invalid URL, pair or
+ * address.
+ *
+ * @example
+ * ```ts
+ * import { chainlinkRates, createGateway } from 'express-x402-gateway'
+ *
+ * const rates = chainlinkRates({ network: 'base', rpcUrl: process.env['RPC_URL'] ?? '' })
+ * const gateway = createGateway({ rates })
+ * ```
  */
 export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
   const { rpcUrl, timeoutMs = DEFAULT_TIMEOUT_MS, now = Date.now } = options
