@@ -25,6 +25,7 @@ export type ConfigErrorCode =
   | 'unknown_network'
   | 'unknown_asset'
   | 'unknown_currency'
+  | 'unknown_project'
   | 'duplicate_network'
   | 'duplicate_asset'
   | 'duplicate_key'

@@ -69,9 +69,14 @@ export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
     throw new ConfigError(
       'rates.chainlink.network',
       "names no network; write a short name like 'base', or 'eip155:<chain id>'",
+      'unknown_network',
     )
   if (!URL.canParse(rpcUrl))
-    throw new ConfigError('rates.chainlink.rpcUrl', 'must be the URL of a JSON-RPC node')
+    throw new ConfigError(
+      'rates.chainlink.rpcUrl',
+      'must be the URL of a JSON-RPC node',
+      'invalid_url',
+    )
   const feeds = new Map([...knownFeeds(network.chainId), ...ownFeeds(options.feeds)])
   const chain = new RpcChain({ network, rpcUrl, timeoutMs })
   const source = feedRates(chain, feeds, { now, maxAgeSeconds: options.maxAgeSeconds })
@@ -85,9 +90,17 @@ function ownFeeds(
   return Object.entries(feeds).map(([pair, address]) => {
     const option = `rates.chainlink.feeds[${JSON.stringify(pair)}]`
     if (!PAIR.test(pair))
-      throw new ConfigError(option, "the name of a feed is what it compares, e.g. 'EUR/USD'")
+      throw new ConfigError(
+        option,
+        "the name of a feed is what it compares, e.g. 'EUR/USD'",
+        'invalid_rate',
+      )
     if (!isAddress(address))
-      throw new ConfigError(option, 'must be the address of a feed: 0x and 40 hexadecimal digits')
+      throw new ConfigError(
+        option,
+        'must be the address of a feed: 0x and 40 hexadecimal digits',
+        'invalid_address',
+      )
     return [pair, { address, maxAgeSeconds: DAILY }]
   })
 }

@@ -43,6 +43,7 @@ export function findAnvil({
   throw new ConfigError(
     'devnet',
     'the local chain needs anvil, which is not installed: npm install --save-dev @foundry-rs/anvil',
+    'missing_package',
   )
 }
 

@@ -148,10 +148,10 @@ export async function openDevnet(
 
 function checkOptions({ port, blockTime, host }: DevnetOptions): void {
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65535)) {
-    throw new ConfigError('port', 'must be an integer from 0 to 65535')
+    throw new ConfigError('port', 'must be an integer from 0 to 65535', 'out_of_range')
   }
   if (blockTime !== undefined && !(Number.isFinite(blockTime) && blockTime > 0)) {
-    throw new ConfigError('blockTime', 'must be a number of seconds above 0')
+    throw new ConfigError('blockTime', 'must be a number of seconds above 0', 'out_of_range')
   }
   if (host !== undefined && isIP(host) === 0) {
     throw new ConfigError('host', 'must be an IP address')

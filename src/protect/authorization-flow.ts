@@ -159,5 +159,5 @@ async function refuseTooLarge(
   })
   held.replace(() => respondExit(res, { kind: 'too_large', detail }))
   await closed
-  throw new ConfigError('maxHeldBytes', detail)
+  throw new ConfigError('maxHeldBytes', detail, 'out_of_range')
 }

@@ -134,6 +134,7 @@ export function checkValidity(
     throw new ConfigError(
       'minValiditySeconds',
       `is more than the ${signed} seconds that payers are asked to sign for (maxTimeoutSeconds)`,
+      'conflicting_options',
     )
 }
 
@@ -152,5 +153,6 @@ export function resolveMaxHeldBytes(
   throw new ConfigError(
     'maxHeldBytes',
     `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
+    'conflicting_options',
   )
 }

@@ -101,7 +101,8 @@ export class PaidRoute {
       return offerOf(resource, await Promise.all(signed))
     } catch (error) {
       if (!isRateError(error)) throw error
-      if (error.code === 'amount_out_of_range') throw new ConfigError('price', error.message)
+      if (error.code === 'amount_out_of_range')
+        throw new ConfigError('price', error.message, 'invalid_price')
       if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
       return offerOf(resource, [], error)
     }
@@ -116,7 +117,7 @@ export class PaidRoute {
     if (this.#options.quoteFor === undefined) return undefined
     const quotedFor: unknown = this.#options.quoteFor(req)
     if (typeof quotedFor === 'string') return quotedFor
-    throw new ConfigError('quoteFor', 'must return a string')
+    throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
   /** Writes the entry of `accepts` for an amount that was offered before, in an accepted token. */
@@ -142,7 +143,7 @@ export class PaidRoute {
       return accepts
     } catch (error) {
       // At declaration, the currency is the developer's mistake.
-      if (isRateError(error)) throw new ConfigError('price', error.message)
+      if (isRateError(error)) throw new ConfigError('price', error.message, 'invalid_price')
       throw error
     }
   }
@@ -189,13 +190,22 @@ function chooseMerchant(
     throw new ConfigError(
       'merchant',
       `no project '${wanted}' has a merchant; there is ${ids.join(', ') || 'none'}`,
+      'unknown_project',
     )
   }
   const [only, ...others] = merchants.values()
   if (only === undefined)
-    throw new ConfigError('projects', 'no project has a merchant: nobody could be paid')
+    throw new ConfigError(
+      'projects',
+      'no project has a merchant: nobody could be paid',
+      'missing_option',
+    )
   if (others.length > 0)
-    throw new ConfigError('merchant', `name the project that is paid: ${ids.join(', ')}`)
+    throw new ConfigError(
+      'merchant',
+      `name the project that is paid: ${ids.join(', ')}`,
+      'missing_option',
+    )
   return only
 }
 
@@ -207,6 +217,7 @@ function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
     throw new ConfigError(
       'price',
       `is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
+      'invalid_price',
     )
 }
 

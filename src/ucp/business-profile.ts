@@ -68,6 +68,7 @@ export function ucpProfile(
     throw new ConfigError(
       'ucp.docsUrl',
       "is missing: the root URL under which the gateway's /ucp is published; `publicUrl` will do where the router is mounted at its root",
+      'missing_option',
     )
   return writeProfile({
     ...options,

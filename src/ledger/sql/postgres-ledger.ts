@@ -110,7 +110,11 @@ function preparePool(poolOrUrl: PostgresPool | string) {
     }
   }
   if (!/^postgres(ql)?:\/\//.test(poolOrUrl) || !URL.canParse(poolOrUrl))
-    throw new ConfigError('poolOrUrl', 'must be a URL like postgres://user:password@host/name')
+    throw new ConfigError(
+      'poolOrUrl',
+      'must be a URL like postgres://user:password@host/name',
+      'invalid_url',
+    )
   const peers = requirePeers(['kysely', 'pg'])
   const [kysely, { Pool }] = peers as [typeof KyselyModule, typeof PgModule]
   let pool: PgModule.Pool | undefined

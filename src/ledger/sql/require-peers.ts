@@ -27,6 +27,7 @@ export function requirePeers(
   throw new ConfigError(
     'ledger',
     `needs ${packages}, which ${missing.length > 1 ? 'are' : 'is'} not installed: npm install ${missing.join(' ')}`,
+    'missing_package',
   )
 }
 

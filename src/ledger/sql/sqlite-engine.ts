@@ -66,6 +66,7 @@ export function loadSqlite(
       'ledger',
       `SQLite ${version} may lose what it has committed (its WAL-reset race): ` +
         `3.51.3 or newer is needed, as in ${SQLITE_PACKAGE} 1.2: npm install ${SQLITE_PACKAGE}@latest`,
+      'unusable_ledger',
     )
   return DatabaseSync
 }

@@ -90,7 +90,11 @@ function openConfigured(Engine: SqliteEngine, file: string): SqliteConnection | 
     if (isSqliteBusy(error)) return undefined
     const { code, message } = error as NodeJS.ErrnoException
     const why = sqliteFailure(error) ?? (code || message)
-    throw new ConfigError('ledger', `${file} cannot be opened as a database: ${why}`)
+    throw new ConfigError(
+      'ledger',
+      `${file} cannot be opened as a database: ${why}`,
+      'unusable_ledger',
+    )
   }
 }
 
