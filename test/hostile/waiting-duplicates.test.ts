@@ -6,6 +6,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { createTestClient, http } from 'viem'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -31,10 +32,7 @@ function countedLedger(): LedgerStore {
       return idempotency.look(...asked)
     },
   }
-  return new Proxy(ledger, {
-    get: (target, member) =>
-      member === 'idempotency' ? counted : (Reflect.get(target, member) as unknown),
-  })
+  return patchedLedger(ledger, { idempotency: counted })
 }
 
 describe('duplicates of a payment that is being worked on', () => {
