@@ -47,18 +47,14 @@ export class OwnLocks {
    */
   readonly #uncertain = new Map<string, string>()
   readonly #renewal: NodeJS.Timeout
-  #renewing: Promise<void> | undefined
+  #isRenewing = false
 
   constructor(store: SqlStore, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
     const renewalMs = lockMs / RENEWALS_PER_LOCK
     this.lockMs = lockMs
     this.silentMs = lockMs - MISSED_RENEWALS * renewalMs
     this.#store = store
-    this.#renewal = setInterval(() => {
-      this.#renewing ??= this.#renew()
-        .catch(() => undefined)
-        .finally(() => (this.#renewing = undefined))
-    }, renewalMs)
+    this.#renewal = setInterval(() => void this.#renewOnce(), renewalMs)
     this.#renewal.unref()
   }
 
@@ -119,6 +115,14 @@ export class OwnLocks {
     return async (database) => {
       if (locks.length > 0) await extend(database, locks, 0)
     }
+  }
+
+  /** Renews the locks, unless the last renewal is still under way. */
+  async #renewOnce(): Promise<void> {
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    await this.#renew().catch(() => undefined)
+    this.#isRenewing = false
   }
 
   async #renew(): Promise<void> {
