@@ -1,6 +1,7 @@
 // Compiles src twice, as ESM and as CommonJS. Each copy is compiled in place, beside a
 // package.json that tells its format: dependencies are then checked as that format resolves
-// them, and `import()` stays an import in CommonJS. A build that fails keeps the last dist.
+// them, and `import()` stays an import in CommonJS. The code is written without comments, which
+// would be half of it; the declarations keep theirs. A build that fails keeps the last dist.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -22,6 +23,7 @@ const tsconfig = {
   compilerOptions: {
     noEmit: false,
     declaration: true,
+    emitDeclarationOnly: true,
     sourceMap: true,
     inlineSources: true,
     stripInternal: true,
@@ -41,9 +43,14 @@ async function compile(staging, format) {
   })
   await writeFile(join(folder, 'package.json'), `${JSON.stringify({ type })}\n`)
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
-  const compiler = spawn(process.execPath, [tsc, '--project', folder], { stdio: 'inherit' })
-  const [exitCode] = await once(compiler, 'exit')
-  if (exitCode !== 0) throw new Error(`The ${format} build failed.`)
+  const code = ['--declaration', 'false', '--emitDeclarationOnly', 'false', '--removeComments']
+  for (const options of [[], code]) {
+    const compiler = spawn(process.execPath, [tsc, '--project', folder, ...options], {
+      stdio: 'inherit',
+    })
+    const [exitCode] = await once(compiler, 'exit')
+    if (exitCode !== 0) throw new Error(`The ${format} build failed.`)
+  }
   await keepOutput(folder)
 }
 

@@ -15,9 +15,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
 const entries = ['index.ts', 'sql.ts', 'devnet/index.ts'].map((file) => join(source, file))
 
-/** Documents with examples that do not compile yet. */
-const owedDocuments = ['README.md']
-
 const examples = [
   ...examplesInSources(source, root),
   ...examplesInMarkdown(join(root, 'README.md'), root),
@@ -76,12 +73,9 @@ describe('an example of the documentation', () => {
     expect(examples.length).toBeGreaterThan(5)
   })
 
-  it.each(examples.filter(({ at }) => !owedDocuments.includes(at.split(':')[0]!)))(
-    'type-checks under strict: $at',
-    ({ at }) => {
-      expect(problems.get(at) ?? []).toEqual([])
-    },
-  )
+  it.each(examples)('type-checks under strict: $at', ({ at }) => {
+    expect(problems.get(at) ?? []).toEqual([])
+  })
 
   it('is checked with sources that have no fault of their own', () => {
     expect(problems.get('elsewhere') ?? []).toEqual([])
