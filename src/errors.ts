@@ -90,14 +90,6 @@ export type GatewayErrorCode =
  *
  * Compare `code` instead of using `instanceof`: where an app loads the package twice (ESM and
  * CommonJS), each copy has classes of its own.
- *
- * @example
- * ```ts
- * import { type GatewayError, type GatewayErrorCode } from 'express-x402-gateway'
- *
- * const RETRYABLE: readonly GatewayErrorCode[] = ['chain_unreachable', 'ledger_unavailable']
- * const isRetryable = (error: GatewayError): boolean => RETRYABLE.includes(error.code)
- * ```
  */
 export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorCode> extends Error {
   /**
@@ -142,19 +134,9 @@ export class ConfigError extends GatewayError<'config_invalid'> {
   /** The first wrong option. */
   readonly option: string
 
-  /**
-   * Reports one wrong option.
-   *
-   * @param option - Path of the option, e.g. `networks.base.rpcUrl`.
-   * @param message - What is wrong with it and what to write instead.
-   * @param code - Kind of mistake. @defaultValue `'invalid_value'`
-   */
+  /** Reports one wrong option, by its path. @defaultValue `code` is `'invalid_value'` */
   constructor(option: string, message: string, code?: ConfigErrorCode)
-  /**
-   * Reports several wrong options at once.
-   *
-   * @param issues - At least one.
-   */
+  /** Reports several wrong options at once. */
   constructor(issues: readonly ConfigIssue[])
   constructor(
     optionOrIssues: string | readonly ConfigIssue[],

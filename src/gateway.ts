@@ -31,32 +31,78 @@ import type { UcpHandler } from './ucp/business-profile.js'
 import { warnOfCluster } from './config/cluster-warning.js'
 import type { Router } from 'express'
 
-/** A gateway: its middleware, its API and its core, on one ledger. */
+/**
+ * A gateway: its middleware, its API and its core, on one ledger.
+ *
+ * @example
+ * ```ts
+ * import type { Gateway } from 'express-x402-gateway'
+ *
+ * function countSettlements(gateway: Gateway): () => void {
+ *   let count = 0
+ *   return gateway.on('settled', ({ transaction }) => {
+ *     count += 1
+ *     console.info(`${count}: ${transaction}`)
+ *   })
+ * }
+ * ```
+ */
 export interface Gateway {
   /** Declares that a route costs money. */
   readonly x402Protect: X402Protect
-  /** The whole API of the payment gateway, mountable under any prefix. */
+  /**
+   * Creates the API of the payment gateway.
+   *
+   * @returns An Express router, mountable under any prefix.
+   */
   gatewayRouter(): Router
-  /** Verifies and settles, without HTTP. */
+  /** Verifies and settles payments without HTTP. */
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
   readonly ucpHandler: UcpHandler
-  /** Listens to what happens to payments. @returns A function that ends the listening. */
+  /**
+   * Listens to what happens to payments.
+   *
+   * @param name - The event.
+   * @param listener - Called for each event. What it throws is logged.
+   * @returns A function that removes the listener.
+   */
   on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
-  /** Ends background work and the ledger. Settlements under way are answered as pending. */
+  /** Ends background work and closes the ledger. Settlements under way are answered as pending. */
   close(): Promise<void>
 }
 
 /**
- * Wires a gateway together.
+ * Creates a gateway.
  *
- * @throws {@link ConfigError} naming every option that is wrong.
+ * @param options - Checked at once; nothing is asked of nodes and databases yet.
+ * @returns The middleware, the API and the core, bound to these options.
+ * @throws {@link ConfigError} (`config_invalid`) with everything that is wrong in `issues`, each by
+ * the path of its option.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { createGateway } from 'express-x402-gateway'
+ *
+ * const gateway = createGateway({
+ *   networks: {
+ *     base: { rpcUrl: 'https://base.example', relayerKeys: [process.env['RELAYER_KEY'] ?? ''] },
+ *   },
+ *   projects: [
+ *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *   ],
+ * })
+ * const app = express()
+ * app.get('/report', gateway.x402Protect('$0.25'), (_req, res) => void res.json({ paid: true }))
+ * app.use(gateway.gatewayRouter())
+ * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
   return openGateway(resolveOptions(options))
 }
 
-/** Wires a gateway together from options that were resolved before. */
+/** Creates a gateway from options that were resolved before. */
 export function openGateway(resolved: ResolvedOptions): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()

@@ -107,12 +107,10 @@ export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './money/rates.js'
+export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/network-options.js'
 export type {
-  AssetOptions,
   GatewayOptions,
-  KnownAssetOptions,
   MerchantOptions,
-  NetworkOptions,
   ProjectOptions,
   RateLimitOptions,
   RatesOptions,

@@ -3,7 +3,8 @@ import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import { httpFacilitator } from '../facilitator/http-facilitator.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { openPostgresLedger } from '../ledger/sql/postgres-ledger.js'
-import type { GatewayOptions, NetworkOptions } from './options.js'
+import type { NetworkOptions } from './network-options.js'
+import type { GatewayOptions } from './options.js'
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>

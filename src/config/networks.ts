@@ -12,7 +12,8 @@ import {
   privateKey,
   type FieldsOf,
 } from './fields.js'
-import type { AssetOptions, GatewayOptions, KnownAssetOptions, NetworkOptions } from './options.js'
+import type { AssetOptions, KnownAssetOptions, NetworkOptions } from './network-options.js'
+import type { GatewayOptions } from './options.js'
 import { isObject, readOption, within, type Report } from './report.js'
 
 /** A network whose names and tokens were looked up. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { sameNetwork } from '../protocol/networks.js'
-import { parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
+import { parseExactEvmPayload } from '../protocol/payment.js'
 import type {
   PaymentPayload,
   PaymentRequirements,
@@ -11,10 +11,10 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../protocol/payment.js'
-import type { Reason } from '../protocol/reasons.js'
 import { fetchJson } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
 import type { Facilitator } from './facilitator.js'
+import { hashOrNone, settleSchema, supportedSchema, verifySchema } from './remote-results.js'
 
 /** More than the 25 s that our own gateways take at most for a settlement. */
 const DEFAULT_TIMEOUT_MS = 35_000
@@ -36,60 +36,6 @@ export interface HttpFacilitatorOptions {
 
 /** A longer response is not read. */
 const MAX_ANSWER_BYTES = 256 * 1024
-
-/** Longest reason, network or scheme that is passed on. */
-const MAX_NAME = 128
-
-/** Words of printable ASCII: they are written into our headers and logs. */
-const NAME = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
-
-const name = z.string().max(MAX_NAME).regex(NAME)
-
-/** A reason of another facilitator; `unfit` in place of one that must not be passed on. */
-const reasonOr = (unfit: string) =>
-  z
-    .string()
-    .min(1)
-    .transform((text) => (name.safeParse(text).success ? text : unfit) as Reason)
-
-const transaction = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
-
-/** Optional in x402 v2; some facilitators write `null` instead of leaving a member out. */
-const optional = z.string().nullish()
-
-const verifySchema = z.union([
-  z.object({ isValid: z.literal(true), payer: optional }),
-  z.object({
-    isValid: z.literal(false),
-    invalidReason: reasonOr('unexpected_verify_error'),
-    payer: optional,
-  }),
-])
-
-const settleSchema = z.union([
-  z.object({ success: z.literal(true), transaction, network: optional, payer: optional }),
-  z.object({
-    success: z.literal(false),
-    errorReason: reasonOr('unexpected_settle_error'),
-    transaction: z.unknown().optional(),
-    settledBy: z.unknown().optional(),
-    network: optional,
-    payer: optional,
-  }),
-])
-
-const supportedSchema = z.object({
-  // Kinds of other x402 versions are dropped.
-  kinds: z
-    .array(z.object({ x402Version: z.int(), scheme: name, network: name }))
-    .transform((kinds) =>
-      kinds.flatMap(({ x402Version, ...kind }) =>
-        x402Version === X402_VERSION ? [{ x402Version: X402_VERSION, ...kind }] : [],
-      ),
-    ),
-  extensions: z.array(name).default([]),
-  signers: z.record(name, z.array(name)).default({}),
-})
 
 /**
  * Uses a facilitator elsewhere, over HTTP (x402 v2 §7): another gateway of ours or anybody's.
@@ -123,44 +69,18 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   const { url, token, headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   if (!isHttpUrl(url))
     throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL', 'invalid_url')
-  const base = url.replace(/\/+$/, '')
+  const remote = { url: url.replace(/\/+$/, ''), token, headers, timeoutMs }
   /**
    * Part of every idempotency key, random per process: a lost answer is repeated to this process
    * only, not to another one that presents the same payment and could honour it a second time.
    */
   const asker = randomUUID()
 
-  const request = async <T>(
-    path: string,
-    schema: z.ZodType<T>,
-    { body, key }: { readonly body?: object; readonly key?: string } = {},
-  ): Promise<T> => {
-    const response = await fetchJson(`${base}/${path}`, {
-      headers: {
-        ...(body && { 'content-type': 'application/json' }),
-        ...(key !== undefined && { 'idempotency-key': key }),
-        ...(token !== undefined && { 'x-project-identify-token': token }),
-        ...headers,
-      },
-      body,
-      timeoutMs,
-      maxBytes: MAX_ANSWER_BYTES,
-    })
-    if (response.kind === 'no_response') throw unreachable(path, response.reason)
-    if (response.kind === 'too_long')
-      throw new FacilitatorError(
-        'facilitator_refused',
-        `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
-      )
-    const parsed = schema.safeParse(response.kind === 'json' ? response.document : undefined)
-    // A result counts whatever its status: some facilitators answer a refusal with 4xx.
-    if (parsed.success) return parsed.data
-    throw refusedAnswer(path, response.status)
-  }
-
   return {
     async verify(payload, requirements): Promise<VerifyResponse> {
-      const answer = await request('verify', verifySchema, {
+      const answer = await ask(remote, {
+        path: 'verify',
+        schema: verifySchema,
         body: submission(payload, requirements),
       })
       const payer = payerOf(payload)
@@ -174,7 +94,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
     async settle(payload, requirements): Promise<SettleResponse> {
       const body = submission(payload, requirements)
       const key = idempotencyKey(asker, fingerprintOf(body))
-      const answer = await request('settle', settleSchema, { body, key })
+      const answer = await ask(remote, { path: 'settle', schema: settleSchema, body, key })
       const payer = payerOf(payload)
       const { network } = requirements
       if (!answer.success) {
@@ -189,8 +109,49 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       requireOwn('settle', answer, { payer, network })
       return { success: true, transaction: answer.transaction, network, payer }
     },
-    supported: () => request<SupportedResponse>('supported', supportedSchema),
+    supported: () => ask<SupportedResponse>(remote, { path: 'supported', schema: supportedSchema }),
   }
+}
+
+/** A facilitator elsewhere: options with their defaults. */
+interface Remote {
+  readonly url: string
+  readonly token: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+}
+
+/** One request to a facilitator, and the schema of its results. */
+interface Question<T> {
+  readonly path: string
+  readonly schema: z.ZodType<T>
+  readonly body?: object
+  /** Sent as `Idempotency-Key`. */
+  readonly key?: string
+}
+
+async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>): Promise<T> {
+  const response = await fetchJson(`${remote.url}/${path}`, {
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(remote.token !== undefined && { 'x-project-identify-token': remote.token }),
+      ...remote.headers,
+    },
+    body,
+    timeoutMs: remote.timeoutMs,
+    maxBytes: MAX_ANSWER_BYTES,
+  })
+  if (response.kind === 'no_response') throw unreachable(path, response.reason)
+  if (response.kind === 'too_long')
+    throw new FacilitatorError(
+      'facilitator_refused',
+      `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
+    )
+  const parsed = schema.safeParse(response.kind === 'json' ? response.document : undefined)
+  // A result counts whatever its status: some facilitators answer a refusal with 4xx.
+  if (parsed.success) return parsed.data
+  throw refusedAnswer(path, response.status)
 }
 
 /**
@@ -216,11 +177,6 @@ function requireOwn(
       'facilitator_refused',
       `The facilitator answered ${path} for another ${isOther ? 'payer' : 'network'}.`,
     )
-}
-
-function hashOrNone(value: unknown): string | undefined {
-  const hash = transaction.safeParse(value)
-  return hash.success ? hash.data : undefined
 }
 
 /** The payer that a payment names; `""` where it is unreadable. */

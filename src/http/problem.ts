@@ -20,7 +20,7 @@ export interface ProblemDetails {
   readonly [extension: string]: unknown
 }
 
-/** Members that a problem may have beside the standard ones (RFC 9457 §3.2). */
+/** Members of a problem in addition to the standard ones (RFC 9457 §3.2). */
 export interface ProblemExtensions {
   readonly [member: string]: unknown
 }

@@ -3,17 +3,18 @@ import { compare, formatDecimal, type Decimal } from '../money/decimal.js'
 import type { ParsedPrice } from '../money/price.js'
 import { findAcceptedAsset, type Merchant } from './project.js'
 
-/** What a merchant's limits are held against. */
+/** An amount of money that a merchant's limits apply to. */
 interface FaceValue {
   readonly amount: Decimal
-  /** ISO 4217, or what rates call the token. */
+  /** ISO 4217, or the name that rates have for the token. */
   readonly currency: string
 }
 
 /**
- * What a price says that it is worth, where the merchant has limits.
+ * The amount that a merchant's limits apply to; `undefined` where nothing is limited.
  *
- * Nothing is known of tokens that no rate is for, and a price of nothing is meant: neither is limited.
+ * Not limited are tokens without a rate, whose value is unknown, and prices of zero, which a
+ * developer allows on purpose.
  */
 export function limitedValue(merchant: Merchant, price: ParsedPrice): FaceValue | undefined {
   if (merchant.minAmount === undefined && merchant.maxAmount === undefined) return undefined
@@ -30,7 +31,7 @@ function faceValue(merchant: Merchant, price: ParsedPrice): FaceValue | undefine
 }
 
 /**
- * Holds an amount against a merchant's limits.
+ * Checks an amount against a merchant's limits.
  *
  * @param amount - In the merchant's currency.
  * @throws {@link RateError} `amount_out_of_range`

@@ -1,25 +1,25 @@
-/** What the rates have to say before a token is offered. */
+/** Rates that must be known before a token is offered. */
 import { RateError } from '../errors.js'
 import type { Asset } from '../money/assets.js'
 import { compare } from '../money/decimal.js'
 import type { Rate, RateSource } from '../money/rates.js'
 
 /**
- * Finds a rate that a quote cannot do without.
+ * Finds a rate that a quote needs.
  *
  * @throws {@link RateError} `rate_unavailable` where there is none.
  */
 export async function requireRate(rates: RateSource, base: string, quote: string): Promise<Rate> {
   const rate = await rates.getRate(base, quote)
-  // A source's mistake must not give anything away.
+  // A rate of zero, by mistake of a source, would give things away for nothing.
   if (rate !== undefined && rate.rate.units > 0n) return rate
   throw new RateError('rate_unavailable', `There is no rate from ${base} to ${quote}.`)
 }
 
 /**
- * Makes sure that a pegged token is worth what it is taken for, where it has a guard.
+ * Checks that a pegged token with `depegGuardBps` is worth its currency.
  *
- * @throws {@link RateError} `rate_unavailable` where it is off, or nothing says that it is not.
+ * @throws {@link RateError} `rate_unavailable` where it is off by more, or no rate is known.
  */
 export async function requirePeg(
   { symbol, currency, rateSymbol = symbol, depegGuardBps }: Asset,

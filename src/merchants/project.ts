@@ -7,30 +7,31 @@ import { sameNetwork } from '../protocol/networks.js'
 
 /** Who is paid, in what, and on which terms. */
 export interface Merchant {
-  /** Id of the project it belongs to. */
+  /** Id of the project that the merchant belongs to. */
   readonly project: string
   readonly name?: string | undefined
   readonly payTo: Address
   /** Currency of prices that name none (ISO 4217). */
   readonly currency: string
-  /** Tokens it takes, in the order in which they are offered. */
+  /** Tokens the merchant takes, in the order in which they are offered. */
   readonly accepts: readonly Asset[]
   /** Whether tokens of other currencies are offered too, through a rate. */
   readonly crossCurrency: boolean
   /** Added to amounts that come from a rate, in hundredths of a percent. */
   readonly fxBufferBps: number
-  /** Least and highest price it takes, in its currency. */
+  /** Lowest price, in the merchant's currency. */
   readonly minAmount?: Decimal | undefined
+  /** Highest price, in the merchant's currency. */
   readonly maxAmount?: Decimal | undefined
   /** Seconds a payer should let an authorization live. */
   readonly maxTimeoutSeconds: number
-  /** Whether the API repeats its answer to a payment that comes again with its own id. */
+  /** Whether the API repeats the result of a payment that comes again with its `payment-identifier`. */
   readonly repeatSettlements: boolean
-  /** Who redeems an open payment that nothing proves to be his. */
+  /** Who may redeem an open payment without proof of having made it. */
   readonly redeemWithoutProof: RedeemWithoutProof
 }
 
-/** A tenant of the gateway: its secret tokens and, once configured, its merchant. */
+/** A tenant of the gateway: its identify tokens and, once configured, its merchant. */
 export interface Project {
   readonly id: string
   /** SHA-256 of each identify token. */
@@ -38,28 +39,28 @@ export interface Project {
   readonly merchant?: Merchant | undefined
 }
 
-/** Marks a token that is kept as its SHA-256 only. */
+/** A token that is configured by its SHA-256. */
 const HASHED = /^sha256:(.*)$/i
 
 const SHA256_HEX = /^[0-9a-f]{64}$/i
 
-/** Fewest characters of a token that is not hashed. */
+/** Fewest characters of a token that is configured in plain text. */
 export const MIN_TOKEN_LENGTH = 16
 
-/** A new identify token: 256 random bits. */
+/** Creates an identify token of 256 random bits. */
 export function createToken(): string {
   return `x402_${randomBytes(32).toString('base64url')}`
 }
 
-/** The form in which a configuration can keep a token without knowing it. */
+/** Hashes a token into the form that a configuration can hold instead of the token. */
 export function hashToken(token: string): string {
   return `sha256:${sha256(token).toString('hex')}`
 }
 
 /**
- * Reads a token of the configuration, hashed or plain.
+ * Reads a token of the configuration, hashed or in plain text.
  *
- * @returns Its SHA-256; `undefined` for a broken hash, and for a token too short to be secret.
+ * @returns Its SHA-256; `undefined` for an invalid hash, and for a token too short to be secret.
  */
 export function parseConfiguredToken(text: string): Buffer | undefined {
   const hash = HASHED.exec(text)?.[1]
@@ -67,7 +68,7 @@ export function parseConfiguredToken(text: string): Buffer | undefined {
   return text.length < MIN_TOKEN_LENGTH ? undefined : sha256(text)
 }
 
-/** Finds the project of a token; every hash is compared, each in constant time. */
+/** Finds the project of a token. All hashes are compared, each in constant time. */
 export function findProjectByToken(
   projects: readonly Project[],
   token: string,

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { LedgerStore } from '../ledger/ledger.js'
 
-/** What the secret is called in a ledger. */
+/** Name of the secret in a ledger. */
 const NAME = 'quote'
 
 /**
- * Finds the secret that quotes are signed with.
+ * Finds the secret that quotes are signed with: the configured one, else one that all gateways on
+ * the same ledger share, else a random one.
  *
- * The gateway's own, or else one that all who share the ledger have in common, or else a random one.
- * It is asked for at the first quote, and again where the ledger was away.
+ * @returns A function that finds it at the first call; after a failure, the next call tries again.
  */
 export function quoteSecret(
   configured: string | undefined,

@@ -1,4 +1,4 @@
-/** The quote: a price turned into the entries of `accepts`. */
+/** Turns prices into quotes: entries of `accepts` with their amounts. */
 import { RateError, isRateError } from '../errors.js'
 import type { Asset } from '../money/assets.js'
 import { formatDecimal, multiply } from '../money/decimal.js'
@@ -11,32 +11,34 @@ import { checkLimits, limitedValue } from './amount-limits.js'
 import { requirePeg, requireRate } from './asset-rates.js'
 import { findAcceptedAsset, type Merchant } from './project.js'
 
-/** How entries are written, beside their amounts. */
+/** How entries are written. */
 export interface QuoteStyle {
   readonly networkNames: NetworkNameStyle
-  /** Seconds a payer should let an authorization live; the merchant's own where left out. */
+  /** Seconds a payer should let an authorization live. @defaultValue the merchant's own */
   readonly maxTimeoutSeconds?: number | undefined
-  /** @defaultValue `authorization`, which needs no mention */
+  /** When the money moves. @defaultValue `'authorization'`, which entries do not mention */
   readonly paymentFlow?: PaymentFlow | undefined
 }
 
-/** Characters of a source's name that are kept: they travel with each offer. */
+/** Longest name of a source: it travels with each offer. */
 const MAX_SOURCE_LENGTH = 200
 
 /** One way to pay. */
 export interface Quote {
-  /** As an entry of `accepts`. */
+  /** The entry of `accepts`. */
   readonly entry: PaymentRequirements
-  /** How its amount came about; absent where no rate had a part in it. */
+  /** The rate that the amount comes from; absent where none was needed. */
   readonly applied?: AppliedRate | undefined
 }
 
-/** Turns prices into entries of `accepts`, for one merchant. */
+type FiatPrice = Extract<ParsedPrice, { kind: 'fiat' }>
+
+/** Quotes prices for one merchant. */
 export interface Quoter {
   /**
-   * Quotes a price that no rate has a part in.
+   * Quotes a price that needs no rate.
    *
-   * @returns `undefined` when it takes a rate to answer.
+   * @returns `undefined` when a rate is needed.
    * @throws {@link RateError} `unsupported_currency` or `amount_out_of_range`
    */
   quoteFixed(price: ParsedPrice, style: QuoteStyle): readonly PaymentRequirements[] | undefined
@@ -52,43 +54,96 @@ export interface Quoter {
 
 /** Makes a merchant's quoter. Entries come in the order in which the merchant accepts tokens. */
 export function createQuoter(merchant: Merchant, rates: RateSource): Quoter {
-  const quoteFixed: Quoter['quoteFixed'] = (price, style) => {
-    const value = limitedValue(merchant, price)
-    if (value !== undefined && value.currency !== merchant.currency) return undefined
-    if (value !== undefined) checkLimits(merchant, value.amount)
-    return quoteUnlimited(price, style)
+  return new MerchantQuoter(merchant, rates)
+}
+
+class MerchantQuoter implements Quoter {
+  readonly #merchant: Merchant
+  readonly #rates: RateSource
+
+  constructor(merchant: Merchant, rates: RateSource) {
+    this.#merchant = merchant
+    this.#rates = rates
   }
 
-  const quoteUnlimited: Quoter['quoteFixed'] = (price, style) => {
+  quoteFixed(price: ParsedPrice, style: QuoteStyle): readonly PaymentRequirements[] | undefined {
+    const value = limitedValue(this.#merchant, price)
+    if (value !== undefined && value.currency !== this.#merchant.currency) return undefined
+    if (value !== undefined) checkLimits(this.#merchant, value.amount)
+    return this.#quoteWithoutRates(price, style)
+  }
+
+  async quote(price: ParsedPrice, style: QuoteStyle): Promise<readonly Quote[]> {
+    await this.#checkConverted(price)
+    const fixed = this.#quoteWithoutRates(price, style)
+    if (fixed !== undefined || price.kind === 'asset')
+      return fixed?.map((entry) => ({ entry })) ?? []
+    let failure: RateError | undefined
+    const quotes = await Promise.all(
+      this.#merchant.accepts.map((asset) =>
+        this.#quoteAsset(asset, price, style).catch((error: unknown) => {
+          if (!isRateError(error)) throw error
+          failure ??= error
+          return undefined
+        }),
+      ),
+    )
+    // A missing rate takes only those tokens off the offer that need it.
+    const quoted = quotes.filter((one) => one !== undefined)
+    if (quoted.length > 0) return quoted
+    throw failure ?? this.#unsupported(price.currency)
+  }
+
+  entry(asset: Asset, amount: bigint, style: QuoteStyle): PaymentRequirements {
+    return {
+      scheme: EXACT,
+      network: formatNetwork(asset.network, style.networkNames),
+      amount: amount.toString(),
+      payTo: this.#merchant.payTo,
+      maxTimeoutSeconds: style.maxTimeoutSeconds ?? this.#merchant.maxTimeoutSeconds,
+      asset: asset.address,
+      extra: {
+        ...asset.eip712,
+        ...(style.paymentFlow === 'upfront' && { paymentFlow: style.paymentFlow }),
+      },
+    }
+  }
+
+  #quoteWithoutRates(
+    price: ParsedPrice,
+    style: QuoteStyle,
+  ): readonly PaymentRequirements[] | undefined {
+    const { accepts, crossCurrency } = this.#merchant
     if (price.kind === 'asset') {
-      const asset = findAcceptedAsset(merchant, price)
-      if (asset === undefined) throw unsupported(`${price.asset} on ${price.network}`)
-      return [entry(asset, price.amount, style)]
+      const asset = findAcceptedAsset(this.#merchant, price)
+      if (asset === undefined) throw this.#unsupported(`${price.asset} on ${price.network}`)
+      return [this.entry(asset, price.amount, style)]
     }
     const { amount, currency } = price
-    const pegged = merchant.accepts.filter((asset) => asset.currency === currency)
-    if (merchant.crossCurrency && pegged.length < merchant.accepts.length) return undefined
-    if (pegged.length === 0) throw unsupported(currency)
+    const pegged = accepts.filter((asset) => asset.currency === currency)
+    if (crossCurrency && pegged.length < accepts.length) return undefined
+    if (pegged.length === 0) throw this.#unsupported(currency)
     if (pegged.some(({ depegGuardBps }) => depegGuardBps !== undefined)) return undefined
-    return pegged.map((asset) => entry(asset, tokenAmount(amount, asset.decimals), style))
+    return pegged.map((asset) => this.entry(asset, tokenAmount(amount, asset.decimals), style))
   }
 
-  const quoteAsset = async (
+  /** Quotes one token; `undefined` where the merchant does not take it for this currency. */
+  async #quoteAsset(
     asset: Asset,
-    price: Extract<ParsedPrice, { kind: 'fiat' }>,
+    { amount, currency }: FiatPrice,
     style: QuoteStyle,
-  ): Promise<Quote | undefined> => {
-    const { amount, currency } = price
+  ): Promise<Quote | undefined> {
+    const { crossCurrency, fxBufferBps: bufferBps } = this.#merchant
     const counted = asset.currency ?? asset.rateSymbol
     if (counted === undefined) return undefined
-    if (counted !== currency && !merchant.crossCurrency) return undefined
-    await requirePeg(asset, rates)
+    if (counted !== currency && !crossCurrency) return undefined
+    await requirePeg(asset, this.#rates)
     if (counted === currency)
-      return { entry: entry(asset, tokenAmount(amount, asset.decimals), style) }
-    const { rate, asOf, source } = await requireRate(rates, currency, counted)
-    const units = tokenAmount(amount, asset.decimals, { rate, bufferBps: merchant.fxBufferBps })
+      return { entry: this.entry(asset, tokenAmount(amount, asset.decimals), style) }
+    const { rate, asOf, source } = await requireRate(this.#rates, currency, counted)
+    const units = tokenAmount(amount, asset.decimals, { rate, bufferBps })
     return {
-      entry: entry(asset, units, style),
+      entry: this.entry(asset, units, style),
       applied: {
         price: formatDecimal(amount),
         currency,
@@ -99,56 +154,23 @@ export function createQuoter(merchant: Merchant, rates: RateSource): Quoter {
     }
   }
 
-  const checkConverted = async (price: ParsedPrice): Promise<void> => {
+  /** Checks the limits of a price in any currency, by a rate where it is not the merchant's. */
+  async #checkConverted(price: ParsedPrice): Promise<void> {
+    const merchant = this.#merchant
     const value = limitedValue(merchant, price)
     if (value === undefined) return
     const { amount, currency } = value
     if (currency === merchant.currency) return checkLimits(merchant, amount)
-    const { rate } = await requireRate(rates, currency, merchant.currency)
+    const { rate } = await requireRate(this.#rates, currency, merchant.currency)
     checkLimits(merchant, multiply(amount, rate))
   }
 
-  const quote: Quoter['quote'] = async (price, style) => {
-    await checkConverted(price)
-    const fixed = quoteUnlimited(price, style)
-    if (fixed !== undefined || price.kind === 'asset')
-      return fixed?.map((one) => ({ entry: one })) ?? []
-    let failure: RateError | undefined
-    const quotes = await Promise.all(
-      merchant.accepts.map((asset) =>
-        quoteAsset(asset, price, style).catch((error: unknown) => {
-          if (!isRateError(error)) throw error
-          failure ??= error
-          return undefined
-        }),
-      ),
-    )
-    // A rate that is away takes its own tokens off the offer, not those that need none.
-    const quoted = quotes.filter((one) => one !== undefined)
-    if (quoted.length > 0) return quoted
-    throw failure ?? unsupported(price.currency)
-  }
-
-  const entry: Quoter['entry'] = (asset, amount, style) => ({
-    scheme: EXACT,
-    network: formatNetwork(asset.network, style.networkNames),
-    amount: amount.toString(),
-    payTo: merchant.payTo,
-    maxTimeoutSeconds: style.maxTimeoutSeconds ?? merchant.maxTimeoutSeconds,
-    asset: asset.address,
-    extra: {
-      ...asset.eip712,
-      ...(style.paymentFlow === 'upfront' && { paymentFlow: style.paymentFlow }),
-    },
-  })
-
-  const unsupported = (what: string): RateError =>
-    new RateError(
+  #unsupported(what: string): RateError {
+    return new RateError(
       'unsupported_currency',
-      `This merchant takes no token for ${what}; it takes ${describe(merchant.accepts)}.`,
+      `This merchant takes no token for ${what}; it takes ${describe(this.#merchant.accepts)}.`,
     )
-
-  return { quoteFixed, quote, entry }
+  }
 }
 
 function describe(assets: readonly Asset[]): string {

@@ -6,43 +6,45 @@ import { findNetwork } from '../protocol/networks.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import type { Quote } from './quote.js'
 
-/** What a quote says, beside what it is for. */
+/** What a signed quote promises. */
 export interface QuoteTerms {
-  /** Unix seconds after which it is no longer honoured. */
+  /** Unix seconds after which the quote is no longer honoured. */
   readonly expiresAt: number
-  /** How its amount came about, where a rate had a part in it. */
+  /** The rate that the amount comes from, where one was needed. */
   readonly applied?: AppliedRate | undefined
 }
 
-/** What a quote is for: nothing else is sold at its price. */
+/** What a quote is for. It is not valid for anything else. */
 export interface QuoteSubject {
-  /** What the request asks for: its method, its URL, and whatever else makes it what it is. */
+  /** Method, URL and whatever else distinguishes what the request asks for. */
   readonly request: readonly string[]
-  /** Network, asset, payee and amount of it count. */
+  /** The quoted entry of `accepts`. */
   readonly entry: Pick<PaymentRequirements, 'network' | 'asset' | 'payTo' | 'amount'>
 }
 
-/** Signs quotes and reads them again. */
+/** Signs quotes and verifies them. */
 export interface QuoteSigner {
+  /** Writes the quote that goes into `extra.quote`. */
   sign(subject: QuoteSubject, terms: QuoteTerms): Promise<string>
-  /** @returns `undefined` where it was signed for something else, or by somebody else. */
+  /** Reads a quote; `undefined` where it was signed for another subject or with another secret. */
   read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined>
 }
 
-/** Names offers that have to be the same whenever they are made. */
+/** Makes offer ids that are the same each time for the same offer. */
 export interface OfferNamer {
-  /** @returns 128 bits that cannot be guessed, as `extra.offerId` of a checkout. */
+  /** Returns 128 bits that cannot be guessed, for `extra.offerId` of a checkout. */
   nameOffer(subject: QuoteSubject): Promise<string>
 }
 
-/** When a quote is made, and for what. */
+/** When a quote is made, and for which request. */
 export interface QuoteOccasion {
+  /** See {@link QuoteSubject}. */
   readonly request: QuoteSubject['request']
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-/** Adds `extra.quote` to an entry: its price holds for as long as a payer has to sign for it. */
+/** Adds `extra.quote` to an entry; it expires after the entry's `maxTimeoutSeconds`. */
 export async function signQuote(
   signer: QuoteSigner,
   { entry, applied }: Quote,
@@ -58,7 +60,7 @@ const VERSION = 'v1'
 /** 128 bits. */
 const OFFER_ID_BYTES = 16
 
-/** Longer ones are not ours. */
+/** Quotes that we sign are shorter. */
 const MAX_QUOTE_LENGTH = 2048
 
 const QUOTE = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/
@@ -79,7 +81,7 @@ const termsSchema = z.object({
 /**
  * Signs quotes with HMAC-SHA256, as `v1.<terms>.<signature>` in base64url.
  *
- * @param secret - Asked for each time: it may lie in a database.
+ * @param secret - Called for each signature: the secret may be in a database.
  */
 export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner & OfferNamer {
   const signatureOf = (terms: string, subject: QuoteSubject): Promise<Buffer> =>
@@ -87,7 +89,7 @@ export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner & 
 
   const hmac = async (purpose: string, terms: string, subject: QuoteSubject): Promise<Buffer> => {
     const { network, asset, payTo, amount } = subject.entry
-    // Parts are written as JSON, so that none can pass for the end of another.
+    // As JSON, so that no part can be shifted into its neighbour.
     const signed = JSON.stringify([
       purpose,
       terms,

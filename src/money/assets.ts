@@ -1,20 +1,20 @@
 import { knownNetworks, type Network } from '../protocol/networks.js'
 import type { Address } from '../protocol/payment.js'
 
-/** A token that payments are made in. It must speak ERC-3009. */
+/** A token that payments are made in. Its contract must support ERC-3009. */
 export interface Asset {
   /** Ticker: `USDC`. */
   readonly symbol: string
   readonly network: Network
-  /** Contract address, with the checksum of EIP-55 in our own table. */
+  /** Contract address, as configured; those of our own table have the checksum of EIP-55. */
   readonly address: Address
   /** Digits after the point of one token. */
   readonly decimals: number
-  /** The currency it is pegged to (ISO 4217); without one only a rate gives it a fiat price. */
+  /** The currency it is pegged to (ISO 4217). Without one, fiat prices need a rate. */
   readonly currency?: string | undefined
-  /** What rates call it. A token without a currency and without this takes no fiat prices. */
+  /** Its name in rates. A token with neither this nor a currency takes no fiat prices. */
   readonly rateSymbol?: string | undefined
-  /** How far a pegged token may be off its currency before it is not offered, in hundredths of a percent. */
+  /** A pegged token is not offered while it is off its currency by more, in hundredths of a percent. */
   readonly depegGuardBps?: number | undefined
   /** EIP-712 domain that authorizations are signed under, together with chain id and address. */
   readonly eip712: { readonly name: string; readonly version: string }
@@ -31,8 +31,8 @@ type Row = readonly [
  * Native USDC by Circle: 6 decimals, EIP-712 version `2`.
  *
  * The EIP-712 name is the contract's own and differs between chains. A wrong one makes every
- * signature worthless, so a row enters only with its domain separator as read from the chain; the
- * tests recompute each. `default` marks the assets that official clients pay without being asked.
+ * signature invalid: tests compare each row with the domain separator read from the chain.
+ * `default` marks the assets that official clients pay without settings of their own.
  */
 const USDC: readonly Row[] = [
   ['ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USD Coin', 'default'],
@@ -52,7 +52,7 @@ const USDC: readonly Row[] = [
   ['sei', '0xe15fC38F6D8c56aF07bbCBe3BAf5708A2Bf42392', 'USDC', 'default'],
 ]
 
-/** Native EURC by Circle: 6 decimals, EIP-712 version `2`; no official client pays it unasked. */
+/** Native EURC by Circle: 6 decimals, EIP-712 version `2`. Official clients need settings to pay it. */
 const EURC: readonly Row[] = [
   ['ethereum', '0x1aBaEA1f7C830bD89Acc67eC4af516284b1bC33c', 'Euro Coin'],
   ['base', '0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42', 'EURC'],
@@ -77,7 +77,7 @@ const entriesByKey: ReadonlyMap<string, Entry> = new Map(
   ]),
 )
 
-/** The assets we know on a network; others come from the configuration. */
+/** The assets of our table on a network; others come from the configuration. */
 export function knownAssets(network: Network): readonly Asset[] {
   return entries
     .filter(({ asset }) => asset.network.chainId === network.chainId)
@@ -85,7 +85,7 @@ export function knownAssets(network: Network): readonly Asset[] {
 }
 
 /**
- * Finds an asset we know.
+ * Finds an asset of our table.
  *
  * @param symbolOrAddress - `USDC` in upper case, or the address in any case.
  */
@@ -94,9 +94,9 @@ export function findKnownAsset(network: Network, symbolOrAddress: string): Asset
 }
 
 /**
- * Tells whether official x402 clients pay this asset without being told to.
+ * Tells whether official x402 clients pay in this asset by default.
  *
- * Their default spend controls know the usual dollar stablecoin of each chain and stop at $1.00 a
+ * Their default spend controls allow the usual dollar stablecoin of each chain, up to $1.00 a
  * payment; anything else needs the payer's own settings.
  */
 export function isDefaultAsset(asset: Asset): boolean {

@@ -1,24 +1,40 @@
 import { divideUp, powerOfTen, trimDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** Significant digits that a rounded rate has at least: a trillion in a token of 18 digits is exact. */
+/** Fewest significant digits of a rounded rate; enough for a trillion in a token of 18 digits. */
 const SIGNIFICANT_DIGITS = 36
 
-/** The currency that crosses go through. */
+/** The currency that cross rates go through. */
 const HUB = 'USD'
 
-/** A rate on its way: a positive rational number, exact until the last step. */
+/** A rate as a positive fraction, which stays exact until it is written as a decimal. */
 interface Ratio extends Omit<Rate, 'rate'> {
   readonly dividend: bigint
   readonly divisor: bigint
 }
 
 /**
- * Adds inverses and crosses to the pairs that a source knows.
+ * Adds inverse and cross rates to the pairs that a source knows.
  *
- * A pair that it does not know is the inverse of its opposite, or else a cross through USD. Such a
- * rate is exact where it ends within 36 significant digits, and is rounded up there otherwise. It is
- * as old as the older of its parts.
+ * A pair that the source does not know is the inverse of the opposite pair, or else a cross through
+ * USD. Such a rate is exact within 36 significant digits and rounded up beyond them. Its `asOf` is
+ * that of the older part, and its `until` that of the part that ends first.
+ *
+ * @param source - Asked for the pair, its inverse, and both parts of the cross, in this order.
+ * @returns A source that rejects like `source` does.
+ *
+ * @example
+ * ```ts
+ * import { crossRates, type RateSource } from 'express-x402-gateway'
+ *
+ * const bank: RateSource = {
+ *   getRate: async (base, quote) =>
+ *     base === 'EUR' && quote === 'USD'
+ *       ? { rate: { units: 108n, scale: 2 }, asOf: 1767225600, source: 'bank' }
+ *       : undefined,
+ * }
+ * const rates = crossRates(bank) // knows USD/EUR as well
+ * ```
  */
 export function crossRates(source: RateSource): RateSource {
   const inverse = async (base: string, quote: string): Promise<Ratio | undefined> => {
@@ -49,11 +65,11 @@ export function crossRates(source: RateSource): RateSource {
   }
 }
 
-/** Of any time. */
+/** The rate of a currency in itself; it has no age. */
 const ITSELF: Rate = { rate: { units: 1n, scale: 0 }, asOf: 0, source: 'identity' }
 
 function toRatio({ rate, ...circumstances }: Rate): Ratio | undefined {
-  // A source's mistake must not give anything away.
+  // A rate of zero, by mistake of a source, would give things away for nothing.
   if (rate.units <= 0n) return undefined
   return { dividend: rate.units, divisor: powerOfTen(rate.scale), ...circumstances }
 }
@@ -77,7 +93,7 @@ function toRate({ dividend, divisor, ...circumstances }: Ratio): Rate {
   return { rate: leastDecimal(dividend, divisor), ...circumstances }
 }
 
-/** The least decimal with enough digits that is not less than the ratio. */
+/** Rounds a fraction up to a decimal of at least {@link SIGNIFICANT_DIGITS}. */
 function leastDecimal(dividend: bigint, divisor: bigint): Decimal {
   const scale = SIGNIFICANT_DIGITS + divisor.toString().length
   return trimDecimal({ units: divideUp(dividend * powerOfTen(scale), divisor), scale })

@@ -1,16 +1,17 @@
-/** An exact decimal number, never negative: `units / 10^scale`. */
+/** An exact decimal number that is not negative: `units / 10^scale`. */
 export interface Decimal {
+  /** The number without its point. */
   readonly units: bigint
   /** Digits after the point, trailing zeros included. */
   readonly scale: number
 }
 
-/** Longer texts are refused unread: no amount of money needs them. */
+/** Longer texts are refused without parsing; no amount of money needs them. */
 const MAX_DECIMAL_LENGTH = 100
 
 const PLAIN_DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/
 
-/** What `String(number)` gives for a finite number that is not negative. */
+/** The form in which `String(number)` writes finite numbers that are not negative. */
 const NUMBER_TEXT = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
 
 /**

@@ -1,9 +1,9 @@
-/** What errors about amounts say. */
+/** Words for errors about amounts. */
 
 /** Longest part of a value that a message repeats. */
 const MAX_SHOWN_LENGTH = 60
 
-/** What is wrong with a text that is no amount, the likeliest mistake first. */
+/** Mistakes in a text that is no amount, the likeliest first. */
 const MISTAKES: ReadonlyArray<readonly [RegExp, string]> = [
   [/^$/, "it has no amount; write '0.01'"],
   [/,/, "a comma may mean thousands or decimals; write '1000' or '1.00', with a point"],
@@ -23,7 +23,7 @@ export function explainAmount(text: string, otherwise: string): string {
   return mistake?.[1] ?? otherwise
 }
 
-/** What was given, short enough for a message. */
+/** Writes what was given, short enough for a message. */
 export function showValue(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`.slice(0, MAX_SHOWN_LENGTH)
   if (typeof value !== 'string') return typeof value === 'number' ? `${value}` : typeOf(value)

@@ -3,10 +3,24 @@ import { crossRates } from './cross-rates.js'
 import type { Rate, RateSource } from './rates.js'
 
 /**
- * Asks several sources of rates, in this order, until one knows.
+ * Asks several sources of rates in order, until one knows the pair.
  *
- * A source that is away is passed over. What none knows by itself may be a cross through USD of what
- * two of them know.
+ * A source that fails is skipped; its error is thrown when no other source knows the pair. A pair
+ * that no source knows may be a cross through USD of pairs that two of them know.
+ *
+ * @param sources - The preferred source first.
+ * @returns A source that throws {@link RateError} (`rate_unavailable`) when a source failed and no
+ * other knows the pair.
+ *
+ * @example
+ * ```ts
+ * import { firstOf, fixedRates, httpRates } from 'express-x402-gateway'
+ *
+ * const rates = firstOf(
+ *   httpRates({ url: 'https://api.frankfurter.dev/v1' }),
+ *   fixedRates({ 'EUR/USD': '1.08' }),
+ * )
+ * ```
  */
 export function firstOf(...sources: readonly RateSource[]): RateSource {
   return crossRates({

@@ -6,21 +6,30 @@ import type { RateSource } from './rates.js'
 
 /** Options of {@link fixedRates}. */
 export interface FixedRatesOptions {
-  /** What rates call tokens that are priced by them, beside the currencies: `ETH`. */
+  /** Names of tokens that the rates may be about, beside the currencies: `['ETH']`. @defaultValue none */
   readonly symbols?: readonly string[]
-  /** Milliseconds since the epoch; a fixed rate is always of now. @defaultValue `Date.now` */
+  /** Milliseconds since the epoch: the `asOf` of every rate. @defaultValue `Date.now` */
   readonly now?: () => number
 }
 
 /**
- * Rates written down in the configuration.
+ * Uses rates that are written in the configuration.
  *
- * A pair that is not listed is the inverse of its opposite, or else a cross through USD. Such a rate
- * is exact where it ends within 36 significant digits, and is rounded up there otherwise, so that a
- * price is never less than it was.
+ * A pair that is not listed is the inverse of the opposite pair, or else a cross through USD. Such a
+ * rate is exact within 36 significant digits and rounded up beyond them, so that a converted price
+ * is never too low.
  *
  * @param rates - `{ 'EUR/USD': '1.08' }`: one euro costs 1.08 dollars.
- * @throws {@link ConfigError} naming the rate, as `rates["EUR/USD"]`.
+ * @param options - Names of tokens, and the clock.
+ * @returns The option `rates` of `createGateway`, or a part of it.
+ * @throws {@link ConfigError} (`config_invalid`) naming the rate, as `rates["EUR/USD"]`.
+ *
+ * @example
+ * ```ts
+ * import { fixedRates } from 'express-x402-gateway'
+ *
+ * const rates = fixedRates({ 'EUR/USD': '1.08', 'ETH/USD': '3200' }, { symbols: ['ETH'] })
+ * ```
  */
 export function fixedRates(
   rates: Readonly<Record<string, string>>,
@@ -44,8 +53,7 @@ export function fixedRates(
  * Checks the name of a pair, `EUR/USD`.
  *
  * @param symbols - Names beside the currencies.
- * @param option - What errors call it.
- * @throws {@link ConfigError}
+ * @param option - Path of the rate, for errors.
  */
 function checkPair(pair: string, symbols: readonly string[], option: string): string {
   const [base, quote, ...others] = pair.split('/')

@@ -6,11 +6,11 @@ import { crossRates } from './cross-rates.js'
 import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** What is read from an answer. */
+/** A rate as an API states it. */
 export interface HttpRate {
-  /** Of one unit of the base currency. A number is taken by the shortest text that names it. */
+  /** Price of one unit of the base currency. A number counts as its shortest decimal form. */
   readonly rate: number | string
-  /** When it held, in Unix seconds. */
+  /** When the rate held, in Unix seconds. */
   readonly asOf: number
 }
 
@@ -18,28 +18,28 @@ export interface HttpRate {
 export interface HttpRatesOptions {
   /**
    * Root of an API like Frankfurter's (`https://api.frankfurter.dev/v1`), which is asked for
-   * `<url>/latest?base=EUR&symbols=USD`; or, for any other, what to ask for a pair.
+   * `<url>/latest?base=EUR&symbols=USD`; for any other API, a function that returns the URL of a pair.
    */
   readonly url: string | ((base: string, quote: string) => string)
   /**
-   * Reads an answer; `undefined` where it says that the pair is not known.
-   * @defaultValue Frankfurter's form
+   * Reads a parsed response; returns `undefined` where the API does not know the pair. What it
+   * throws counts as an unreadable response. @defaultValue reads Frankfurter's form
    */
   readonly read?: (answer: unknown, base: string, quote: string) => HttpRate | undefined
-  /** Who says so, in settlements and errors. @defaultValue `'http'` */
+  /** Name of the source, in settlements and errors. @defaultValue `'http'` */
   readonly name?: string
-  /** Sent with every request, for APIs with a key. */
+  /** Sent with every request, for APIs with a key. @defaultValue no headers */
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds that the API is given to answer. @defaultValue 5000 */
+  /** Milliseconds until a whole response must have arrived. @defaultValue 5000 */
   readonly timeoutMs?: number
   /**
    * Seconds after its `asOf` for which a rate is used at most.
-   * @defaultValue a day; six with Frankfurter's form, whose rates are of banking days
+   * @defaultValue one day; six days with Frankfurter's form, which has rates of banking days only
    */
   readonly maxAgeSeconds?: number
   /** Seconds for which a rate is used without asking again. @defaultValue 300 */
   readonly freshSeconds?: number
-  /** Seconds for which it is used while the API does not answer. @defaultValue 3600 */
+  /** Seconds for which a rate is used while the API does not respond. @defaultValue 3600 */
   readonly staleSeconds?: number
   /** Milliseconds since the epoch. @defaultValue `Date.now` */
   readonly now?: () => number
@@ -51,7 +51,7 @@ const BANKING_DAYS_SECONDS = 6 * DAY_SECONDS
 const DEFAULT_FRESH_SECONDS = 300
 const DEFAULT_STALE_SECONDS = 3600
 
-/** Bytes of an answer; one pair takes about a hundred. */
+/** A longer response is refused; one pair takes about a hundred bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024
 
 const UNREADABLE = 'gave an answer that cannot be read'
@@ -60,11 +60,29 @@ const UNREADABLE = 'gave an answer that cannot be read'
 const UNKNOWN_PAIR = [404, 422]
 
 /**
- * Rates of a JSON API, remembered and crossed through USD.
+ * Reads rates from a JSON API, cached and crossed through USD.
  *
- * Its errors never show the URL, which may hold a key.
+ * Its methods throw {@link RateError} (`rate_unavailable`) when the API cannot be asked or has no
+ * usable rate. No error contains the URL, which may hold a key. Redirects are not followed, and
+ * responses of more than 256 KiB are refused.
  *
- * @throws {@link ConfigError} for a `url` that is none.
+ * @param options - The API, and how long its rates are used.
+ * @returns The option `rates` of `createGateway`, or a part of it.
+ * @throws {@link ConfigError} (`config_invalid`) when `url` is not an absolute http(s) URL.
+ *
+ * @example
+ * ```ts
+ * import { httpRates } from 'express-x402-gateway'
+ *
+ * const ecb = httpRates({ url: 'https://api.frankfurter.dev/v1', name: 'ECB' })
+ * const bank = httpRates({
+ *   url: (base, quote) => `https://bank.example/rates/${base}-${quote}`,
+ *   read: (response) => {
+ *     const { mid, at } = response as { mid: string; at: number }
+ *     return { rate: mid, asOf: at }
+ *   },
+ * })
+ * ```
  */
 export function httpRates(options: HttpRatesOptions): RateSource {
   const { name = 'http', now = Date.now, read = readFrankfurter } = options

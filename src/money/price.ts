@@ -8,9 +8,9 @@ import { explainAmount, showValue } from './explain-amount.js'
 /**
  * What something costs, as a developer writes it.
  *
- * A string with its currency (`'$0.01'`, `'€0.01'`, `'0.01 EUR'`, `'EUR 0.01'`) or without
- * (`'0.01'`, in the merchant's currency), a number in the merchant's currency, both parts apart,
- * or atomic units of one token, which no rate and no rounding touches.
+ * A string with its currency (`'$0.01'`, `'€0.01'`, `'0.01 EUR'`, `'EUR 0.01'`) or without one
+ * (`'0.01'`, in the merchant's currency); a number in the merchant's currency; amount and currency
+ * apart; or atomic units of one token, which are neither converted nor rounded.
  */
 export type Price =
   | string
@@ -18,7 +18,7 @@ export type Price =
   | { readonly amount: string | number; readonly currency: string }
   | { readonly asset: string; readonly network: string; readonly amount: string | bigint }
 
-/** A price that has been understood. */
+/** A price after parsing. */
 export type ParsedPrice =
   | { readonly kind: 'fiat'; readonly amount: Decimal; readonly currency: string }
   | {
@@ -35,9 +35,9 @@ export type ParsedPrice =
 export interface ParsePriceOptions {
   /** Currency of a price that names none (ISO 4217). */
   readonly defaultCurrency: string
-  /** Whether a price of zero is meant. @defaultValue false */
+  /** Whether a price of zero is allowed. @defaultValue false */
   readonly allowFree?: boolean
-  /** What errors call the price. @defaultValue 'price' */
+  /** Path of the price, for errors. @defaultValue `'price'` */
   readonly option?: string
 }
 
@@ -48,10 +48,10 @@ const LETTERS = /^[A-Za-z]+$/
 /**
  * Reads a price.
  *
- * More digits than the currency has are fine: a tenth of a cent is a usual price here. Whether a
- * token can hold them is known only once the token is.
+ * More digits than the currency has are allowed: a tenth of a cent is a usual price here. Whether a
+ * token can hold them is checked when the token is known.
  *
- * @throws {@link ConfigError} for whatever has two meanings or none: thousands separators, decimal
+ * @throws {@link ConfigError} for anything ambiguous or meaningless: thousands separators, decimal
  * commas, exponents, signs, unknown currencies, and zero without `allowFree`.
  */
 export function parsePrice(price: unknown, options: ParsePriceOptions): ParsedPrice {
@@ -67,12 +67,12 @@ export function parsePrice(price: unknown, options: ParsePriceOptions): ParsedPr
   return parsed
 }
 
-/** What the readers below need besides the price. */
+/** What is known beside the price. */
 interface Context {
-  /** What errors call the price. */
+  /** Path of the price, for errors. */
   readonly option: string
   readonly defaultCurrency: string
-  /** The text that an amount was taken from, for errors. */
+  /** The whole text that the amount is a part of, for errors. */
   readonly text?: string
 }
 
@@ -107,7 +107,7 @@ function readText(price: string, context: Context): ParsedPrice {
   }
 }
 
-/** Separates the currency from an amount that is still to be read. */
+/** Separates the currency from the amount, which is not parsed yet. */
 function splitText(price: string): { amount: string; currency?: string } {
   const sign = price.slice(0, 1)
   const unsigned = price.slice(1)

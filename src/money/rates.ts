@@ -1,40 +1,54 @@
 import type { Decimal } from './decimal.js'
 
-/** What one unit of a currency costs in another. */
+/** The price of one unit of a currency in another. */
 export interface Rate {
   /** Units of the quote currency for one unit of the base currency. */
   readonly rate: Decimal
   /** When the rate held, in Unix seconds. */
   readonly asOf: number
-  /** Who says so, for people: `fixed`. */
+  /** Name of the source, for people: `fixed`. */
   readonly source: string
-  /** Unix seconds after which the source no longer stands by it. @defaultValue no end */
+  /** Unix seconds after which the rate must not be used. @defaultValue no end */
   readonly until?: number | undefined
 }
 
-/** Where rates come from. */
+/**
+ * A source of rates.
+ *
+ * @example
+ * ```ts
+ * import type { RateSource } from 'express-x402-gateway'
+ *
+ * const bank: RateSource = {
+ *   async getRate(base, quote) {
+ *     if (base !== 'EUR' || quote !== 'USD') return undefined
+ *     return { rate: { units: 108n, scale: 2 }, asOf: Date.now() / 1000, source: 'bank' }
+ *   },
+ * }
+ * ```
+ */
 export interface RateSource {
   /**
    * Finds a rate.
    *
-   * @param base - Currency of the price (ISO 4217), or what rates call a token.
-   * @param quote - Currency of the token, or what rates call it.
+   * @param base - Currency of the price (ISO 4217), or the name that rates have for a token.
+   * @param quote - Currency of the token, or its name in rates.
    * @returns `undefined` where the source does not know this pair.
-   * @throws {@link RateError} where it should know, but could not be asked.
+   * @throws {@link RateError} (`rate_unavailable`) where it knows the pair but has no rate now.
    */
   getRate(base: string, quote: string): Promise<Rate | undefined>
 }
 
-/** How a price became token units, as it is kept with its payment. Numbers are plain decimals. */
+/** How a price was converted into token units; kept with its payment. Numbers are plain decimals. */
 export interface AppliedRate {
-  /** Units of {@link currency}. */
+  /** The price, in units of `currency`. */
   readonly price: string
-  /** Of the price (ISO 4217). */
+  /** Currency of the price (ISO 4217). */
   readonly currency: string
-  /** What one unit of the currency cost in the token's; the merchant's buffer comes on top. */
+  /** Price of one unit of `currency` in the token's currency, without the merchant's buffer. */
   readonly rate: string
   /** When the rate held, in Unix seconds. */
   readonly asOf: number
-  /** Who said so. */
+  /** Name of the source of the rate. */
   readonly source: string
 }

@@ -1,4 +1,4 @@
-/** Amounts as requests of the API bring them. */
+/** Amounts of money in requests of the API. */
 import { currencyDigits, explainCurrency, isCurrency } from './currency.js'
 import {
   ceilToUnits,
@@ -25,8 +25,8 @@ const PLAIN = 'it has digits and at most one point, nothing else'
 /**
  * Reads the `amount` and `currency` of a checkout: a decimal string in major units.
  *
- * It may have the currency's own digits (ISO 4217), and zeros after them; the amount comes back
- * with exactly the currency's digits.
+ * It may have as many digits as the currency (ISO 4217), and zeros after them; the result has
+ * exactly the currency's digits.
  */
 export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount {
   const digits = isCurrency(currency) ? currencyDigits(currency) : undefined
@@ -59,7 +59,7 @@ export function requestedAmountToDecimal(amount: unknown): RequestedAmount {
   return { ok: true, amount: value }
 }
 
-/** Fifteen of a currency, with its own digits. */
+/** An example with the currency's own digits: `15.00`. */
 function exampleAmount(digits: number): string {
   return formatDecimal({ units: 15n * powerOfTen(digits), scale: digits })
 }

@@ -1,7 +1,7 @@
 /** Part of the budget that one payer may use, unless a single response may be larger. */
 const PAYER_SHARE = 1 / 4
 
-/** Memory of a held chunk beside its bytes. */
+/** Memory that a held chunk takes in addition to its bytes. */
 const CHUNK_OVERHEAD_BYTES = 128
 
 /** The memory of one held response. */

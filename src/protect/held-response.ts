@@ -70,8 +70,10 @@ export class HeldResponse {
     res.once('close', this.#onClose)
     this.#sources = new PipedSources(res)
     this.#closeGates()
-    this.#show('headersSent', () => this.#status !== undefined)
-    this.#show('writableEnded', () => this.#isEnded)
+    Object.defineProperties(res, {
+      headersSent: { configurable: true, get: () => this.#status !== undefined },
+      writableEnded: { configurable: true, get: () => this.#isEnded },
+    } satisfies Record<(typeof PROGRESS)[number], PropertyDescriptor>)
   }
 
   /** Whether the client has disconnected; changes while the response is held. */
@@ -173,10 +175,6 @@ export class HeldResponse {
     res.off('close', this.#onClose)
     Object.assign(res, this.#original)
     for (const member of PROGRESS) Reflect.deleteProperty(res, member)
-  }
-
-  #show(member: (typeof PROGRESS)[number], get: () => boolean): void {
-    Object.defineProperty(this.#res, member, { configurable: true, get })
   }
 
   readonly #write = (chunk: unknown, ...rest: readonly unknown[]): boolean => {

@@ -65,7 +65,7 @@ export interface ProtectOptions {
    */
   readonly signQuotes?: boolean
   /**
-   * Names what a price depends on beside method, URL and body: the user's id, the user's plan. A
+   * Names what else a price depends on than method, URL and body: the user's id, the user's plan. A
    * signed price is honoured only if this returns the same string again. With it, prices from a
    * function are signed.
    */

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { GatewayOptions, NetworkOptions } from '../../src/config/options.js'
+import type { NetworkOptions } from '../../src/config/network-options.js'
+import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex } from '../../src/protocol/payment.js'
 
 /** How a gateway of a test is to be. */

@@ -31,8 +31,8 @@ export interface RecordedAnswer {
   readonly body: string
 }
 
-/** Headers that carry a JSON document in base64. */
-const DOCUMENT_HEADERS = ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
+/** Headers that carry a JSON document in base64, in lower case. */
+const DOCUMENT_HEADERS = ['payment-required', 'payment-response', 'x-payment-response']
 
 /** Sends a request on a connection of its own; the `Host` is always the same. */
 export async function send(port: number, ask: Ask): Promise<RawAnswer> {
@@ -84,7 +84,7 @@ export function record(
   const headers: string[] = []
   for (let index = 0; index < answer.rawHeaders.length; index += 2) {
     const [header = '', value = ''] = answer.rawHeaders.slice(index, index + 2)
-    const isTag = header === 'ETag' && body !== answer.body
+    const isTag = header.toLowerCase() === 'etag' && body !== answer.body
     headers.push(`${header}: ${isTag ? '<etag>' : clean(headerValue(answer, header, value))}`)
   }
   return {
@@ -105,13 +105,15 @@ function shortBody(answer: RawAnswer): string {
 }
 
 function headerValue(answer: RawAnswer, header: string, value: string): string {
-  if (header === 'Date') return '<date>'
+  // Stored answers have their names in lower case.
+  const name = header.toLowerCase()
+  if (name === 'date') return '<date>'
   // Five seconds are ours; anything else is what is left of a window.
-  if (header === 'Retry-After' && value !== '5') return '<seconds>'
-  if (header === 'RateLimit') return value.replace(/t=\d+/g, 't=<seconds>')
-  if (header === 'X-PAYMENT-RESPONSE' && headerOf(answer, 'PAYMENT-RESPONSE') === value)
+  if (name === 'retry-after' && value !== '5') return '<seconds>'
+  if (name === 'ratelimit') return value.replace(/t=\d+/g, 't=<seconds>')
+  if (name === 'x-payment-response' && headerOf(answer, 'PAYMENT-RESPONSE') === value)
     return '<as PAYMENT-RESPONSE>'
-  if (!DOCUMENT_HEADERS.includes(header)) return value
+  if (!DOCUMENT_HEADERS.includes(name)) return value
   const json = decode(value)
   // Another base64 of the same document is another answer.
   return Buffer.from(json, 'utf8').toString('base64') === value ? `base64(${json})` : value

@@ -1,0 +1,67 @@
+/** The results of a remote facilitator (x402 v2 §7), which are not trusted. */
+import { z } from 'zod'
+import { X402_VERSION } from '../protocol/payment.js'
+import type { Reason } from '../protocol/reasons.js'
+
+/** Longest reason, network or scheme that is passed on. */
+const MAX_NAME = 128
+
+/** Words of printable ASCII: they are written into our headers and logs. */
+const NAME = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
+
+const name = z.string().max(MAX_NAME).regex(NAME)
+
+/** A reason of another facilitator; `unfit` in place of one that must not be passed on. */
+const reasonOr = (unfit: string) =>
+  z
+    .string()
+    .min(1)
+    .transform((text) => (name.safeParse(text).success ? text : unfit) as Reason)
+
+const transaction = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
+
+/** Optional in x402 v2; some facilitators write `null` instead of leaving a member out. */
+const optional = z.string().nullish()
+
+/** Results of `POST /verify`. */
+export const verifySchema = z.union([
+  z.object({ isValid: z.literal(true), payer: optional }),
+  z.object({
+    isValid: z.literal(false),
+    invalidReason: reasonOr('unexpected_verify_error'),
+    payer: optional,
+  }),
+])
+
+/** Results of `POST /settle`. */
+export const settleSchema = z.union([
+  z.object({ success: z.literal(true), transaction, network: optional, payer: optional }),
+  z.object({
+    success: z.literal(false),
+    errorReason: reasonOr('unexpected_settle_error'),
+    transaction: z.unknown().optional(),
+    settledBy: z.unknown().optional(),
+    network: optional,
+    payer: optional,
+  }),
+])
+
+/** Results of `GET /supported`. */
+export const supportedSchema = z.object({
+  // Kinds of other x402 versions are dropped.
+  kinds: z
+    .array(z.object({ x402Version: z.int(), scheme: name, network: name }))
+    .transform((kinds) =>
+      kinds.flatMap(({ x402Version, ...kind }) =>
+        x402Version === X402_VERSION ? [{ x402Version: X402_VERSION, ...kind }] : [],
+      ),
+    ),
+  extensions: z.array(name).default([]),
+  signers: z.record(name, z.array(name)).default({}),
+})
+
+/** A transaction hash; `undefined` for anything else. */
+export function hashOrNone(value: unknown): string | undefined {
+  const hash = transaction.safeParse(value)
+  return hash.success ? hash.data : undefined
+}
