@@ -80,22 +80,7 @@ export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
 export { createGateway, type Gateway } from './gateway.js'
-export type {
-  IdempotencyAttempt,
-  IdempotencyClaim,
-  IdempotencyState,
-  IdempotencyStore,
-  RepeatableRequest,
-} from './idempotency/store.js'
-export type {
-  AuthorizationKey,
-  Ledger,
-  LedgerEntry,
-  LedgerQuery,
-  LedgerRecord,
-  LedgerStatus,
-  Submission,
-} from './ledger/ledger.js'
+export type { Ledger } from './ledger/ledger.js'
 export type { RedeemWithoutProof } from './ledger/purchase.js'
 export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.js'
 export type { Logger } from './logger.js'

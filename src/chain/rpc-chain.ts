@@ -41,7 +41,7 @@ export interface RpcChainOptions {
   /** JSON-RPC over HTTP; never shown in an error. */
   readonly rpcUrl: string
   /** Milliseconds a node is given to answer. @defaultValue 10000 */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** A network behind a JSON-RPC node. */
@@ -54,9 +54,8 @@ export class RpcChain implements Chain {
   readonly #broadcaster: Broadcaster
 
   constructor({ network, rpcUrl, timeoutMs }: RpcChainOptions) {
-    const rpc = new HttpRpc({ url: rpcUrl, ...(timeoutMs !== undefined && { timeoutMs }) })
     this.network = network
-    this.#rpc = new CheckedRpc(rpc, network)
+    this.#rpc = new CheckedRpc(new HttpRpc({ url: rpcUrl, timeoutMs }), network)
     this.#code = new CodeCache(this.#rpc)
     this.#fees = new FeeCache(this.#rpc)
     this.#receipts = new ReceiptWatch(this.#rpc)

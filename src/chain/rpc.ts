@@ -35,7 +35,7 @@ export interface Rpc {
 export interface HttpRpcOptions {
   readonly url: string
   /** @defaultValue 10000 */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** JSON-RPC over HTTP. Its errors never show the URL. */

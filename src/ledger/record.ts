@@ -6,8 +6,11 @@ import type { Reason } from '../protocol/reasons.js'
 
 /** What identifies an authorization: parsed values, never its signature. */
 export interface AuthorizationKey {
+  /** Numeric chain id, e.g. 8453. */
   readonly chainId: number
+  /** Address of the token. */
   readonly asset: Address
+  /** Address of the payer. */
   readonly from: Address
   /** The authorization's nonce, 32 bytes. */
   readonly nonce: Hex
@@ -15,7 +18,9 @@ export interface AuthorizationKey {
 
 /** What is written down before a transaction is sent. */
 export interface Submission {
+  /** Hash of the transaction. */
   readonly transaction: Hex
+  /** Address of the account that sends it. */
   readonly relayer: Address
   /** The account nonce of the transaction. */
   readonly accountNonce: number
@@ -48,6 +53,7 @@ export interface Purchase {
 
 /** A payment, as it is reserved. */
 export interface LedgerEntry extends AuthorizationKey {
+  /** Address of the merchant. */
   readonly payTo: Address
   /** Atomic units of the token. */
   readonly value: bigint
@@ -65,18 +71,24 @@ export interface LedgerEntry extends AuthorizationKey {
 export type LedgerStatus =
   | { readonly state: 'reserved' }
   | { readonly state: 'submitted'; readonly submission: Submission }
-  | ({ readonly state: 'settled'; readonly transaction: Hex } & Submitted)
-  | ({ readonly state: 'failed'; readonly transaction: Hex; readonly reason: Reason } & Submitted)
-
-/** The last transaction that was submitted. Absent when a foreign transaction came first. */
-interface Submitted {
-  readonly submission?: Submission | undefined
-}
+  | {
+      readonly state: 'settled'
+      readonly transaction: Hex
+      /** The last transaction that was submitted. Absent when a foreign transaction came first. */
+      readonly submission?: Submission | undefined
+    }
+  | {
+      readonly state: 'failed'
+      readonly transaction: Hex
+      readonly reason: Reason
+      /** As for `settled`. */
+      readonly submission?: Submission | undefined
+    }
 
 /** One record. */
 export type LedgerRecord = LedgerEntry &
   LedgerStatus & {
-    /** The record's public name: {@link recordId} of its key. */
+    /** The record's public name: `recordId` of its key. */
     readonly id: string
     /** A request works on it, or its payment was delivered. */
     readonly locked: boolean
@@ -93,16 +105,19 @@ export type LedgerRecord = LedgerEntry &
     readonly fresh: boolean
     /** The merchant was paid by another transaction after this record had failed. */
     readonly paidLate: boolean
-    /** Milliseconds since the epoch. */
+    /** When it was reserved, in milliseconds since the epoch. */
     readonly createdAt: number
+    /** When it was last changed, in milliseconds since the epoch. */
     readonly updatedAt: number
   }
 
 /** Which records of a project are listed, newest first. */
 export interface LedgerQuery {
+  /** Id of the project. */
   readonly project: string
   /** One record, by its id. */
   readonly id?: string | undefined
+  /** Only records in this state. */
   readonly state?: LedgerStatus['state'] | undefined
   /** Milliseconds since the epoch, inclusive: created at or after. */
   readonly from?: number | undefined
@@ -110,6 +125,7 @@ export interface LedgerQuery {
   readonly until?: number | undefined
   /** The last record of the previous page. */
   readonly after?: { readonly createdAt: number; readonly id: string } | undefined
+  /** Records listed at most. */
   readonly limit: number
 }
 

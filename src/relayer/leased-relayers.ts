@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chain } from '../chain/chain.js'
 import { RELAYER_LEASE_MS, type LedgerStore } from '../ledger/ledger.js'
-import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { gasPriceTooHigh, withoutFunds, withoutLease } from './errors.js'
 import { feesWithin } from './fees.js'
-import { RelayerFunds } from './funds.js'
 import { RelayerLease } from './lease.js'
-import { Relayer } from './relayer.js'
+import { Relayer, type RelayerOptions } from './relayer.js'
 
 /** Milliseconds after which a transaction that is not mined is replaced. */
 const DEFAULT_STUCK_MS = 30_000
@@ -16,27 +13,14 @@ const DEFAULT_STUCK_MS = 30_000
 const LEASE_WAIT_MS = { patience: 1000, step: 250 }
 
 /** Options of {@link LeasedRelayers}. */
-export interface LeasedRelayersOptions {
-  readonly chain: Chain
+export interface LeasedRelayersOptions extends Omit<
+  RelayerOptions,
+  'privateKey' | 'stuckMs' | 'mayUse'
+> {
   readonly privateKeys: readonly [Hex, ...Hex[]]
   readonly ledger: Pick<LedgerStore, 'leaseRelayers'>
-  readonly logger: Logger
-  /** Most wei per gas that a transaction may offer. @defaultValue no limit */
-  readonly maxFeePerGas?: bigint | undefined
-  /** Milliseconds after which a transaction is replaced that blocks leave out. @defaultValue 30000 */
+  /** Milliseconds after which a transaction that is not mined is replaced. @defaultValue 30000 */
   readonly stuckMs?: number | undefined
-  /** Called when a relayer's balance pays for few more settlements; once until it has risen. */
-  readonly onLow?: (low: { readonly relayer: Address; readonly balance: bigint }) => void
-  /** Whether settlements wait until the node has the transactions that are being sent. */
-  readonly isAwaited: () => boolean
-  /** Ends background work. */
-  readonly closed: AbortSignal
-}
-
-/** A relayer with what is known of its gas money. */
-export interface FundedRelayer {
-  readonly relayer: Relayer
-  readonly funds: RelayerFunds
 }
 
 /** The relayers of one network, of which this process may use those that it has leased. */
@@ -45,7 +29,7 @@ export class LeasedRelayers {
   readonly addresses: readonly [Address, ...Address[]]
   readonly #options: LeasedRelayersOptions
   /** In the order of their keys. */
-  readonly #all: readonly FundedRelayer[]
+  readonly #all: readonly Relayer[]
   readonly #lease: RelayerLease
   /** By `performance.now()`. */
   readonly #startedAt = performance.now()
@@ -57,13 +41,12 @@ export class LeasedRelayers {
     const first = this.#open(firstKey)
     const others = otherKeys.map((key) => this.#open(key))
     this.#all = [first, ...others]
-    this.addresses = [first.relayer.address, ...others.map(({ relayer }) => relayer.address)]
+    this.addresses = [first.address, ...others.map(({ address }) => address)]
     this.#lease = new RelayerLease({
       ledger,
       chainId: chain.network.chainId,
       addresses: this.addresses,
-      busy: () =>
-        this.#leased().flatMap(({ relayer }) => (relayer.load > 0 ? [relayer.address] : [])),
+      busy: () => this.#leased().flatMap(({ load, address }) => (load > 0 ? [address] : [])),
       closed,
     })
   }
@@ -76,7 +59,7 @@ export class LeasedRelayers {
   /** The relayer of an account of ours. */
   find(address: Address): Relayer | undefined {
     const key = address.toLowerCase()
-    return this.#all.find(({ relayer }) => relayer.address.toLowerCase() === key)?.relayer
+    return this.#all.find((relayer) => relayer.address.toLowerCase() === key)
   }
 
   /**
@@ -87,14 +70,14 @@ export class LeasedRelayers {
    */
   async withLeastBusy<T>(
     tried: ReadonlySet<Relayer>,
-    use: (one: FundedRelayer) => T,
+    use: (relayer: Relayer) => T,
   ): Promise<Awaited<T> | undefined> {
     const { chain, maxFeePerGas } = this.#options
     if (feesWithin(await chain.getFees(), maxFeePerGas) === undefined) throw gasPriceTooHigh(chain)
-    const poor = new Set<FundedRelayer>()
+    const poor = new Set<Relayer>()
     for (;;) {
-      const untried = (await this.#waitForLease()).filter(({ relayer }) => !tried.has(relayer))
-      const [best] = untried.filter((one) => !poor.has(one)).toSorted(byPreference)
+      const untried = (await this.#waitForLease()).filter((relayer) => !tried.has(relayer))
+      const [best] = untried.filter((relayer) => !poor.has(relayer)).toSorted(byPreference)
       if (best === undefined && tried.size > 0) return undefined
       if (best === undefined) throw withoutFunds(chain)
       if (best.funds.suffice === true) return await use(best)
@@ -102,25 +85,23 @@ export class LeasedRelayers {
     }
   }
 
-  #open(privateKey: Hex): FundedRelayer {
-    const { chain, onLow, stuckMs = DEFAULT_STUCK_MS } = this.#options
+  #open(privateKey: Hex): Relayer {
+    const { stuckMs = DEFAULT_STUCK_MS } = this.#options
     const relayer: Relayer = new Relayer({
       ...this.#options,
       privateKey,
       stuckMs,
       mayUse: () => this.#lease.has(relayer.address),
     })
-    const { address } = relayer
-    const low = (balance: bigint): void => onLow?.({ relayer: address, balance })
-    return { relayer, funds: new RelayerFunds({ chain, address, onLow: low }) }
+    return relayer
   }
 
-  #leased(): readonly FundedRelayer[] {
-    return this.#all.filter(({ relayer }) => this.#lease.has(relayer.address))
+  #leased(): readonly Relayer[] {
+    return this.#all.filter(({ address }) => this.#lease.has(address))
   }
 
   /** The relayers that this process may send from; waits a while for the first. */
-  async #waitForLease(): Promise<readonly FundedRelayer[]> {
+  async #waitForLease(): Promise<readonly Relayer[]> {
     const { chain, closed } = this.#options
     await this.#lease.refresh()
     // After a start, the leases of a predecessor that was killed must lapse first.
@@ -139,10 +120,10 @@ export class LeasedRelayers {
 }
 
 /** Relayers that can send at once come first, the least busy one before all. */
-function byPreference(one: FundedRelayer, other: FundedRelayer): number {
+function byPreference(one: Relayer, other: Relayer): number {
   return (
     Number(one.funds.suffice === false) - Number(other.funds.suffice === false) ||
-    Number(one.relayer.hasUnknown) - Number(other.relayer.hasUnknown) ||
-    one.relayer.load - other.relayer.load
+    Number(one.hasUnknown) - Number(other.hasUnknown) ||
+    one.load - other.load
   )
 }

@@ -102,6 +102,6 @@ export class PendingTransactions {
 }
 
 /** A transaction's own hash, and those it replaced, newest first. */
-function hashesOf({ transaction, replaces = [] }: Submission): readonly Hex[] {
+export function hashesOf({ transaction, replaces = [] }: Submission): readonly Hex[] {
   return [transaction, ...replaces]
 }

@@ -4,11 +4,8 @@ import type { LedgerStore, Submission } from '../ledger/ledger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher } from './batcher.js'
 import { earlierUnknown, withoutFunds, withoutLease } from './errors.js'
-import {
-  LeasedRelayers,
-  type FundedRelayer,
-  type LeasedRelayersOptions,
-} from './leased-relayers.js'
+import { LeasedRelayers, type LeasedRelayersOptions } from './leased-relayers.js'
+import { hashesOf } from './pending-transactions.js'
 import type { Relayer } from './relayer.js'
 import type {
   BatchMember,
@@ -98,21 +95,21 @@ export class RelayerPool {
     for (;;) {
       const attempt = await this.#trySend(request, attempts.tried)
       if (attempt === undefined) throw this.#whyNotSent(last)
-      const { one, sent } = attempt
+      const { relayer, sent } = attempt
       last = sent
       switch (sent.kind) {
         case 'accepted':
         case 'unknown':
           return sent
         case 'unsent':
-          if (sent.cause === 'unknown') attempts.tried.add(one.relayer)
+          if (sent.cause === 'unknown') attempts.tried.add(relayer)
           else this.#countLostLease(attempts)
           break
         case 'rejected':
           // A retry is recorded in its place: only what is not out may be forgotten.
           if (await this.#mayBeBroadcast(sent))
             return { kind: 'unknown', submission: sent.submission }
-          if (!(await this.#mayRetry(sent, one, attempts))) return sent
+          if (!(await this.#mayRetry(sent, relayer, attempts))) return sent
       }
     }
   }
@@ -124,8 +121,9 @@ export class RelayerPool {
 
   /** All hashes under which a transaction may be mined: several where it was replaced. */
   transactionsOf(submission: Submission): readonly Hex[] {
-    const { relayer, transaction, replaces = [] } = submission
-    return this.#relayers.find(relayer)?.transactionsOf(submission) ?? [transaction, ...replaces]
+    return (
+      this.#relayers.find(submission.relayer)?.transactionsOf(submission) ?? hashesOf(submission)
+    )
   }
 
   /** Notes that a transaction is mined: its relayer is less busy. */
@@ -134,9 +132,9 @@ export class RelayerPool {
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {
-    return this.#relayers.withLeastBusy(tried, async (one) => ({
-      one,
-      sent: await one.relayer.send(request),
+    return this.#relayers.withLeastBusy(tried, async (relayer) => ({
+      relayer,
+      sent: await relayer.send(request),
     }))
   }
 
@@ -151,7 +149,7 @@ export class RelayerPool {
   /** Prepares another attempt after a rejection. @returns Whether it may succeed. */
   async #mayRetry(
     { cause }: RejectedTransaction,
-    { relayer, funds }: FundedRelayer,
+    relayer: Relayer,
     attempts: Attempts,
   ): Promise<boolean> {
     switch (cause) {
@@ -159,7 +157,7 @@ export class RelayerPool {
         this.#countLostLease(attempts)
         return true
       case 'insufficient_gas_funds':
-        funds.deny()
+        relayer.funds.deny()
         attempts.tried.add(relayer)
         return true
       case 'stale_nonce': {

@@ -6,6 +6,7 @@ import type { Submission } from '../ledger/ledger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { gasPriceTooHigh } from './errors.js'
 import { feesWithin } from './fees.js'
+import { RelayerFunds } from './funds.js'
 import { PendingTransactions, type PendingTransaction } from './pending-transactions.js'
 import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
@@ -25,6 +26,8 @@ export interface RelayerOptions extends Pick<
   readonly privateKey: Hex
   /** Whether other settlements wait until the node has the transaction that is being sent. */
   readonly isAwaited: () => boolean
+  /** Called when the balance pays for few more settlements; once until it has risen. */
+  readonly onLow?: (low: { readonly relayer: Address; readonly balance: bigint }) => void
 }
 
 /**
@@ -38,6 +41,8 @@ export interface RelayerOptions extends Pick<
 export class Relayer {
   /** The account. */
   readonly address: Address
+  /** What is known of the account's gas money. */
+  readonly funds: RelayerFunds
   readonly #options: RelayerOptions
   readonly #chain: Chain
   readonly #signTransaction: TransactionSigner
@@ -53,13 +58,20 @@ export class Relayer {
   #retryAfter = 0
 
   constructor(options: RelayerOptions) {
+    const { chain, privateKey, onLow } = options
+    const address = privateKeyToAddress(privateKey)
     this.#options = options
-    this.#chain = options.chain
-    this.address = privateKeyToAddress(options.privateKey)
-    this.#signTransaction = createTransactionSigner(options.privateKey)
+    this.#chain = chain
+    this.address = address
+    this.funds = new RelayerFunds({
+      chain,
+      address,
+      onLow: (balance) => onLow?.({ relayer: address, balance }),
+    })
+    this.#signTransaction = createTransactionSigner(privateKey)
     this.#resubmitter = new Resubmitter({
       ...options,
-      address: this.address,
+      address,
       pending: this.#pending,
       sign: this.#sign,
       inTurn: (work) => this.#inTurn(work),

@@ -11,8 +11,8 @@ const severalCalls = fc.array(
   { maxLength: 25 },
 )
 
-describe('calldata of several calls', () => {
-  it('is what viem makes of it', () => {
+describe('aggregate', () => {
+  it('encodes calls as viem does', () => {
     fc.assert(
       fc.property(severalCalls, (calls) => {
         const args = calls.map(({ to, data }) => ({
@@ -27,7 +27,7 @@ describe('calldata of several calls', () => {
     )
   })
 
-  it('tells which they are', () => {
+  it('is decoded by callsIn', () => {
     fc.assert(
       fc.property(severalCalls, (calls) => {
         const told = callsIn({ to: MULTICALL3, data: aggregate(calls) })
@@ -36,7 +36,7 @@ describe('calldata of several calls', () => {
     )
   })
 
-  it('is one call for itself, where it is not several', () => {
+  it('leaves any other call to callsIn as one call', () => {
     const call = { to: MULTICALL3, data: '0x0f28c97d' } as const
     expect(callsIn(call)).toEqual([call])
     const other = { to: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', data: aggregate([]) } as const

@@ -61,7 +61,7 @@ describe('a node that answers with receipts', () => {
       name: 'is an internal error',
       fault: { kind: 'refuse', code: -32603, message: 'Transaction confirmation timeout' },
     },
-  ])('is believed the chain where its answer $name', async ({ fault }) => {
+  ])('is checked against the chain when its answer $name', async ({ fault }) => {
     const { proxy, core } = await open()
     const before = await balanceOf(devnet, devnet.merchant.address)
     fail(proxy, fault)
@@ -70,7 +70,7 @@ describe('a node that answers with receipts', () => {
     expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(2n * PRICE)
   })
 
-  it('is not asked for them again once it has said that it cannot', async () => {
+  it('is not asked for receipts again once it has said that it cannot', async () => {
     const { proxy, core } = await open()
     proxy.fault = (method) =>
       method === SYNC
@@ -81,7 +81,7 @@ describe('a node that answers with receipts', () => {
     expect(sends(proxy).filter((method) => method === SYNC)).toHaveLength(1)
   })
 
-  it('refuses a transaction as it would otherwise', async () => {
+  it('rejects a transaction as any node does', async () => {
     const { proxy, core } = await open()
     fail(proxy, { kind: 'refuse', code: -32000, message: 'exceeds block gas limit' })
     const payment = await sign()
@@ -89,14 +89,14 @@ describe('a node that answers with receipts', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
-  it('may have what it refuses, where it does not say afterwards', async () => {
+  it('may have a transaction that it rejects, when it does not say afterwards', async () => {
     const { proxy, core } = await open()
     const before = await balanceOf(devnet, devnet.merchant.address)
     let looks = 0
     proxy.fault = async (method, [raw]) => {
       if (method === 'eth_getTransactionByHash')
         return ++looks <= 2 ? { kind: 'http', status: 503 } : undefined
-      // It comes twice: the node says of the second that its count is used, by the first.
+      // It comes twice: the node says of the second that its nonce is used, by the first.
       if (method === SYNC) await askNode(devnet, SYNC, raw)
       return undefined
     }
@@ -123,7 +123,7 @@ describe('a node that answers with receipts', () => {
 describe('a node that answers with receipts, where blocks take two seconds', () => {
   const slow = useDevnet({ blockTime: 2 })
 
-  it('keeps nobody waiting for the block of another', async () => {
+  it('lets no settlement wait for the block of another', async () => {
     const { core } = await open({}, slow)
     await settle(core, await sign(0, slow), slow)
     const settling: ReturnType<typeof settle>[] = []
@@ -139,7 +139,7 @@ describe('a node that answers with receipts, where blocks take two seconds', () 
     expect(performance.now() - startedAt).toBeLessThan(7500)
   })
 
-  it('takes nothing back that is out, whatever the node answers then', async () => {
+  it('keeps the record of a transaction that is out, whatever the node answers then', async () => {
     const { proxy, core } = await open({ settleTimeoutMs: 15_000 }, slow)
     await settle(core, await sign(0, slow), slow)
     const before = await balanceOf(slow, slow.merchant.address)

@@ -25,7 +25,7 @@ const open = () => new RpcChain({ network: findNetwork('base-sepolia')!, rpcUrl:
 const checks = (): number => proxy.methods.filter((method) => method === 'eth_chainId').length
 
 describe('rule 16: the chain of a node', () => {
-  it('is asked for once a minute, not at each request', async () => {
+  it('is requested once a minute, not at each request', async () => {
     const chain = open()
     for (let n = 0; n < 10; n++) await chain.getBlockNumber()
     expect(checks()).toBe(1)
@@ -36,7 +36,7 @@ describe('rule 16: the chain of a node', () => {
     expect(checks()).toBe(2)
   })
 
-  it('is found out where the same URL leads to another one later, and believed again after', async () => {
+  it('is noticed when the same URL leads to another chain later, and accepted again afterwards', async () => {
     const chain = open()
     await chain.getBlockNumber()
     proxy.fault = (method) =>
@@ -51,7 +51,7 @@ describe('rule 16: the chain of a node', () => {
     expect(await chain.getBlockNumber()).toBeGreaterThan(0n)
   })
 
-  it('is taken for what it was where the node does not say', async () => {
+  it('is assumed unchanged while the node does not answer', async () => {
     const chain = open()
     await chain.getBlockNumber()
     proxy.fault = (method) => (method === 'eth_chainId' ? { kind: 'http', status: 503 } : undefined)

@@ -13,8 +13,8 @@ function openWork() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-describe('what is gathered', () => {
-  it('goes alone when it comes alone, at once', async () => {
+describe('coalesce', () => {
+  it('runs an item that comes alone, at once', async () => {
     const { runs, run } = openWork()
     const ask = coalesce({ run, most: 10 })
     const first = ask(1)
@@ -24,7 +24,7 @@ describe('what is gathered', () => {
     expect(await first).toBe('1')
   })
 
-  it('goes together when it comes together', async () => {
+  it('runs items together that come together', async () => {
     const { runs, run } = openWork()
     const ask = coalesce({ run, most: 10 })
     const all = Promise.all([ask(1), ask(2), ask(3)])
@@ -34,7 +34,7 @@ describe('what is gathered', () => {
     expect(await all).toEqual(['1', '2', '3'])
   })
 
-  it('waits while another is under way, and goes as soon as that has ended', async () => {
+  it('runs items that come during a run right after it', async () => {
     const { runs, run } = openWork()
     const ask = coalesce({ run, most: 10 })
     const first = ask(1)
@@ -50,7 +50,7 @@ describe('what is gathered', () => {
     expect(await others).toEqual(['2', '3'])
   })
 
-  it('is never more than so many at once', async () => {
+  it('never runs more items at once than allowed', async () => {
     const { runs, run } = openWork()
     const ask = coalesce({ run, most: 2 })
     const all = Promise.all([1, 2, 3].map(ask))
@@ -62,7 +62,7 @@ describe('what is gathered', () => {
     expect(runs.map(({ items }) => items)).toEqual([[1, 2], [3]])
   })
 
-  it('fails together, and leaves what comes later alone', async () => {
+  it('rejects all items of a failed run, and none that come later', async () => {
     const { runs, run } = openWork()
     const ask = coalesce({ run, most: 10 })
     const failing = Promise.allSettled([ask(1), ask(2)])

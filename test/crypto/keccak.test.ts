@@ -8,7 +8,7 @@ const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex
 const bytes = fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 20_000 }))
 
 describe('Keccak-256', () => {
-  it('in WebAssembly is viem’s', async () => {
+  it('in WebAssembly equals viem’s', async () => {
     const hash = await wasmKeccak()
     if (hash === undefined) throw new Error('hash-wasm is not to be had')
     fc.assert(fc.property(bytes, (some) => expect(hex(hash(some))).toBe(keccak256(some))))
@@ -22,7 +22,7 @@ describe('Keccak-256', () => {
     expect(keccak(some)).toEqual(first)
   })
 
-  it('hands out bytes that later hashes leave alone', async () => {
+  it('returns bytes that later hashes do not change', async () => {
     await wasmKeccak()
     const first = keccak(Buffer.from('one'))
     const kept = hex(first)
@@ -49,7 +49,7 @@ describe('Keccak-256', () => {
         }),
       }),
     ],
-  ])('is not done by a package that %s', async (_what, load) => {
+  ])('does not use a package that %s', async (_what, load) => {
     expect(await wasmKeccak(load)).toBeUndefined()
   })
 })

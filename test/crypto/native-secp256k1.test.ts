@@ -41,14 +41,14 @@ const signatures = fc.oneof(
 )
 
 describe('recovery by libsecp256k1', () => {
-  it('is to be had on the usual systems', () => {
+  it('is available on the usual systems', () => {
     const isUsual = ['linux-x64', 'darwin-arm64', 'win32-x64'].includes(
       `${process.platform}-${process.arch}`,
     )
     expect(!isUsual || recoverKey !== undefined).toBe(true)
   })
 
-  it('finds whoever has signed, in whichever form, as viem does', async () => {
+  it('recovers the signer as viem does, in whichever form', async () => {
     await fc.assert(
       fc.asyncProperty(uint256.map(word), async (digest) => {
         const signed = await account.sign({ hash: digest })
@@ -62,7 +62,7 @@ describe('recovery by libsecp256k1', () => {
     )
   })
 
-  it('answers as viem does, whatever it is asked', async () => {
+  it('answers as viem does for any input', async () => {
     await fc.assert(
       fc.asyncProperty(scalars.map(word), signatures, async (digest, bytes) => {
         const signature = parseEcdsaSignature(bytes)
@@ -73,7 +73,7 @@ describe('recovery by libsecp256k1', () => {
     )
   })
 
-  it('names nobody where the key would be the point at infinity', async () => {
+  it('recovers no key where it would be the point at infinity', async () => {
     const secret = fc.bigInt({ min: 1n, max: N - 1n })
     const lowS = fc.bigInt({ min: 1n, max: N / 2n })
     await fc.assert(
@@ -91,7 +91,7 @@ describe('recovery by libsecp256k1', () => {
     )
   })
 
-  it('refuses what is no signature, also where nobody has looked at it before', () => {
+  it('refuses invalid signatures without any check before', () => {
     const digest = bytes(word(7n))
     for (const [r, s] of [
       [0n, 1n],
@@ -120,11 +120,11 @@ describe('without libsecp256k1', () => {
     ],
     ['it has no such function', () => ({})],
     ['it answers wrongly', () => ({ ecdsaRecover: () => new Uint8Array(65) })],
-  ])('there is none where %s', (_case, load) => {
+  ])('has no native recovery where %s', (_case, load) => {
     expect(nativeRecovery(load)).toBeUndefined()
   })
 
-  it('viem finds the signer, and the same one', async () => {
+  it('finds the same signer with viem', async () => {
     const signature = parseEcdsaSignature(await account.sign({ hash: digest }))!
     expect(await viem(digest, signature)).toBe(lowerHex(payer.address))
     expect(await recoverSigner(digest, signature)).toBe(lowerHex(payer.address))

@@ -7,41 +7,41 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 
-const submissionOf = (count: number): Submission => ({
-  transaction: `0x${count.toString(16).padStart(64, '0')}`,
+const submissionOf = (accountNonce: number): Submission => ({
+  transaction: `0x${accountNonce.toString(16).padStart(64, '0')}`,
   relayer: '0x00000000000000000000000000000000000000aa',
-  accountNonce: count,
+  accountNonce,
   raw: '0x02',
 })
 
 /** Transactions that are sent when the test says so, each written down before in one ledger. */
-function openSending({ lanes = 1, canShare = true } = {}) {
+function openSending({ maxInFlight = 1, canShare = true } = {}) {
   const sends: {
-    readonly dispatch: TransactionRequest
+    readonly request: TransactionRequest
     answer(sent: Partial<SendResult> | Error): void
   }[] = []
   const ledger = createMemoryLedger()
   const written: number[] = []
-  let isAway = false
-  const group = new Batcher({
-    maxInFlight: () => lanes,
+  let isDown = false
+  const batcher = new Batcher({
+    maxInFlight: () => maxInFlight,
     canBatch: async () => canShare,
     ledger: patchedLedger(ledger, {
       submitTogether: async (members) => {
-        if (isAway) throw new LedgerError('ledger_unavailable', 'away')
+        if (isDown) throw new LedgerError('ledger_unavailable', 'down')
         written.push(members.length)
         return ledger.submitTogether(members)
       },
     }),
-    async send(dispatch) {
+    async send(request) {
       const submission = submissionOf(sends.length + 1)
       const answered = new Promise<SendResult>((resolve, reject) => {
         const answer = (sent: Partial<SendResult> | Error): void =>
           sent instanceof Error ? reject(sent) : resolve({ ...sent, submission } as SendResult)
-        sends.push({ dispatch, answer })
+        sends.push({ request, answer })
       })
       answered.catch(() => undefined)
-      await dispatch.writeAhead(submission)
+      await request.writeAhead(submission)
       return answered
     },
   })
@@ -70,8 +70,8 @@ function openSending({ lanes = 1, canShare = true } = {}) {
   }
   const several = (count: number) => Promise.all(Array.from({ length: count }, () => settlement()))
   return {
-    ...{ group, sends, ledger, settlement, several, written },
-    goAway: (isGone = true) => void (isAway = isGone),
+    ...{ batcher, sends, ledger, settlement, several, written },
+    goDown: (isGone = true) => void (isDown = isGone),
   }
 }
 
@@ -80,40 +80,40 @@ const turn = async (): Promise<void> => {
 }
 const accepted = { kind: 'accepted' } as const
 
-describe('settlements', () => {
-  it('go alone when they come alone, as they are', async () => {
-    const { group, sends, settlement } = openSending()
+describe('Batcher', () => {
+  it('sends a settlement that comes alone at once, unchanged', async () => {
+    const { batcher, sends, settlement } = openSending()
     const { member } = await settlement()
-    const sent = group.send(member)
+    const sent = batcher.send(member)
     await turn()
-    expect(sends[0]!.dispatch).toMatchObject({ call: member.call, gas: member.gas })
+    expect(sends[0]!.request).toMatchObject({ call: member.call, gas: member.gas })
     sends[0]!.answer(accepted)
     expect(await sent).toMatchObject({ kind: 'accepted', submission: submissionOf(1) })
   })
 
-  it('that come while one is on its way share the next transaction, written down at once', async () => {
-    const { group, sends, settlement, several, written } = openSending()
-    const first = group.send((await settlement()).member)
+  it('sends settlements that come during a send in one transaction, recorded in one write', async () => {
+    const { batcher, sends, settlement, several, written } = openSending()
+    const first = batcher.send((await settlement()).member)
     await turn()
     const others = await several(5)
-    const rest = Promise.all(others.map(({ member }) => group.send(member)))
+    const rest = Promise.all(others.map(({ member }) => batcher.send(member)))
     await turn()
     expect(sends).toHaveLength(1)
-    expect(group.waiting).toBe(5)
+    expect(batcher.waiting).toBe(5)
     sends[0]!.answer(accepted)
     await first
     await turn()
     expect(sends).toHaveLength(2)
     expect(written).toEqual([1, 5])
-    expect(sends[1]!.dispatch.gas).toBeGreaterThanOrEqual(500_000n)
+    expect(sends[1]!.request.gas).toBeGreaterThanOrEqual(500_000n)
     sends[1]!.answer(accepted)
     for (const sent of await rest) expect(sent.submission).toEqual(submissionOf(2))
     for (const { known } of others) expect(await known()).toEqual(submissionOf(2))
   })
 
-  it('are at most twenty in one transaction', async () => {
-    const { group, sends, several } = openSending()
-    const all = (await several(45)).map(({ member }) => group.send(member))
+  it('puts at most twenty settlements into one transaction', async () => {
+    const { batcher, sends, several } = openSending()
+    const all = (await several(45)).map(({ member }) => batcher.send(member))
     for (const n of [0, 1, 2]) {
       await turn()
       sends[n]!.answer(accepted)
@@ -125,33 +125,33 @@ describe('settlements', () => {
     expect(sizes).toEqual([20, 20, 5])
   })
 
-  it('each go alone where there is no Multicall3', async () => {
-    const { group, sends, several } = openSending({ lanes: 3, canShare: false })
-    for (const { member } of await several(3)) void group.send(member)
+  it('sends each settlement alone where there is no Multicall3', async () => {
+    const { batcher, sends, several } = openSending({ maxInFlight: 3, canShare: false })
+    for (const { member } of await several(3)) void batcher.send(member)
     await turn()
-    expect(sends.map(({ dispatch }) => dispatch.gas)).toEqual([100_000n, 100_000n, 100_000n])
+    expect(sends.map(({ request }) => request.gas)).toEqual([100_000n, 100_000n, 100_000n])
   })
 
-  it('that must go alone do, between those that share', async () => {
-    const { group, sends, settlement } = openSending()
+  it('sends a settlement that must go alone in a transaction of its own', async () => {
+    const { batcher, sends, settlement } = openSending()
     const alone = await settlement({ isAlone: true, gas: 1n })
     const all = [await settlement(), alone, await settlement()]
-    const sending = Promise.all(all.map(({ member }) => group.send(member)))
+    const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer(accepted)
     await turn()
     sends[1]!.answer(accepted)
     const sent = await sending
     expect(sent.map(({ submission }) => submission.accountNonce)).toEqual([1, 2, 1])
-    expect(sends[1]!.dispatch.gas).toBe(1n)
+    expect(sends[1]!.request.gas).toBe(1n)
   })
 
-  it('go out without one that is no longer held, of which nothing was written', async () => {
-    const { group, sends, settlement, several } = openSending()
+  it('leaves out a settlement that lost its lock, and records nothing for it', async () => {
+    const { batcher, sends, settlement, several } = openSending()
     const lost = await settlement({}, false)
     const kept = await several(2)
-    const losing = group.send(lost.member)
-    const keeping = kept.map(({ member }) => group.send(member))
+    const losing = batcher.send(lost.member)
+    const keeping = kept.map(({ member }) => batcher.send(member))
     await expect(losing).rejects.toMatchObject({ code: 'ledger_unavailable' })
     await turn()
     for (const { known } of kept) expect(await known()).toEqual(submissionOf(2))
@@ -159,8 +159,8 @@ describe('settlements', () => {
     for (const sent of await Promise.all(keeping)) expect(sent.submission).toEqual(submissionOf(2))
   })
 
-  it('go out without one whose time is over', async () => {
-    const { group, sends, settlement } = openSending()
+  it('leaves out a settlement whose time is over', async () => {
+    const { batcher, sends, settlement } = openSending()
     const late = new ChainError('chain_unreachable', 'too late')
     const left = await settlement({
       toSubmission: () => {
@@ -168,7 +168,7 @@ describe('settlements', () => {
       },
     })
     const kept = await settlement()
-    const [leaving, keeping] = [group.send(left.member), group.send(kept.member)]
+    const [leaving, keeping] = [batcher.send(left.member), batcher.send(kept.member)]
     await expect(leaving).rejects.toBe(late)
     await turn()
     sends[1]!.answer(accepted)
@@ -176,20 +176,20 @@ describe('settlements', () => {
     expect(await left.known()).toBeUndefined()
   })
 
-  it('are refused, all of them, while the ledger is away', async () => {
-    const { group, several, goAway } = openSending()
-    goAway()
+  it('refuses all settlements while the ledger is unavailable', async () => {
+    const { batcher, several, goDown } = openSending()
+    goDown()
     const all = await several(3)
-    const sending = await Promise.allSettled(all.map(({ member }) => group.send(member)))
+    const sending = await Promise.allSettled(all.map(({ member }) => batcher.send(member)))
     for (const sent of sending)
       expect(sent).toMatchObject({ reason: { code: 'ledger_unavailable' } })
     for (const { known } of all) expect(await known()).toBeUndefined()
   })
 
-  it('are replaced though the ledger was away when that was tried before', async () => {
-    const { group, sends, several, ledger, goAway } = openSending()
+  it('records a replacement after an earlier write of it failed', async () => {
+    const { batcher, sends, several, ledger, goDown } = openSending()
     const all = await several(2)
-    const sending = Promise.all(all.map(({ member }) => group.send(member)))
+    const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer(accepted)
     await sending
@@ -197,41 +197,41 @@ describe('settlements', () => {
     const first = submissionOf(1)
     await ledger.markSettled(all[0]!.member.key, first.transaction)
     const next = { ...submissionOf(9), accountNonce: 1, replaces: [first.transaction] }
-    goAway()
-    await expect(sends[0]!.dispatch.writeAhead(next)).rejects.toMatchObject({
+    goDown()
+    await expect(sends[0]!.request.writeAhead(next)).rejects.toMatchObject({
       code: 'ledger_unavailable',
     })
     expect(await all[1]!.known()).toEqual(first)
-    goAway(false)
-    await sends[0]!.dispatch.writeAhead(next)
+    goDown(false)
+    await sends[0]!.request.writeAhead(next)
     expect(await all[1]!.known()).toEqual(next)
     expect(await ledger.find(all[0]!.member.key)).toMatchObject({ state: 'settled' })
   })
 
-  it('are all taken back when no node was given their transaction', async () => {
-    const { group, sends, several } = openSending()
+  it('withdraws all records when no node was given their transaction', async () => {
+    const { batcher, sends, several } = openSending()
     const all = await several(2)
-    const sending = Promise.allSettled(all.map(({ member }) => group.send(member)))
+    const sending = Promise.allSettled(all.map(({ member }) => batcher.send(member)))
     await turn()
-    sends[0]!.answer(new RelayerError('gas_price_too_high', 'dear'))
+    sends[0]!.answer(new RelayerError('gas_price_too_high', 'too high'))
     expect((await sending).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     for (const { known } of all) expect(await known()).toBeUndefined()
   })
 
-  it('are all taken back when the node found their transaction too cheap', async () => {
-    const { group, sends, several } = openSending()
+  it('withdraws all records when the node rejected their transaction as too cheap', async () => {
+    const { batcher, sends, several } = openSending()
     const all = await several(2)
-    const sending = Promise.all(all.map(({ member }) => group.send(member)))
+    const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer({ kind: 'rejected', cause: 'fee_too_low' })
     for (const sent of await sending) expect(sent.kind).toBe('rejected')
     for (const { known } of all) expect(await known()).toBeUndefined()
   })
 
-  it('are none of them taken back where one is known to somebody: its bytes pay for all', async () => {
-    const { group, sends, settlement } = openSending()
+  it('withdraws no record of a batch when one may not be withdrawn: its bytes pay for all', async () => {
+    const { batcher, sends, settlement } = openSending()
     const all = [await settlement(), await settlement({ canForget: () => false })]
-    const sending = Promise.all(all.map(({ member }) => group.send(member)))
+    const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer({ kind: 'rejected', cause: 'fee_too_low' })
     for (const sent of await sending)
@@ -240,12 +240,15 @@ describe('settlements', () => {
   })
 
   it.each<{ name: string; answer: Partial<SendResult> | Error }>([
-    { name: 'the node refuses', answer: { kind: 'rejected', cause: 'other' } },
-    { name: 'no relayer can pay', answer: new RelayerError('relayer_without_funds', 'poor') },
-  ])('whose transaction $name go each by itself', async ({ answer }) => {
-    const { group, sends, several } = openSending()
+    { name: 'the node rejects their batch', answer: { kind: 'rejected', cause: 'other' } },
+    {
+      name: 'no relayer can pay for their batch',
+      answer: new RelayerError('relayer_without_funds', 'poor'),
+    },
+  ])('sends each settlement alone after $name', async ({ answer }) => {
+    const { batcher, sends, several } = openSending()
     const all = await several(2)
-    const sending = Promise.allSettled(all.map(({ member }) => group.send(member)))
+    const sending = Promise.allSettled(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer(answer)
     await turn()
@@ -261,12 +264,12 @@ describe('settlements', () => {
     expect(await all[1]!.known()).toEqual(submissionOf(3))
   })
 
-  it('are forgotten when going by themselves they could not even be written down', async () => {
-    const { group, sends, several, goAway } = openSending()
+  it('withdraws the records of a rejected batch whose members then could not be recorded alone', async () => {
+    const { batcher, sends, several, goDown } = openSending()
     const all = await several(2)
-    const sending = Promise.allSettled(all.map(({ member }) => group.send(member)))
+    const sending = Promise.allSettled(all.map(({ member }) => batcher.send(member)))
     await turn()
-    goAway()
+    goDown()
     sends[0]!.answer({ kind: 'rejected', cause: 'other' })
     expect((await sending).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     for (const { known } of all) expect(await known()).toBeUndefined()

@@ -7,7 +7,7 @@ const offer = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
   maxPriorityFeePerGas,
 })
 
-describe('an offer for gas', () => {
+describe('feesWithin', () => {
   it('is what the chain suggests', () => {
     expect(feesWithin(fees, undefined)).toEqual(offer(210n, 10n))
     expect(feesWithin(fees, 210n)).toEqual(offer(210n, 10n))
@@ -20,7 +20,7 @@ describe('an offer for gas', () => {
   })
 })
 
-describe('an offer that replaces another', () => {
+describe('bumpFees', () => {
   it('is what the chain suggests, where that is an eighth more', () => {
     expect(bumpFees(offer(100n, 1n), fees, undefined)).toEqual(offer(210n, 10n))
   })

@@ -40,7 +40,7 @@ if (postgres !== undefined) {
 }
 
 describe('a memory ledger', () => {
-  it('leases everything: nobody shares it', async () => {
+  it('leases every relayer: no other process shares it', async () => {
     expect(await createMemoryLedger().leaseRelayers(1, KEYS)).toEqual(KEYS)
   })
 })
@@ -61,7 +61,7 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     })
   }
 
-  it('replace a transaction of a payment that nobody waits for any more', async () => {
+  it('record replacements for a payment that is no longer locked', async () => {
     const ledger = share()()
     opened.push(ledger)
     const hex = (byte: string): Address => `0x${byte.repeat(20)}`
@@ -85,14 +85,14 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     expect(await ledger.find(key)).toMatchObject({ state: 'submitted', submission: third })
   })
 
-  it('are all given to one that is alone, as it spells them', async () => {
+  it('are all leased to a process that is alone, spelled as it asked', async () => {
     const [alone] = openLedgers(1)
     expect(await alone!.lease()).toEqual(KEYS)
     expect(await alone!.lease()).toEqual(KEYS)
     expect(await alone!.lease([])).toEqual([])
   })
 
-  it('are shared with one that comes later', async () => {
+  it('are shared with a process that comes later', async () => {
     const [first, second] = openLedgers(2)
     expect(await first!.lease()).toHaveLength(3)
     expect(await second!.lease()).toEqual([])
@@ -104,7 +104,7 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     expect(await second!.lease()).toEqual(taken)
   })
 
-  it('are not given away while they are busy', async () => {
+  it('stay leased while they are busy', async () => {
     const [first, second] = openLedgers(2)
     await first!.lease()
     await second!.lease()
@@ -114,7 +114,7 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     expect(await second!.lease()).toEqual([KEYS[1]])
   })
 
-  it('are all used by gateways with different keys', async () => {
+  it('are all leased when processes have different keys', async () => {
     const [first, second] = openLedgers(2)
     const [a, b, c] = KEYS
     await first!.lease([a!])
@@ -122,7 +122,7 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     expect(await first!.lease([a!])).toEqual([a])
   })
 
-  it('are never given to two at once, however many ask at once', async () => {
+  it('are never leased to two processes at once, however many ask', async () => {
     const ledgers = openLedgers(5)
     await Promise.all(ledgers.map(({ lease }) => lease([])))
     for (let round = 0; round < 5; round++) {
@@ -134,14 +134,14 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     }
   })
 
-  it('of one that ends are free at once', async () => {
+  it('are free at once when their process ends', async () => {
     const [first, second] = openLedgers(2)
     await first!.lease()
     await first!.close()
     expect(await second!.lease()).toEqual(KEYS)
   })
 
-  it('of one that died are free when its lease is over', async () => {
+  it('are free when the lease of a killed process is over', async () => {
     const [dead, heir] = openLedgers(2)
     expect(await dead!.lease()).toHaveLength(3)
     expect(await heir!.lease()).toEqual([])
@@ -151,7 +151,7 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
     expect(await heir!.lease()).toEqual(KEYS)
   })
 
-  it('send from each account in one process at a time, while they are shared out anew', async () => {
+  it('send from each account in one process at a time, while leases move', async () => {
     const create = share()
     const privateKeys = await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER)
     const pools = Array.from({ length: 2 }, () => {
@@ -161,16 +161,16 @@ describe.each(stores)('relayers shared over %s', (_name, share) => {
       return pool
     })
     const calls = Array.from({ length: 120 }, () => callOf(devnet))
-    const sent = calls.map(async ({ dispatch }, n) => {
+    const sent = calls.map(async ({ member }, n) => {
       await new Promise((resolve) => setTimeout(resolve, n * 70))
       const { pool, chain } = pools[n % 2]!
-      const { submission, kind } = await pool.send(dispatch)
+      const { submission, kind } = await pool.send(member)
       const receipt = await chain.getReceipt(submission.transaction)
       if (receipt !== undefined) pool.noteMined(receipt)
       return kind
     })
     expect(new Set(await Promise.all(sent))).toEqual(new Set(['accepted']))
-    // Two that sent at once would have used a count twice, and one would have signed anew.
+    // Two that sent at once would have used a nonce twice, and one would have signed again.
     expect(calls.map(({ written }) => written.length)).toEqual(calls.map(() => 1))
     const counts = await Promise.all(
       pools[0]!.pool.addresses.map((address) => minedCount(devnet, address)),
@@ -186,20 +186,20 @@ describe('a gateway without a lease', () => {
     const [holder, waiting] = [create(), create()]
     opened.push(waiting)
     const first = openPool(devnet, { privateKeys: [privateKey], ledger: holder })
-    await first.pool.send(callOf(devnet).dispatch)
+    await first.pool.send(callOf(devnet).member)
     const second = openPool(devnet, { privateKeys: [privateKey], ledger: waiting })
     opened.push(second)
-    const { dispatch, written } = callOf(devnet)
-    await expect(second.pool.send(dispatch)).rejects.toMatchObject({
+    const { member, written } = callOf(devnet)
+    await expect(second.pool.send(member)).rejects.toMatchObject({
       code: 'relayer_without_lease',
     })
     expect(written).toEqual([])
     first.close()
     await holder.close()
-    expect(await second.pool.send(dispatch)).toMatchObject({ kind: 'accepted' })
+    expect(await second.pool.send(member)).toMatchObject({ kind: 'accepted' })
   })
 
-  it('that cannot renew it stops sending before it is over', async () => {
+  it('that cannot renew its lease stops sending before the lease ends', async () => {
     let away = false
     const store = createMemoryLedger()
     const ledger = patchedLedger(store, {
@@ -213,17 +213,17 @@ describe('a gateway without a lease', () => {
       ledger,
     })
     opened.push({ close })
-    await pool.send(callOf(devnet).dispatch)
+    await pool.send(callOf(devnet).member)
     away = true
     await new Promise((resolve) => setTimeout(resolve, RELAYER_LEASE_MS * 0.7))
-    const { dispatch, written } = callOf(devnet)
-    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    const { member, written } = callOf(devnet)
+    await expect(pool.send(member)).rejects.toMatchObject({ code: 'ledger_unavailable' })
     expect(written).toEqual([])
     away = false
-    expect(await pool.send(dispatch)).toMatchObject({ kind: 'accepted' })
+    expect(await pool.send(member)).toMatchObject({ kind: 'accepted' })
   })
 
-  it('that has ended while a transaction was written down sends it not, and takes it back', async () => {
+  it('that loses its lease during a ledger write does not send, and withdraws the record', async () => {
     let isOthers = false
     const ledger = patchedLedger(createMemoryLedger(), {
       leaseRelayers: async (_chainId, relayers) => (isOthers ? [] : relayers),
@@ -233,13 +233,13 @@ describe('a gateway without a lease', () => {
       ledger,
     })
     opened.push({ close })
-    const { dispatch, written, takenBack } = callOf(devnet, {
+    const { member, written, takenBack } = callOf(devnet, {
       writeAhead: async () => {
         isOthers = true
         await new Promise((resolve) => setTimeout(resolve, RELAYER_LEASE_MS * 0.4))
       },
     })
-    await expect(pool.send(dispatch)).rejects.toMatchObject({
+    await expect(pool.send(member)).rejects.toMatchObject({
       code: 'relayer_without_lease',
     })
     expect(written).toHaveLength(1)

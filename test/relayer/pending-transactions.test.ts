@@ -42,8 +42,8 @@ function replaced(
   return { ...rest, submission: next }
 }
 
-describe('transactions on their way', () => {
-  it('are all mined up to the one that is', () => {
+describe('PendingTransactions', () => {
+  it('marks every transaction up to a mined one as mined', () => {
     const pending = new PendingTransactions()
     for (const nonce of [3, 4, 5]) pending.add(pendingTransaction(nonce))
     expect(pending.nextNonce).toBe(6)
@@ -55,7 +55,7 @@ describe('transactions on their way', () => {
     expect(pending.minedAt(5)).toBeUndefined()
   })
 
-  it('are mined by the hash of any that was replaced', () => {
+  it('marks a transaction as mined by the hash of any version of it', () => {
     const pending = new PendingTransactions()
     const first = pendingTransaction(1)
     const second = replaced(first, 1)
@@ -67,7 +67,7 @@ describe('transactions on their way', () => {
     expect(pending.transactionsOf(first.submission)).toEqual([hash(1, 1), hash(1)])
   })
 
-  it('are what they are now, not what they were', () => {
+  it('changes and removes only the current version of a transaction', () => {
     const pending = new PendingTransactions()
     const first = pendingTransaction(1)
     pending.add(first)
@@ -80,7 +80,7 @@ describe('transactions on their way', () => {
     expect([pending.size, pending.nextNonce]).toEqual([0, 0])
   })
 
-  it('of other processes are known by what was written down', () => {
+  it('knows transactions of other processes by their ledger record', () => {
     const pending = new PendingTransactions()
     const { submission } = replaced(pendingTransaction(7), 2)
     expect(pending.transactionsOf(submission)).toEqual([hash(7, 2), hash(7)])
@@ -90,7 +90,7 @@ describe('transactions on their way', () => {
     expect(pending.transactionsOf(submission)).toEqual([hash(7, 2), hash(7)])
   })
 
-  it('are forgotten some time after they were mined', () => {
+  it('forgets mined transactions after some time', () => {
     const pending = new PendingTransactions()
     for (let nonce = 0; nonce < 300; nonce++) pending.add(pendingTransaction(nonce))
     pending.noteMinedNonce(300)

@@ -54,12 +54,12 @@ function openLedger(): {
   return { ledger, relayerOf, written }
 }
 
-describe('a pool of relayers', () => {
-  it('gives each settlement to the least busy', async () => {
+describe('RelayerPool', () => {
+  it('gives each settlement to the least busy relayer', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER) })
     await askNode(devnet, 'evm_setAutomine', false)
     try {
-      const sent = await Promise.all(Array.from({ length: 30 }, () => pool.send(call().dispatch)))
+      const sent = await Promise.all(Array.from({ length: 30 }, () => pool.send(call().member)))
       const relayers = sent.map(({ submission }) => submission.relayer)
       for (const address of pool.addresses)
         expect(relayers.filter((relayer) => relayer === address)).toHaveLength(10)
@@ -70,13 +70,13 @@ describe('a pool of relayers', () => {
     for (const address of pool.addresses) expect(await minedCount(devnet, address)).toBe(10)
   })
 
-  it('takes a relayer whose transactions are mined for idle', async () => {
+  it('treats a relayer whose transactions are mined as idle', async () => {
     const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
     const [first, second] = pool.addresses
-    const sent = [await pool.send(call().dispatch), await pool.send(call().dispatch)]
+    const sent = [await pool.send(call().member), await pool.send(call().member)]
     expect(sent.map(({ submission }) => submission.relayer)).toEqual([first, second])
     pool.noteMined((await chain.getReceipt(sent[1]!.submission.transaction))!)
-    const third = await pool.send(call().dispatch)
+    const third = await pool.send(call().member)
     expect(third.submission.relayer).toBe(second)
   })
 
@@ -128,10 +128,10 @@ describe('a pool of relayers', () => {
     }
   })
 
-  it('knows of what others sent only what was written down', async () => {
+  it('knows only the recorded hashes of a transaction of another process', async () => {
     const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const { pool: stranger } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
-    const { submission } = await stranger.send(call().dispatch)
+    const { submission } = await stranger.send(call().member)
     const { transaction } = submission
     expect(pool.transactionsOf(submission)).toEqual([transaction])
     const replaces = [newNonce()]
@@ -147,50 +147,50 @@ describe('a pool of relayers', () => {
   })
 })
 
-describe('gas money', () => {
-  it('is looked for elsewhere where one relayer has none', async () => {
+describe('RelayerPool, short of gas money', () => {
+  it('sends from another relayer when one has none', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, 0n, ONE_ETHER, 0n) })
     await pool.requireReady()
-    const sent = await Promise.all(Array.from({ length: 5 }, () => pool.send(call().dispatch)))
+    const sent = await Promise.all(Array.from({ length: 5 }, () => pool.send(call().member)))
     expect(new Set(sent.map(({ submission }) => submission.relayer))).toEqual(
       new Set([pool.addresses[1]]),
     )
   })
 
-  it('that no relayer has lets nothing be sent, until one is refilled', async () => {
+  it('sends nothing until a relayer is refilled when none has any', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, 0n, 0n) })
-    const { dispatch, written } = call()
+    const { member, written } = call()
     await expect(pool.requireReady()).rejects.toMatchObject({ code: 'relayer_without_funds' })
-    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'relayer_without_funds' })
+    await expect(pool.send(member)).rejects.toMatchObject({ code: 'relayer_without_funds' })
     expect(written).toEqual([])
     await fund(devnet, pool.addresses[1]!)
-    const sent = await pool.send(dispatch)
+    const sent = await pool.send(member)
     expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: pool.addresses[1] } })
   })
 
-  it('that the node misses is another relayer’s chance', async () => {
+  it('sends from another relayer when the node rejects the first for it', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
     await pool.requireReady()
     const [first, second] = pool.addresses
     await fund(devnet, first, 0n)
-    const { dispatch, written, takenBack } = call()
-    const sent = await pool.send(dispatch)
+    const { member, written, takenBack } = call()
+    const sent = await pool.send(member)
     expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: second } })
     expect(written.map(({ relayer }) => relayer)).toEqual([first, second])
     expect(takenBack).toEqual([])
   })
 
-  it('that the node misses everywhere is taken back', async () => {
+  it('withdraws the record when the node rejects all relayers for it', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     await pool.requireReady()
     await fund(devnet, pool.addresses[0], 0n)
-    const { dispatch, written, takenBack } = call()
-    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'relayer_without_funds' })
+    const { member, written, takenBack } = call()
+    await expect(pool.send(member)).rejects.toMatchObject({ code: 'relayer_without_funds' })
     expect(written).toHaveLength(1)
     expect(takenBack).toEqual(written)
   })
 
-  it('that becomes low is told once, and again after it had risen', async () => {
+  it('calls onLow once, and again after the balance had risen', async () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     const { maxFeePerGas } = await chain.getFees()
@@ -200,7 +200,7 @@ describe('gas money', () => {
       // Its balance is believed for ten seconds; that the node misses some makes it look again.
       const refusal = { kind: 'refuse', code: -32000, message: 'insufficient funds' } as const
       proxy.fault = (method) => (method === 'eth_sendRawTransaction' ? refusal : undefined)
-      await expect(pool.send(call().dispatch)).rejects.toMatchObject({
+      await expect(pool.send(call().member)).rejects.toMatchObject({
         code: 'relayer_without_funds',
       })
       proxy.fault = undefined
@@ -218,8 +218,8 @@ describe('gas money', () => {
   })
 })
 
-describe('a cap on the price of gas', () => {
-  it('lets nothing be sent above it, and says so', async () => {
+describe('RelayerPool with a cap on the gas price', () => {
+  it('sends nothing above the cap, and says so', async () => {
     const gateway = createGateway({
       ...shopOptions(devnet),
       networks: {
@@ -239,18 +239,18 @@ describe('a cap on the price of gas', () => {
     expect(proxy.methods).not.toContain('eth_sendRawTransaction')
   })
 
-  it('is offered where the next block costs less', async () => {
+  it('offers the cap when the next block costs less', async () => {
     const [key] = await newKeys(devnet, ONE_ETHER)
     const { pool, chain } = open({ privateKeys: [key], maxFeePerGas: 1_010_000_000n })
     await devnet.mine(10)
     const { baseFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
     expect(baseFeePerGas + maxPriorityFeePerGas).toBeLessThan(1_010_000_000n)
-    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'accepted' })
+    expect(await pool.send(call().member)).toMatchObject({ kind: 'accepted' })
   })
 })
 
-describe('an earlier transaction that cannot be found', () => {
-  it('lets another relayer send', async () => {
+describe('RelayerPool after an unknown broadcast', () => {
+  it('sends from another relayer', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
     await pool.requireReady()
     const lost = call()
@@ -259,44 +259,44 @@ describe('an earlier transaction that cannot be found', () => {
       const isLost = param === submission?.raw || param === submission?.transaction
       return submission !== undefined && isLost ? { kind: 'drop_request' } : undefined
     }
-    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
-    const next = await Promise.all([pool.send(call().dispatch), pool.send(call().dispatch)])
+    expect(await pool.send(lost.member)).toMatchObject({ kind: 'unknown' })
+    const next = await Promise.all([pool.send(call().member), pool.send(call().member)])
     expect(new Set(next.map(({ submission }) => submission.relayer))).toEqual(
       new Set([pool.addresses[1]]),
     )
     proxy.fault = undefined
   })
 
-  it('lets its own relayer send nothing, and is handed over again once the node is back', async () => {
+  it('sends nothing from the same relayer, and rebroadcasts once the node is back', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
-    await pool.send(call().dispatch)
+    await pool.send(call().member)
     proxy.fault = () => ({ kind: 'drop_request' })
-    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'unknown' })
-    await expect(pool.send(call().dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    expect(await pool.send(call().member)).toMatchObject({ kind: 'unknown' })
+    await expect(pool.send(call().member)).rejects.toMatchObject({ code: 'chain_unreachable' })
     proxy.fault = undefined
     while ((await minedCount(devnet, address)) < 2) await new Promise((go) => setTimeout(go, 50))
-    expect(await pool.send(call().dispatch)).toMatchObject({
+    expect(await pool.send(call().member)).toMatchObject({
       kind: 'accepted',
       submission: { accountNonce: 2 },
     })
   })
 
-  it('is the node’s fault, not the payment’s', async () => {
+  it('blames the node, not the payment', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     await pool.requireReady()
     proxy.fault = (method) =>
       method === 'eth_sendRawTransaction' || method === 'eth_getTransactionByHash'
         ? { kind: 'http', status: 502 }
         : undefined
-    expect(await pool.send(call().dispatch)).toMatchObject({ kind: 'unknown' })
-    const { dispatch, written } = call()
-    await expect(pool.send(dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
-    await expect(pool.send(dispatch)).rejects.toThrow('an earlier transaction')
+    expect(await pool.send(call().member)).toMatchObject({ kind: 'unknown' })
+    const { member, written } = call()
+    await expect(pool.send(member)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    await expect(pool.send(member)).rejects.toThrow('an earlier transaction')
     expect(written).toEqual([])
   })
 
-  it('that the node refuses for good makes room for the next', async () => {
+  it('sends the next transaction once the node has finally rejected the unknown one', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     await pool.requireReady()
     const lost = call()
@@ -306,15 +306,15 @@ describe('an earlier transaction that cannot be found', () => {
       if (method !== 'eth_sendRawTransaction' || raw !== lost.written[0]?.raw) return undefined
       return asked++ < 2 ? { kind: 'drop_request' } : refusal
     }
-    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
-    expect(await pool.send(callOf(devnet, { gas: 61_000n }).dispatch)).toMatchObject({
+    expect(await pool.send(lost.member)).toMatchObject({ kind: 'unknown' })
+    expect(await pool.send(callOf(devnet, { gas: 61_000n }).member)).toMatchObject({
       kind: 'accepted',
       submission: { accountNonce: 0 },
     })
     expect(lost.takenBack).toEqual([])
   })
 
-  it('whose count another has used is left to be found out from the chain', async () => {
+  it('keeps the record of an unknown transaction whose nonce another one has used', async () => {
     const key = newNonce()
     const { pool } = open({ privateKeys: [key] })
     const [address] = pool.addresses
@@ -325,7 +325,7 @@ describe('an earlier transaction that cannot be found', () => {
       method === 'eth_sendRawTransaction' && raw === lost.written[0]?.raw
         ? { kind: 'drop_request' }
         : undefined
-    expect(await pool.send(lost.dispatch)).toMatchObject({ kind: 'unknown' })
+    expect(await pool.send(lost.member)).toMatchObject({ kind: 'unknown' })
     await askNode(devnet, 'anvil_impersonateAccount', address)
     const fees = { maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' }
     await askNode(devnet, 'eth_sendTransaction', {
@@ -333,7 +333,7 @@ describe('an earlier transaction that cannot be found', () => {
       ...fees,
     })
     proxy.fault = undefined
-    const sent = await pool.send(call().dispatch)
+    const sent = await pool.send(call().member)
     expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
     expect(lost.takenBack).toEqual([])
   })

@@ -33,32 +33,32 @@ const onBroadcast = (...faults: (Fault | undefined)[]): void => {
 /** A node takes a transaction before it has mined it. */
 const becomesMined = (address: Hex, count: number): Promise<void> =>
   until(async () => (await minedCount(devnet, address)) === count)
-/** Somebody else uses the relayer's key. */
+/** Another process uses the relayer's key. */
 const sendElsewhere = async (from: Hex): Promise<void> => {
   await askNode(devnet, 'anvil_impersonateAccount', from)
   const fees = { maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' }
   await askNode(devnet, 'eth_sendTransaction', { from, to: from, gas: '0x5208', ...fees })
 }
 
-describe('a relayer', () => {
-  it('gives consecutive counts to transactions that come at once', async () => {
+describe('Relayer', () => {
+  it('gives consecutive nonces to transactions that come at once', async () => {
     const { relayers, address } = await newRelayer()
     const calls = Array.from({ length: 20 }, () => aCall())
-    const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
+    const sent = await Promise.all(calls.map(({ member }) => relayers.send(member)))
     expect(sent.map(({ submission }) => submission.accountNonce)).toEqual(
       Array.from({ length: 20 }, (_, n) => n),
     )
     await becomesMined(address, 20)
   })
 
-  it('asks for its count once', async () => {
+  it('asks for its account nonce once', async () => {
     const { relayers } = await newRelayer()
     proxy.methods.length = 0
-    await Promise.all([1, 2, 3].map(() => relayers.send(aCall().dispatch)))
+    await Promise.all([1, 2, 3].map(() => relayers.send(aCall().member)))
     expect(proxy.methods.filter((name) => name === 'eth_getTransactionCount')).toHaveLength(1)
   })
 
-  it('asks for fees and funds once, however many ask at once', async () => {
+  it('asks for fees and balance once for all concurrent callers', async () => {
     const { relayers } = await newRelayer()
     proxy.methods.length = 0
     await Promise.all(Array.from({ length: 10 }, () => relayers.requireReady()))
@@ -70,13 +70,13 @@ describe('a relayer', () => {
     ])
   })
 
-  it('writes down the very transaction that it sends, before it sends it', async () => {
+  it('records the very transaction that it sends, before it sends it', async () => {
     const { relayers, address } = await newRelayer()
     proxy.methods.length = 0
-    const { dispatch, written } = aCall({
+    const { member, written } = aCall({
       writeAhead: async () => expect(proxy.methods).not.toContain('eth_sendRawTransaction'),
     })
-    const sent = await relayers.send(dispatch)
+    const sent = await relayers.send(member)
     expect(written).toEqual([sent.submission])
     expect(sent.submission).toMatchObject({ relayer: address, accountNonce: 0 })
     const { nonce, gas, chainId } = parseTransaction(sent.submission.raw)
@@ -87,55 +87,55 @@ describe('a relayer', () => {
     )
   })
 
-  it('sends nothing that could not be written down, and leaves no gap', async () => {
+  it('sends nothing that could not be recorded, and leaves no nonce gap', async () => {
     const { relayers, address } = await newRelayer()
     const writeAhead = () => Promise.reject(new Error('no ink'))
-    await expect(relayers.send(aCall({ writeAhead }).dispatch)).rejects.toThrow('no ink')
+    await expect(relayers.send(aCall({ writeAhead }).member)).rejects.toThrow('no ink')
     expect(await minedCount(devnet, address)).toBe(0)
-    await relayers.send(aCall().dispatch)
+    await relayers.send(aCall().member)
     await becomesMined(address, 1)
   })
 
-  it('leaves no gap after a rejected transaction, and takes it back', async () => {
+  it('leaves no nonce gap after a rejected transaction, and withdraws its record', async () => {
     const { relayers, address } = await newRelayer()
-    await relayers.send(aCall().dispatch)
+    await relayers.send(aCall().member)
     onBroadcast(undefined, refuse('exceeds block gas limit'))
     const calls = [aCall(), aCall(), aCall()]
-    const sent = await Promise.all(calls.map(({ dispatch }) => relayers.send(dispatch)))
+    const sent = await Promise.all(calls.map(({ member }) => relayers.send(member)))
     expect(sent.map(({ kind }) => kind)).toEqual(['accepted', 'rejected', 'accepted'])
     expect(sent.map(({ submission }) => submission.accountNonce)).toEqual([1, 2, 2])
     expect(calls.map(({ takenBack }) => takenBack.length)).toEqual([0, 1, 0])
     await becomesMined(address, 3)
   })
 
-  it('keeps the count of a transaction that a node may have', async () => {
+  it('keeps the nonce of a transaction that a node may have', async () => {
     const { relayers } = await newRelayer()
     onBroadcast({ kind: 'drop_answer' }, { kind: 'drop_answer' })
     const [lost, next] = await Promise.all([
-      relayers.send(aCall().dispatch),
-      relayers.send(aCall().dispatch),
+      relayers.send(aCall().member),
+      relayers.send(aCall().member),
     ])
     expect(lost).toMatchObject({ kind: 'unknown', submission: { accountNonce: 0 } })
     expect(next).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
   })
 
-  it('signs anew when somebody else has used its count', async () => {
+  it('signs again when another process has used its nonce', async () => {
     const { relayers, address } = await newRelayer()
-    await relayers.send(aCall().dispatch)
+    await relayers.send(aCall().member)
     await sendElsewhere(address)
-    const { dispatch, written } = aCall()
-    const sent = await relayers.send(dispatch)
+    const { member, written } = aCall()
+    const sent = await relayers.send(member)
     expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 2 } })
     expect(written.map(({ accountNonce }) => accountNonce)).toEqual([1, 2])
   })
 
-  it('signs anew when somebody else has a transaction waiting under its count', async () => {
+  it('signs again when another process has a pending transaction with its nonce', async () => {
     const { relayers, address } = await newRelayer()
-    await relayers.send(aCall().dispatch)
+    await relayers.send(aCall().member)
     await askNode(devnet, 'evm_setAutomine', false)
     try {
       await sendElsewhere(address)
-      const sent = await relayers.send(aCall().dispatch)
+      const sent = await relayers.send(aCall().member)
       expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 2 } })
     } finally {
       await devnet.mine()
@@ -144,53 +144,53 @@ describe('a relayer', () => {
     await becomesMined(address, 3)
   })
 
-  it('signs anew once only', async () => {
+  it('signs again once only', async () => {
     const { relayers } = await newRelayer()
     onBroadcast(refuse('nonce too low'), refuse('nonce too low'))
-    const { dispatch, written, takenBack } = aCall()
-    const sent = await relayers.send(dispatch)
+    const { member, written, takenBack } = aCall()
+    const sent = await relayers.send(member)
     expect(sent).toMatchObject({ kind: 'rejected', cause: 'stale_nonce' })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([written[1]])
   })
 
-  it('neither takes back nor replaces what the node refuses though it has it', async () => {
+  it('keeps the record of a transaction that the node rejects but has', async () => {
     const { relayers, address } = await newRelayer()
     let sends = 0
     proxy.fault = async (method, [raw]) => {
       if (method !== 'eth_sendRawTransaction' || ++sends > 1) return undefined
-      // It comes twice: the node says of the second that its count is used, by the first.
+      // It comes twice: the node says of the second that its nonce is used, by the first.
       await askNode(devnet, method, raw)
       await becomesMined(address, 1)
       return undefined
     }
-    const { dispatch, written, takenBack } = aCall()
-    const sent = await relayers.send(dispatch)
+    const { member, written, takenBack } = aCall()
+    const sent = await relayers.send(member)
     expect(sent).toEqual({ kind: 'unknown', submission: written[0] })
     expect([sends, written.length, takenBack.length]).toEqual([1, 1, 0])
   })
 
-  it('takes back what was rejected when it cannot sign anew', async () => {
+  it('withdraws the record of a rejected transaction when it cannot sign again', async () => {
     const { relayers } = await newRelayer()
-    await relayers.send(aCall().dispatch)
+    await relayers.send(aCall().member)
     proxy.fault = (method) => {
       if (method === 'eth_sendRawTransaction') return refuse('nonce too low')
       return method === 'eth_getTransactionCount' ? { kind: 'http', status: 500 } : undefined
     }
-    const { dispatch, written, takenBack } = aCall()
-    await expect(relayers.send(dispatch)).rejects.toMatchObject({ code: 'chain_unreachable' })
+    const { member, written, takenBack } = aCall()
+    await expect(relayers.send(member)).rejects.toMatchObject({ code: 'chain_unreachable' })
     expect(written).toHaveLength(1)
     expect(takenBack).toEqual(written)
   })
 
-  it('prices anew what the node finds too cheap, for the base fee has jumped', async () => {
+  it('prices a transaction again when the node rejects it after a jump of the base fee', async () => {
     const { relayers, address } = await newRelayer()
-    await relayers.send(aCall().dispatch)
+    await relayers.send(aCall().member)
     await becomesMined(address, 1)
     await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x45d964b800')
     await devnet.mine()
-    const { dispatch, written, takenBack } = aCall()
-    const sent = await relayers.send(dispatch)
+    const { member, written, takenBack } = aCall()
+    const sent = await relayers.send(member)
     expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
     expect(written).toHaveLength(2)
     expect(takenBack).toEqual([])
@@ -199,19 +199,19 @@ describe('a relayer', () => {
     await devnet.mine()
   })
 
-  it('gives up what the node finds too cheap again and again, and takes it back', async () => {
+  it('gives up a transaction that the node keeps rejecting as too cheap, and withdraws its record', async () => {
     const { relayers } = await newRelayer()
     const refusal = refuse('max fee per gas less than block base fee: address 0x…')
     onBroadcast(refusal, refusal, refusal, refusal)
-    const { dispatch, written, takenBack } = aCall()
-    expect(await relayers.send(dispatch)).toMatchObject({ cause: 'fee_too_low' })
+    const { member, written, takenBack } = aCall()
+    expect(await relayers.send(member)).toMatchObject({ cause: 'fee_too_low' })
     expect(written).toHaveLength(4)
     expect(takenBack).toEqual([written[3]])
   })
 
-  it('offers twice the base fee, and the tip that the node names', async () => {
+  it('offers twice the base fee plus the priority fee that the node suggests', async () => {
     const { relayers, chain } = await newRelayer()
-    const { submission } = await relayers.send(aCall().dispatch)
+    const { submission } = await relayers.send(aCall().member)
     const { maxFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
     expect(parseTransaction(submission.raw)).toMatchObject({ maxFeePerGas, maxPriorityFeePerGas })
   })

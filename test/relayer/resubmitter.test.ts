@@ -43,11 +43,11 @@ async function mineAt(baseFee: bigint): Promise<void> {
 
 const GWEI = 10n ** 9n
 
-describe('a transaction on its way', () => {
-  it('that the node forgets is handed over again', async () => {
+describe('Resubmitter', () => {
+  it('rebroadcasts a transaction that the node has dropped', async () => {
     const { pool, address } = await open({ stuckMs: 3000 })
     const calls = [call(), call(), call()]
-    const sent = await Promise.all(calls.map(({ dispatch }) => pool.send(dispatch)))
+    const sent = await Promise.all(calls.map(({ member }) => pool.send(member)))
     const { transaction } = sent[0]!.submission
     await askNode(devnet, 'anvil_dropTransaction', transaction)
     expect(await isWaiting(transaction)).toBe(false)
@@ -60,18 +60,18 @@ describe('a transaction on its way', () => {
     expect(await isMined(transaction)).toBe(true)
   })
 
-  it('that waits, like all others, for a block is left alone', async () => {
+  it('leaves a transaction alone while no block is mined', async () => {
     const { pool } = await open({ stuckMs: 300 })
-    const { dispatch, written } = call()
-    await pool.send(dispatch)
+    const { member, written } = call()
+    await pool.send(member)
     await new Promise((resolve) => setTimeout(resolve, 1500))
     expect(written).toHaveLength(1)
   })
 
-  it('that got too cheap is replaced at a higher price, written down before, and mined once', async () => {
+  it('replaces a transaction that got too cheap, records the replacement first, and it is mined once', async () => {
     const { pool, address } = await open()
-    const { dispatch, written } = call()
-    const { submission } = await pool.send(dispatch)
+    const { member, written } = call()
+    const { submission } = await pool.send(member)
     await until(async () => {
       await mineAt(20n * GWEI)
       return (await minedCount(devnet, address)) === 1
@@ -95,10 +95,10 @@ describe('a transaction on its way', () => {
     expect(mined.at(-1)).toBe(false)
   })
 
-  it('that cannot be replaced within the cap is left as it is, and reported', async () => {
+  it('leaves a transaction that cannot be replaced within the cap, and logs that', async () => {
     const { pool, warnings } = await open({ maxFeePerGas: 3n * GWEI, stuckMs: 300 })
-    const { dispatch, written } = call()
-    await pool.send(dispatch)
+    const { member, written } = call()
+    await pool.send(member)
     await until(async () => {
       await mineAt(20n * GWEI)
       return warnings.length > 0
@@ -106,17 +106,17 @@ describe('a transaction on its way', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('is not replaced when the replacement cannot be written down, which may be known for all that', async () => {
+  it('does not replace a transaction whose replacement cannot be recorded, but keeps its hash', async () => {
     const { pool, warnings } = await open({ stuckMs: 300 })
     const refused: Submission[] = []
-    const { dispatch, written } = call({
+    const { member, written } = call({
       writeAhead: async (next) => {
         if (next.replaces === undefined) return
         refused.push(next)
         throw new Error('no ink')
       },
     })
-    const { submission } = await pool.send(dispatch)
+    const { submission } = await pool.send(member)
     await until(async () => {
       await mineAt(20n * GWEI)
       return warnings.length > 0
@@ -128,15 +128,15 @@ describe('a transaction on its way', () => {
     expect(others).toEqual([...new Set(refused.map(({ transaction }) => transaction))])
   })
 
-  it('is replaced after one failed ledger write, by what the ledger then says', async () => {
+  it('replaces a transaction after one failed ledger write, as the ledger then says', async () => {
     const { pool, address } = await open({ stuckMs: 300 })
     let failures = 0
-    const { dispatch, written } = call({
+    const { member, written } = call({
       writeAhead: async (next) => {
         if (next.replaces !== undefined && failures++ === 0) throw new Error('no ink')
       },
     })
-    const { submission } = await pool.send(dispatch)
+    const { submission } = await pool.send(member)
     await until(async () => {
       await mineAt(20n * GWEI)
       return (await minedCount(devnet, address)) === 1
@@ -152,23 +152,23 @@ describe('a transaction on its way', () => {
     expect(sent).toMatchObject({ status: '0x1' })
   })
 
-  it('behind a count that the chain has lost is not blocked by it', async () => {
+  it('fills a nonce gap with the transaction that the chain has lost', async () => {
     const { pool, address, chain } = await open({ stuckMs: 900 })
-    const first = await pool.send(call().dispatch)
+    const first = await pool.send(call().member)
     await devnet.mine()
     pool.noteMined((await chain.getReceipt(first.submission.transaction))!)
     // A reorganisation that drops the transaction from the chain, and from the node.
     await askNode(devnet, 'anvil_rollback', 1)
     await askNode(devnet, 'anvil_dropTransaction', first.submission.transaction).catch(() => 0)
     expect(await minedCount(devnet, address)).toBe(0)
-    await pool.send(call().dispatch)
+    await pool.send(call().member)
     await until(async () => {
       await devnet.mine()
       return (await minedCount(devnet, address)) === 2
     })
   })
 
-  it('behind a count that nobody remembers is not blocked by it', async () => {
+  it('fills a nonce gap of unknown origin with an empty transaction', async () => {
     const { pool, address } = await open({ stuckMs: 900 })
     await askNode(devnet, 'anvil_impersonateAccount', address)
     const elsewhere = await askNode<Hex>(devnet, 'eth_sendTransaction', {
@@ -176,7 +176,7 @@ describe('a transaction on its way', () => {
       ...{ maxFeePerGas: '0x4a817c800', maxPriorityFeePerGas: '0x2540be400' },
     })
     await devnet.mine()
-    const sent = await pool.send(call().dispatch)
+    const sent = await pool.send(call().member)
     expect(sent.submission.accountNonce).toBe(1)
     await askNode(devnet, 'anvil_rollback', 1)
     await askNode(devnet, 'anvil_dropTransaction', elsewhere).catch(() => 0)

@@ -22,8 +22,8 @@ const keys = fc
   .filter((bytes) => bytes[0]! < 0xff && bytes.some((byte) => byte > 0))
   .map(hexOf)
 
-describe('signing a transaction', () => {
-  it('makes the very bytes that viem makes, natively or not', async () => {
+describe('createTransactionSigner', () => {
+  it('signs to the very bytes that viem makes, natively or not', async () => {
     await fc.assert(
       fc.asyncProperty(keys, transactions, async (privateKey, unsigned) => {
         const { chainId, accountNonce, call, gas, fees } = unsigned
@@ -42,11 +42,11 @@ describe('signing a transaction', () => {
     )
   })
 
-  it('is done natively wherever signatures are checked so', () => {
+  it('signs natively wherever signatures are recovered natively', () => {
     expect(nativeSigning() === undefined).toBe(nativeRecovery() === undefined)
   })
 
-  it('is not done by an addon that is broken', () => {
+  it('does not use a broken addon', () => {
     expect(nativeSigning(() => ({ ecdsaRecover: () => new Uint8Array(65) }))).toBeUndefined()
   })
 })

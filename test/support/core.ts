@@ -71,11 +71,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
-  const chain = new RpcChain({
-    network: baseSepolia,
-    rpcUrl,
-    ...(rpcTimeoutMs !== undefined && { timeoutMs: rpcTimeoutMs }),
-  })
+  const chain = new RpcChain({ network: baseSepolia, rpcUrl, timeoutMs: rpcTimeoutMs })
   const logger = {
     debug: () => undefined,
     info: () => undefined,

@@ -21,12 +21,12 @@ const calls = new WeakMap<AuthorizationKey, WrittenCall & Pick<CallOverrides, 'w
 export function writtenCall(
   call: Pick<BatchMember, 'call' | 'gas'>,
   { writeAhead, ...overrides }: CallOverrides,
-): WrittenCall & { readonly dispatch: BatchMember } {
+): WrittenCall & { readonly member: BatchMember } {
   const address = `0x${'11'.repeat(20)}` as const
   const key = { chainId: 84532, asset: address, from: address, nonce: newNonce() }
   const kept: WrittenCall = { written: [], takenBack: [] }
   calls.set(key, { ...kept, writeAhead })
-  const dispatch = {
+  const member = {
     key,
     isAlone: true,
     toSubmission: (submission: Submission) => submission,
@@ -35,7 +35,7 @@ export function writtenCall(
     ...call,
     ...overrides,
   }
-  return { dispatch, ...kept }
+  return { member, ...kept }
 }
 
 /** A ledger that takes the calls of tests for held, and payments as they are. */
