@@ -94,10 +94,10 @@ async function reserveAndSettle(
 ): Promise<SettleOutcome> {
   const { res, submission, bound } = request
   const { paymentPayload, paymentRequirements } = submission
-  const payment = decodePayment(paymentPayload, paymentRequirements)
   const merchant = merchantOf(res)
   const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
   const terms = { ...merchant, appliedRate }
+  const payment = decodePayment(paymentPayload, paymentRequirements)
   const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
     return keptOutcome(request, reserved) ?? refusedOutcome(request, reserved)
@@ -110,7 +110,7 @@ async function reserveAndSettle(
   const answer = await reserved.settle()
   if (!answer.success) return { answer, failed: isFailedTransaction(answer.errorReason) }
   const outcome = { answer, failed: false }
-  await recordDelivery(reserved, request, outcome)
+  await markDelivered(reserved, request, outcome)
   return outcome
 }
 
@@ -132,7 +132,7 @@ function refusedOutcome({ submission }: SettleRequest, refusal: Refusal): Settle
  * If the client has disconnected, it may ask again: by its key, by the payment's id, or, if it has
  * neither, with the same payment, which is reopened for that.
  */
-async function recordDelivery(
+async function markDelivered(
   reservation: Reservation,
   { res, claims }: SettleRequest,
   outcome: SettleOutcome,
