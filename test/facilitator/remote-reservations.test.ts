@@ -259,7 +259,7 @@ describe('a remote facilitator with a ledger here', () => {
     const never = new Promise<void>(() => undefined)
     elsewhere.scripts = { verify: VALID, settle: 'hang' }
     const shared = createMemoryLedger()
-    use({ ...shared, unlock: () => never })
+    use(patchedLedger(shared, { unlock: () => never }))
     void settle().catch(() => undefined)
     while (!asked().includes('settle')) await new Promise((resolve) => setTimeout(resolve, 5))
     const [record] = await shared.listSubmitted()
