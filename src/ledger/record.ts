@@ -1,20 +1,11 @@
 /** The records of the ledger, and what identifies them. */
 import { createHash } from 'node:crypto'
 import type { AppliedRate } from '../money/rates.js'
+import type { AuthorizationKey } from '../protocol/authorization.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 
-/** What identifies an authorization: parsed values, never its signature. */
-export interface AuthorizationKey {
-  /** Numeric chain id, e.g. 8453. */
-  readonly chainId: number
-  /** Address of the token. */
-  readonly asset: Address
-  /** Address of the payer. */
-  readonly from: Address
-  /** The authorization's nonce, 32 bytes. */
-  readonly nonce: Hex
-}
+export type { AuthorizationKey } from '../protocol/authorization.js'
 
 /** What is written down before a transaction is sent. */
 export interface Submission {

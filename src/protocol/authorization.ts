@@ -15,6 +15,18 @@ export interface Authorization {
   readonly nonce: Hex
 }
 
+/** What identifies an authorization: parsed values, never its signature. */
+export interface AuthorizationKey {
+  /** Numeric chain id, e.g. 8453. */
+  readonly chainId: number
+  /** Address of the token. */
+  readonly asset: Address
+  /** Address of the payer. */
+  readonly from: Address
+  /** The authorization's nonce, 32 bytes. */
+  readonly nonce: Hex
+}
+
 /** Parses an authorization whose shape was checked. */
 export function parseAuthorization(wire: ExactEvmPayload['authorization']): Authorization {
   return {

@@ -1,11 +1,12 @@
 /** A payment, decoded once where it comes in; nothing behind that parses it again. */
-import { parseAuthorization, type Authorization } from './authorization.js'
+import { parseAuthorization } from './authorization.js'
+import type { Authorization, AuthorizationKey } from './authorization.js'
 import type { Parsed } from './document.js'
 import { lowerHex } from './hex.js'
 import { findNetwork, type Network } from './networks.js'
 import { readPaymentId } from './payment-identifier.js'
 import { parseExactEvmPayload, parsePaymentRequirements } from './payment.js'
-import type { Address, Hex, PaymentPayload, PaymentRequirements } from './payment.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from './payment.js'
 
 /** An ERC-3009 authorization with its signature. */
 export interface SignedAuthorization {
@@ -28,27 +29,19 @@ export interface DecodedPayload {
   readonly paymentId: Parsed<string | undefined>
 }
 
-/** What identifies an authorization on chain and in the ledger. */
-interface PaymentKey {
-  readonly chainId: number
-  readonly asset: Address
-  readonly from: Address
-  readonly nonce: Hex
-}
-
 /** A payment, and the entry of `accepts` that it is to be verified against. */
 export interface Payment extends DecodedPayload {
   readonly requirements: PaymentRequirements
   /** Absent where the requirements name no EVM chain. */
   readonly network: Network | undefined
   /** What the ledger knows it by; absent without a network or an authorization. */
-  readonly key: PaymentKey | undefined
+  readonly key: AuthorizationKey | undefined
 }
 
 /** A payment by ERC-3009 on a network. */
 export interface AuthorizedPayment extends Payment {
   readonly signed: Extract<Parsed<SignedAuthorization>, { ok: true }>
-  readonly key: PaymentKey
+  readonly key: AuthorizationKey
 }
 
 /** Type guard for {@link AuthorizedPayment}. */
@@ -95,7 +88,7 @@ function readSigned(value: unknown): Parsed<SignedAuthorization> {
 function keyOf(
   { signed }: DecodedPayload,
   { requirements, network }: Pick<Payment, 'requirements' | 'network'>,
-): PaymentKey | undefined {
+): AuthorizationKey | undefined {
   if (!signed.ok || network === undefined) return undefined
   const { from, nonce } = signed.value.authorization
   return { chainId: network.chainId, asset: lowerHex(requirements.asset), from, nonce }

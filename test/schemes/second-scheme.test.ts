@@ -69,7 +69,7 @@ describe('a scheme beside exact', () => {
       ],
     })
     const ledger = createMemoryLedger()
-    const events = createEventBus((error) => expect(error).toBeUndefined())
+    const events = createEventBus((error) => happened.push(String(error)))
     for (const name of ['verified', 'refused'] as const)
       events.on(name, ({ asset, project }) => happened.push(`${name} ${asset} ${project}`))
     const schemes = new Map([['voucher', new VoucherScheme()]])

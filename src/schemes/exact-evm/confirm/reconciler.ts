@@ -113,8 +113,8 @@ export class Reconciler {
   /** Starts a round, unless one is under way. */
   #startRound(): void {
     const { closed, logger, reconcileIntervalMs } = this.#options
-    if (closed.aborted) return
-    this.#round ??= this.#reconcile()
+    if (closed.aborted || this.#round !== undefined) return
+    this.#round = this.#reconcile()
       .catch((error: unknown) => {
         if (!closed.aborted) logger.warn('Open payments could not be looked after.', { error })
       })

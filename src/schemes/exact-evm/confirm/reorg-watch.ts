@@ -198,12 +198,11 @@ export class ReorgWatch {
       await this.#correct(one, record, use)
       return true
     }
-    this.#decided.set(record.id, true)
     const { transaction } = use
+    const { logger } = this.#options
+    this.#decided.set(record.id, true)
     if (record.state === 'settled')
-      this.#options.logger.error('A settled payment was undone, and its authorization used up.', {
-        transaction,
-      })
+      logger.error('A settled payment was undone, and its authorization used up.', { transaction })
     return true
   }
 
