@@ -1,5 +1,5 @@
 /** How a store names requests: by the hash of their key, and by the hash of what they ask. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../crypto/sha256.js'
 import { findNetwork } from '../protocol/networks.js'
 
 /** Levels of nesting that count; no member that means something is nested deeper. */
@@ -13,7 +13,7 @@ const MAX_DEPTH = 32
  * @param parts - The client's key, and everything that limits its scope: project, endpoint, URL.
  */
 export function idempotencyKey(...parts: readonly string[]): string {
-  return sha256(JSON.stringify(parts))
+  return sha256(JSON.stringify(parts), 'hex')
 }
 
 /**
@@ -23,7 +23,7 @@ export function idempotencyKey(...parts: readonly string[]): string {
  * hexadecimal digits, short and CAIP-2 names of networks, and absent or null members do not count.
  */
 export function fingerprintOf(document: unknown): string {
-  return sha256(JSON.stringify(canonical(document, 0)))
+  return sha256(JSON.stringify(canonical(document, 0)), 'hex')
 }
 
 function canonical(value: unknown, depth: number): unknown {
@@ -42,8 +42,4 @@ function canonical(value: unknown, depth: number): unknown {
         : canonical(member, depth + 1),
     ]),
   )
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

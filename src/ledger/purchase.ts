@@ -5,7 +5,7 @@
  * whom, and nothing else. Only the checks here make sure that a record buys what it was reserved for,
  * and for its own buyer.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../crypto/sha256.js'
 import type { LedgerEntry, LedgerRecord } from './record.js'
 
 export type { Purchase } from './record.js'
@@ -69,7 +69,7 @@ export function isSameBuyer(
 /** Hashes what must not be stored in the clear. Where one part ends and the next begins matters. */
 export function hashOf(...parts: readonly (string | undefined)[]): string {
   const text = JSON.stringify(parts.map((part) => part ?? null))
-  return createHash('sha256').update(text).digest('base64url')
+  return sha256(text, 'base64url')
 }
 
 function sameText(one: string, other: string): boolean {

@@ -1,5 +1,5 @@
 /** The records of the ledger, and what identifies them. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '../crypto/sha256.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { AuthorizationKey } from '../protocol/authorization.js'
 import type { Address, Hex } from '../protocol/payment.js'
@@ -141,5 +141,5 @@ export function isFinal(
 /** Computes a record's id: 128 bits of the SHA-256 of its key, as hexadecimal digits. */
 export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
   const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
-  return createHash('sha256').update(key).digest('hex').slice(0, 32)
+  return sha256(key, 'hex').slice(0, 32)
 }

@@ -1,6 +1,6 @@
 import express, { type RequestHandler, type Response, type Router } from 'express'
 import { LRUCache } from 'lru-cache'
-import { createHash } from 'node:crypto'
+import { sha256 } from '../crypto/sha256.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import { documentUrl, HANDLER_VERSION, type Handler, type HandlerDocument } from '../ucp/handler.js'
 import { renderSpecification } from '../ucp/render.js'
@@ -65,7 +65,7 @@ export function ucpRoutes(context: UcpRoutesContext): Router {
     if (found !== undefined) return found
     const [type, write] = DOCUMENTS[name]
     const text = write({ id, networkNames, docsUrl }, version)
-    const tag = createHash('sha256').update(text).digest('base64url').slice(0, 27)
+    const tag = sha256(text, 'base64url').slice(0, 27)
     const made = { type, text, tag: `"${tag}"` }
     kept.set(key, made)
     return made

@@ -172,7 +172,7 @@ describe.each([
   })
 
   it.each(['esm', 'cjs'])('checks signatures as fast as it can here, as %s', async (format) => {
-    const file = `facilitator/native-secp256k1.js`
+    const file = `crypto/native-secp256k1.js`
     const path = join(project, 'node_modules/express-x402-gateway/dist', format, file)
     const code = `import(${JSON.stringify(pathToFileURL(path))}).then((module) =>
       console.log(module.nativeRecovery() ? 'natively' : 'by viem'))`

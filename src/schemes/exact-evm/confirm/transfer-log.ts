@@ -1,9 +1,9 @@
 /** Which transfer of a transaction paid for which authorization. */
-import { createHash } from 'node:crypto'
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/chain.js'
 import type { AuthorizationKey, LedgerEntry } from '../../../ledger/ledger.js'
+import { sha256 } from '../../../crypto/sha256.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Decision } from './decision.js'
 
@@ -32,11 +32,38 @@ export function judgeLogs(receipt: Receipt, payment: LedgerEntry): Decision {
 }
 
 /** The logs of an authorization's use. */
-export function usesOf(receipt: Receipt, { asset, from, nonce }: AuthorizationKey): readonly Log[] {
-  return receipt.logs.filter(
-    (log) =>
-      sameHex(log.address, asset) && hasTopics(log, [AUTHORIZATION_USED, padHex(from), nonce]),
+export function usesOf(receipt: Receipt, key: AuthorizationKey): readonly Log[] {
+  return logsOfPayer(receipt, key).filter((log) =>
+    hasTopics(log, [AUTHORIZATION_USED, padHex(key.from), key.nonce]),
   )
+}
+
+const logsByPayer = new WeakMap<Receipt, ReadonlyMap<string, readonly Log[]>>()
+
+/**
+ * A token's logs about a payer, in their order: in `AuthorizationUsed` and `Transfer` the payer is the
+ * first indexed argument.
+ *
+ * Sorted once a receipt: each payment of a batch is judged by the same one.
+ */
+function logsOfPayer(
+  receipt: Receipt,
+  { asset, from }: Pick<AuthorizationKey, 'asset' | 'from'>,
+): readonly Log[] {
+  const byPayer = logsByPayer.get(receipt) ?? sortByPayer(receipt.logs)
+  logsByPayer.set(receipt, byPayer)
+  return byPayer.get(lowerHex(asset + padHex(from))) ?? []
+}
+
+function sortByPayer(logs: readonly Log[]): ReadonlyMap<string, readonly Log[]> {
+  const byPayer = new Map<string, Log[]>()
+  for (const log of logs) {
+    const key = lowerHex(log.address + (log.topics[1] ?? ''))
+    const own = byPayer.get(key)
+    if (own === undefined) byPayer.set(key, [log])
+    else own.push(log)
+  }
+  return byPayer
 }
 
 /**
@@ -48,14 +75,13 @@ export function usesOf(receipt: Receipt, { asset, from, nonce }: AuthorizationKe
  * transaction, so no transfer ever belongs to two uses.
  */
 function transferOf(receipt: Receipt, payment: LedgerEntry, use: Log): Log | undefined {
-  const { asset, from, payTo, value } = payment
+  const { from, payTo, value } = payment
   const uses: Log[] = []
   /** The payer's transfers: before the first use, and after each use. */
   const runs: Log[][] = [[]]
-  for (const log of receipt.logs) {
-    if (!sameHex(log.address, asset)) continue
-    if (hasTopics(log, [TRANSFER, padHex(from)])) runs.at(-1)?.push(log)
-    if (!hasTopics(log, [AUTHORIZATION_USED, padHex(from)])) continue
+  for (const log of logsOfPayer(receipt, payment)) {
+    if (hasTopics(log, [TRANSFER])) runs.at(-1)?.push(log)
+    if (!hasTopics(log, [AUTHORIZATION_USED])) continue
     uses.push(log)
     runs.push([])
   }
@@ -75,7 +101,7 @@ function transferOf(receipt: Receipt, payment: LedgerEntry, use: Log): Log | und
 
 /** Names a transfer log. */
 function transferId(mined: string, place: number): string {
-  return createHash('sha256').update(`${mined}:${place}`).digest('hex').slice(0, 32)
+  return sha256(`${mined}:${place}`, 'hex').slice(0, 32)
 }
 
 function hasTopics(log: Log, topics: readonly string[]): boolean {
