@@ -45,12 +45,15 @@ function purchaseOf(
   const offerId = textOf(extra['offerId'])
   // A checkout gives the same id to all its visitors: it does not prove who the buyer is.
   const checkoutId = offerId?.startsWith(CHECKOUT_ID_PREFIX) ? offerId : undefined
+  const proof = checkoutId === undefined ? offerId : undefined
   const id = paymentId.ok ? paymentId.value : undefined
+  // The address counts only where nothing better proves the buyer.
+  const address = proof === undefined && id === undefined ? client : undefined
   return {
     resource: hashOf(method, url, textOf(extra['quote']), checkoutId),
-    ...(offerId !== undefined && checkoutId === undefined && { offer: hashOf(offerId) }),
+    ...(proof !== undefined && { offer: hashOf(proof) }),
     ...(id !== undefined && { paymentId: hashOf(id) }),
-    ...(client !== undefined && { client: hashOf(recordId(key), client) }),
+    ...(address !== undefined && { client: hashOf(recordId(key), address) }),
   }
 }
 
@@ -59,5 +62,5 @@ function textOf(value: unknown): string | undefined {
 }
 
 function membersOf(value: unknown): { readonly [member: string]: unknown } {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

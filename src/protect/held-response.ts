@@ -58,10 +58,8 @@ export class HeldResponse {
   constructor(res: ServerResponse, limits: HeldLimits) {
     const { write, end, writeHead, flushHeaders, addTrailers } = res
     const { writeEarlyHints, writeProcessing } = res
-    this.#original = {
-      ...{ write, end, writeHead, flushHeaders, addTrailers },
-      ...{ writeEarlyHints, writeProcessing },
-    }
+    const early = { writeEarlyHints, writeProcessing }
+    this.#original = { write, end, writeHead, flushHeaders, addTrailers, ...early }
     this.#res = res
     this.#body = new HeldBody(limits)
     this.#headersBefore = res.getHeaders()

@@ -9,7 +9,7 @@ import type {
   LedgerStatus,
 } from '../record.js'
 import { MemoryRecords } from './memory-records.js'
-import { entryOf, isReplacement, keyOf, type StoredRecord } from './stored-record.js'
+import { isReplacement, keyOf, type StoredRecord } from './stored-record.js'
 
 /** Options of {@link PaymentRecords}. */
 interface PaymentRecordsOptions {
@@ -17,6 +17,11 @@ interface PaymentRecordsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
+
+type NextStatus = LedgerStatus & { readonly transfer?: string }
+
+/** What a record keeps in all its states, beside its entry. */
+type KeptMembers = Pick<LedgerRecord, 'id' | 'locked' | 'ownerSilent' | 'delivered' | 'createdAt'>
 
 /** The payments in memory: their records, who has them locked, and which transfer log paid for each. */
 export class PaymentRecords {
@@ -48,9 +53,10 @@ export class PaymentRecords {
 
   /** Creates a reserved record. */
   create(entry: LedgerEntry, { locked }: Pick<LedgerRecord, 'locked'>): void {
-    const flags = { locked, ownerSilent: false, delivered: false, fresh: true, paidLate: false }
     const id = recordId(entry)
-    this.update({ ...entryOf(entry), ...flags, id, createdAt: this.#now(), state: 'reserved' })
+    const createdAt = this.#now()
+    const flags = { locked, ownerSilent: false, delivered: false }
+    this.#store(entry, { id, ...flags, createdAt }, { state: 'reserved' })
   }
 
   update(changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void {
@@ -59,12 +65,37 @@ export class PaymentRecords {
   }
 
   /** Gives a record its next state. A final record stays as it is. */
-  move(key: AuthorizationKey, status: LedgerStatus & { transfer?: string }): void {
+  move(key: AuthorizationKey, status: NextStatus): void {
     const record = this.find(key)
     if (record === undefined || isFinal(record)) return
-    const { id, locked, ownerSilent, delivered, createdAt } = record
-    const kept = { id, locked, ownerSilent, delivered, createdAt, fresh: true, paidLate: false }
-    this.update({ ...entryOf(record), ...kept, ...status })
+    this.#store(record, record, status)
+  }
+
+  /** Stores a record in a new state. One literal: this runs four times a payment. */
+  #store(entry: LedgerEntry, kept: KeptMembers, status: NextStatus): void {
+    const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate } = entry
+    const { id, locked, ownerSilent, delivered, createdAt } = kept
+    this.records.set(keyOf(entry), {
+      chainId,
+      asset,
+      from,
+      nonce,
+      payTo,
+      value,
+      validBefore,
+      project,
+      appliedRate,
+      purchase: entry.purchase,
+      id,
+      locked,
+      ownerSilent,
+      delivered,
+      createdAt,
+      fresh: true,
+      paidLate: false,
+      updatedAt: this.#now(),
+      ...status,
+    })
   }
 
   /** Locks or unlocks a record. @returns Whether that changed anything. */
