@@ -138,6 +138,7 @@ export default {
     {
       files: ['**/src/**/*.ts'],
       rules: {
+        'eslint/max-lines-per-function': ['error', { max: 60 }],
         'eslint/max-params': ['error', { max: 3 }],
         'eslint/no-console': 'error',
       },

@@ -70,15 +70,8 @@ export class SqlRecords implements Pick<Records, 'find' | 'list' | 'listSubmitte
     })
   }
 
-  list({
-    project,
-    id,
-    state,
-    from,
-    until,
-    after,
-    limit,
-  }: LedgerQuery): Promise<readonly LedgerRecord[]> {
+  list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
+    const { project, id, state, from, until, after, limit } = query
     return this.#store.run(async ({ db, now }) => {
       let select = db
         .selectFrom('x402_authorizations')

@@ -17,6 +17,7 @@ export const networkSchemas = {
 } as const satisfies Record<NetworkNameStyle, JsonSchema>
 
 /** Definitions of the x402 v2 documents of the scheme `exact`, as this handler carries them. */
+// oxlint-disable-next-line eslint/max-lines-per-function -- one JSON document
 export function paymentDefinitions(networkNames: NetworkNameStyle): Definitions {
   return {
     address: {
