@@ -1,74 +1,93 @@
-// Compiles src twice, as ESM and as CommonJS. Each copy is compiled in place, beside a
-// package.json that tells its format: dependencies are then checked as that format resolves
-// them, and `import()` stays an import in CommonJS. The code is written without comments, which
-// would be half of it; the declarations keep theirs. A build that fails keeps the last dist.
+// Builds the package twice, as ESM and as CommonJS: one file per entry point and one for what entry
+// points share, and the declarations that the entry points lead to. Each copy of the sources is
+// checked beside a package.json that tells its format, so that dependencies are resolved as users of
+// that format resolve them. The code keeps its names and lines, but no comments, which would be half
+// of it; the declarations keep theirs. A build that fails keeps the last dist.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'rolldown'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
+const publicEntries = ['index', 'sql', 'devnet/index']
+
 /** The command line is an ES module only: nobody requires it. */
 const formats = {
-  esm: { type: 'module', skip: [] },
-  cjs: { type: 'commonjs', skip: ['cli'] },
+  esm: { type: 'module', entries: [...publicEntries, 'cli/bin'] },
+  cjs: { type: 'commonjs', entries: publicEntries },
 }
 
-const tsconfig = {
-  extends: '../../tsconfig.json',
-  compilerOptions: {
-    noEmit: false,
-    declaration: true,
-    emitDeclarationOnly: true,
-    sourceMap: true,
-    inlineSources: true,
-    stripInternal: true,
-    paths: {},
-  },
-  include: ['.'],
-  exclude: [],
+/** CommonJS in both builds. */
+const commonJs = ['ucp/templates', 'crypto/load-peer']
+
+const compilerOptions = {
+  noEmit: false,
+  emitDeclarationOnly: true,
+  declaration: true,
+  stripInternal: true,
+  paths: {},
 }
 
 async function compile(staging, format) {
-  const { type, skip } = formats[format]
+  const { type, entries } = formats[format]
+  const sources = join(staging, `src-${format}`)
   const folder = join(staging, format)
-  const sources = join(root, 'src')
-  await cp(sources, folder, {
-    recursive: true,
-    filter: (path) => !skip.includes(relative(sources, path)),
-  })
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify({ type })}\n`)
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
-  const code = ['--declaration', 'false', '--emitDeclarationOnly', 'false', '--removeComments']
-  for (const options of [[], code]) {
-    const compiler = spawn(process.execPath, [tsc, '--project', folder, ...options], {
-      stdio: 'inherit',
-    })
-    const [exitCode] = await once(compiler, 'exit')
-    if (exitCode !== 0) throw new Error(`The ${format} build failed.`)
-  }
-  await keepOutput(folder)
+  const manifest = `${JSON.stringify({ type })}\n`
+  await cp(join(root, 'src'), sources, { recursive: true })
+  await writeFile(join(sources, 'package.json'), manifest)
+  const files = entries.map((name) => `${name}.ts`)
+  const tsconfig = { extends: '../../tsconfig.json', compilerOptions, files, include: [] }
+  await writeFile(join(sources, 'tsconfig.json'), JSON.stringify(tsconfig))
+  const compiler = spawn(process.execPath, [tsc, '--project', sources], { stdio: 'inherit' })
+  const [exitCode] = await once(compiler, 'exit')
+  if (exitCode !== 0) throw new Error(`The ${format} build failed.`)
+
+  await bundle(folder, format, entries)
+  await keepDeclarations(sources, folder)
+  await writeFile(join(folder, 'package.json'), manifest)
+  await cp(join(root, 'src/ucp/gateway.md'), join(folder, 'ucp/gateway.md'))
+  await rm(sources, { recursive: true })
 }
 
-/** Removes what was there only to be compiled. */
-async function keepOutput(folder) {
-  const output = /\.c?js(\.map)?$|\.d\.c?ts$|^(package\.json|gateway\.md)$/
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile() && !output.test(entry.name))
-  await Promise.all(files.map((file) => rm(join(file.parentPath ?? file.path, file.name))))
-  // Deepest first, so that a folder of emptied folders is empty by then.
-  const folders = entries.filter((entry) => entry.isDirectory()).toReversed()
-  for (const { parentPath, path, name } of folders) {
-    const children = await readdir(join(parentPath ?? path, name))
-    if (children.length === 0) await rm(join(parentPath ?? path, name), { recursive: true })
+async function bundle(dir, format, entries) {
+  const input = (names, extension) =>
+    Object.fromEntries(names.map((name) => [name, join(root, `src/${name}${extension}`)]))
+  const common = { platform: 'node', transform: { target: 'es2022' } }
+  const output = { dir, comments: false, esModule: true }
+  await build([
+    {
+      ...common,
+      input: input(entries, '.ts'),
+      external: [/^[^./]/, /\.cjs$/],
+      output: { ...output, format, chunkFileNames: '[name].js' },
+    },
+    {
+      ...common,
+      input: input(commonJs, '.cts'),
+      output: { ...output, format: 'cjs', entryFileNames: '[name].cjs' },
+    },
+  ])
+}
+
+/** Copies the declarations of the entry points, and those that they import. */
+async function keepDeclarations(sources, folder) {
+  const names = new Set(publicEntries.map((name) => `${name}.d.ts`))
+  // The set grows while it is gone through.
+  for (const name of names) {
+    const text = await readFile(join(sources, name), 'utf8')
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+    for (const [, specifier] of text.matchAll(/(?:from|import)[ (]['"](\.[^'"]+)\.js['"]/g))
+      names.add(join(dirname(name), `${specifier}.d.ts`))
   }
 }
 
-/** Takes the place of dist in two renames: whoever runs it meanwhile hardly misses it. */
+/** Replaces dist in two renames, so that it is missing for a moment only. */
 async function replaceDist(staging) {
   const old = `${staging}-old`
   await rename(dist, old).catch((error) => {

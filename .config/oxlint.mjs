@@ -22,22 +22,54 @@ const arrows = {
   ucp: leaves,
   idempotency: leaves,
   ledger: [...leaves, 'idempotency'],
-  merchants: [...leaves, 'ledger'],
+  merchants: [...leaves, 'ledger', 'schemes'],
   chain: leaves,
   relayer: [...leaves, 'chain', 'ledger'],
   schemes: [...leaves, 'relayer', 'chain', 'ledger'],
   facilitator: [...leaves, 'schemes', 'ledger', 'idempotency'],
-  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger'],
+  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks'],
+  webhooks: [...leaves, 'ledger'],
+  health: [
+    ...leaves,
+    'merchants',
+    'facilitator',
+    'schemes',
+    'relayer',
+    'chain',
+    'ledger',
+    'idempotency',
+  ],
+  telemetry: [...leaves, 'facilitator', 'schemes', 'relayer', 'chain', 'ledger'],
   protect: [...leaves, 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency'],
-  router: [...leaves, 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency', 'ucp'],
+  router: [
+    ...leaves,
+    'merchants',
+    'facilitator',
+    'schemes',
+    'ledger',
+    'idempotency',
+    'ucp',
+    'webhooks',
+  ],
+  console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
-  cli: [...leaves, 'merchants', 'ledger', 'config', 'surface', 'devnet'],
+  cli: [
+    ...leaves,
+    'merchants',
+    'ledger',
+    'config',
+    'surface',
+    'devnet',
+    'health',
+    'ucp',
+    'webhooks',
+  ],
 }
 
-/** What takes payments from outside: they know what a scheme is, but no scheme. */
-const faces = ['protect', 'router']
+/** What asks for payments and takes them from outside: they know what a scheme is, but no scheme. */
+const faces = ['merchants', 'protect', 'router']
 
-/** What of `schemes/` the faces may not import: all but the interface and the events. */
+/** What of `schemes/` they may not import: all but the interface and the events. */
 const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).filter(
   (name) => !['scheme.ts', 'events.ts'].includes(name),
 )
@@ -45,7 +77,9 @@ const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).fi
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
   if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet'].includes(folder)
+  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet', 'health', 'cli'].includes(
+    folder,
+  )
     ? []
     : ['viem']
 }
@@ -78,7 +112,8 @@ function forbiddenImports(folder, way) {
   ]
   if (faces.includes(folder))
     regexes.push(`^(\\.\\./)+schemes/(${insideSchemes.join('|').replaceAll('.ts', '.js')})`)
-  if (!allowed.includes('surface')) regexes.push(`^${way}(index|gateway|default-gateway|sql)\\.js$`)
+  if (!allowed.includes('surface'))
+    regexes.push(`^${way}(index|gateway|open-core|default-gateway|sql)\\.js$`)
   return {
     patterns: regexes.map((regex) => ({ regex, message })),
     paths: ['chain', 'devnet'].includes(folder) ? [] : [viemClients],

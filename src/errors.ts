@@ -10,6 +10,7 @@
 /** What is wrong with an option: the `code` of a {@link ConfigIssue}. */
 export type ConfigErrorCode =
   | 'missing_option'
+  | 'missing_variable'
   | 'unknown_option'
   | 'conflicting_options'
   | 'invalid_type'
@@ -65,11 +66,9 @@ export type LedgerErrorCode = 'ledger_unavailable' | 'ledger_full'
 
 /**
  * Why no relayer can send. `relayer_without_funds`: none has enough gas money.
- * `relayer_without_lease`: other gateways hold all keys. `gas_price_too_high`: gas costs more than
- * `maxFeePerGasGwei`.
+ * `gas_price_too_high`: gas costs more than `maxFeePerGasGwei`.
  */
-export type RelayerErrorCode =
-  'relayer_without_funds' | 'relayer_without_lease' | 'gas_price_too_high'
+export type RelayerErrorCode = 'relayer_without_funds' | 'gas_price_too_high'
 
 /**
  * Why a remote facilitator could not be used. `facilitator_unreachable`: no answer came.
@@ -208,7 +207,6 @@ const CLASS_OF_CODE = {
   ledger_unavailable: 'LedgerError',
   ledger_full: 'LedgerError',
   relayer_without_funds: 'RelayerError',
-  relayer_without_lease: 'RelayerError',
   gas_price_too_high: 'RelayerError',
   facilitator_unreachable: 'FacilitatorError',
   facilitator_refused: 'FacilitatorError',

@@ -1,35 +1,44 @@
-import { RpcChain } from './chain/rpc-chain.js'
-import { announceRemote } from './facilitator/announce-remote.js'
-import {
-  createEventBus,
-  type EventBus,
-  type GatewayEvents,
-  type GatewayListener,
-} from './schemes/events.js'
-import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
-import {
-  createSettlementNetwork,
-  settlementAssets,
-  type SettlementNetwork,
-} from './schemes/exact-evm/settlement-network.js'
-import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
-import { createLocalFacilitator } from './facilitator/local-facilitator.js'
-import { RelayerPool } from './relayer/pool.js'
-import { createRemoteReservations } from './facilitator/remote-reservations.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from './errors.js'
+import { createEventBus } from './schemes/events.js'
+import type { EventBus, GatewayEvents, GatewayListener } from './schemes/events.js'
+import type { Facilitator } from './facilitator/facilitator.js'
+import { countEvents } from './facilitator/count-events.js'
+import { checkGateway } from './health/check-gateway.js'
+import type { Finding } from './health/finding.js'
+import { Operations } from './health/operations.js'
+import { createHealthRouter } from './health/health-router.js'
+import { ReadinessWatch } from './health/readiness.js'
+import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
 import type { Logger } from './logger.js'
+import type { Asset } from './money/assets.js'
 import type { GatewayOptions } from './config/options.js'
-import type { ResolvedNetwork } from './config/networks.js'
+import { merchantReader } from './config/projects.js'
 import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
-import { EXACT } from './protocol/payment.js'
-import { createQuoteSigner } from './merchants/signed-quote.js'
+import type { Merchant, Project } from './merchants/project.js'
+import { ProjectDirectory } from './merchants/project-directory.js'
+import { QuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
+import { createAdminApi } from './console/admin-routes.js'
+import type { AdminContext } from './console/context.js'
+import type { MountedApi } from './router/context.js'
 import { createGatewayRouter } from './router/gateway-router.js'
+import { settlementDescriber } from './router/settlement-document.js'
+import { RevenueReader } from './router/views/revenue-reader.js'
 import type { UcpHandler } from './ucp/business-profile.js'
-import { warnOfCluster } from './config/cluster-warning.js'
+import { WebhookDispatcher } from './webhooks/dispatcher.js'
+import { openCore } from './open-core.js'
+import { warnOfMemory } from './config/memory-warning.js'
+import { createMetricsRouter } from './telemetry/metrics-router.js'
+import { openTelemetry } from './telemetry/telemetry.js'
 import type { Router } from 'express'
+import { formatEther } from 'viem/utils'
+
+/** Milliseconds that a database is given to take the last counts, when the gateway is closed. */
+const LAST_COUNTS_MS = 1000
 
 /**
  * A gateway: its middleware, its API and its core, on one ledger.
@@ -68,6 +77,31 @@ export interface Gateway {
    * @returns A function that removes the listener.
    */
   on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
+  /**
+   * Checks what the gateway needs outside itself: the ledger, each network and its node, each relayer's
+   * gas money and transactions, each token's contract, the rates of each project, and the remote
+   * facilitator.
+   *
+   * @returns What was found, good and bad; it rejects for no failure outside.
+   */
+  check(): Promise<readonly Finding[]>
+  /**
+   * Creates the probes of load balancers and orchestrators: `GET /livez` and `GET /readyz`. `serve` has
+   * them at its root; an app mounts them where its operator wants them.
+   *
+   * However often they are asked, the gateway's surroundings are checked every 3 s at most.
+   *
+   * @returns An Express router.
+   */
+  healthRouter(): Router
+  /**
+   * Creates the router of `GET /metrics`, for Prometheus. It is as public as the place where the app
+   * mounts it, unless `metrics.token` is set.
+   *
+   * @returns An Express router.
+   * @throws {@link ConfigError} (`config_invalid`) unless the option `metrics` is set.
+   */
+  metricsRouter(): Router
   /** Ends background work and closes the ledger. Settlements under way are answered as pending. */
   close(): Promise<void>
 }
@@ -75,7 +109,8 @@ export interface Gateway {
 /**
  * Creates a gateway.
  *
- * @param options - Checked at once; nothing is asked of nodes and databases yet.
+ * @param options - Checked at once; nothing is asked of nodes and databases yet, except that with
+ * `admin` the ledger is opened to read its projects.
  * @returns The middleware, the API and the core, bound to these options.
  * @throws {@link ConfigError} (`config_invalid`) with everything that is wrong in `issues`, each by
  * the path of its option.
@@ -106,71 +141,110 @@ export function createGateway(options: GatewayOptions): Gateway {
 export function openGateway(resolved: ResolvedOptions): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
-  const ledger = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  if (resolved.ledger === undefined) warnOfCluster(logger)
+  const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
+  if (store.sharedSecret === undefined) warnOfMemory(logger)
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
-  const facilitator = createFacilitator(resolved, { ledger, events, closed: closing.signal })
-  const merchants = new Map(
-    projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant] as const] : [])),
-  )
+  warnOfLowRelayers(events, logger)
+  const telemetry = openTelemetry(resolved, events)
+  const { metrics } = telemetry
+  const ledger = metrics?.timedLedger(store) ?? store
+  const counters = new Counters({ store: ledger, logger, now: resolved.now })
+  countEvents(events, counters)
+  const { facilitator, cores } = openCore(resolved, {
+    ...{ ledger, events, counters, telemetry, closed: closing.signal },
+  })
+  const merchants = merchantsOf(projects)
   const { idempotency } = ledger
-  const quotes = createQuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
-  const context = { ...resolved, facilitator, merchants, ledger, idempotency, quotes }
+  const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
+  const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
+  const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
+  const readMerchant = merchantReader(resolved.networks)
+  const directory = new ProjectDirectory({
+    ...{ projects, readMerchant, logger },
+    store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
+  })
+  const dispatcher = openWebhooks(resolved, { ledger, events, directory })
+  const wakeWebhooks = (): void => dispatcher.wake()
+  const revenue = new RevenueReader(ledger)
+  const operations = new Operations({ cores, ledger, counters, now: resolved.now })
+  const context = {
+    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue },
+    ...{ operations, ledger, idempotency, quotes, wakeWebhooks },
+    settledAssets: settledAssetsOf(resolved),
+  }
 
   return {
     x402Protect: createX402Protect(context),
-    gatewayRouter: () => createGatewayRouter(context),
+    gatewayRouter: () => createGatewayRouter({ ...context, mounted: mountedApis(context) }),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
+    async check() {
+      await directory.whenLoaded()
+      return checkGateway({ ...surroundings, projects: directory.all })
+    },
+    healthRouter: () => createHealthRouter(readiness),
+    metricsRouter() {
+      if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
+      throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
+    },
     async close() {
       closing.abort()
+      await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
+      await directory.close()
+      await closeSharedCounts(resolved)
+      await dispatcher.close()
       await ledger.close()
     },
   }
 }
 
-interface Parts {
+async function closeSharedCounts({ rateLimit, paymentRateLimit }: ResolvedOptions): Promise<void> {
+  for (const limits of [rateLimit, paymentRateLimit])
+    // Any other store is the app's own.
+    if (limits && limits.redisUrl !== undefined) await limits.store?.shutdown?.()
+}
+
+function warnOfLowRelayers(events: EventBus, logger: Logger): void {
+  events.on('relayerLow', ({ balance, ...low }) =>
+    logger.warn('A relayer is running out of gas money: send native currency to its address.', {
+      ...low,
+      balance: formatEther(balance),
+    }),
+  )
+}
+
+/** The merchants of the configuration, by the ids of their projects. */
+function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, Merchant> {
+  return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
+}
+
+/** The tokens that this process settles itself. */
+function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
+  if (facilitator !== undefined) return []
+  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
+}
+
+interface WebhookParts {
   readonly ledger: LedgerStore
   readonly events: EventBus
-  readonly closed: AbortSignal
+  readonly directory: ProjectDirectory
 }
 
-function createFacilitator(resolved: ResolvedOptions, parts: Parts): ReservingFacilitator {
-  if (resolved.facilitator !== undefined)
-    return announceRemote(
-      createRemoteReservations({
-        ...parts,
-        logger: resolved.logger,
-        facilitator: resolved.facilitator,
-      }),
-      parts.events,
-    )
-  const cores = resolved.networks.flatMap((network) =>
-    openNetwork(network, { ...parts, logger: resolved.logger }),
-  )
-  const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
-  const exact = new ExactEvm({ ...resolved, ...parts, networks })
-  return createLocalFacilitator({ schemes: new Map([[EXACT, exact]]), events: parts.events })
+/** Delivers webhooks: what this process has settled at once, and what others have left. */
+function openWebhooks(
+  resolved: ResolvedOptions,
+  { ledger, events, directory }: WebhookParts,
+): WebhookDispatcher {
+  const { deliveries } = ledger.webhooks
+  const describe = settlementDescriber((id) => directory.findMerchant(id), resolved.networkNames)
+  const dispatcher = new WebhookDispatcher({ ...resolved, deliveries, describe })
+  for (const name of ['settled', 'failed', 'pending'] as const)
+    events.on(name, () => dispatcher.wakeSoon())
+  return dispatcher
 }
 
-function openNetwork(
-  { network, assets, core }: ResolvedNetwork,
-  { ledger, events, logger, closed }: Parts & { readonly logger: Logger },
-): readonly SettlementNetwork[] {
-  const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
-  if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
-  const chain = new RpcChain({ network, rpcUrl })
-  const relayers = new RelayerPool({
-    ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
-    privateKeys: [firstKey, ...otherKeys],
-    onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
-  })
-  return [
-    createSettlementNetwork({
-      ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
-      onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
-    }),
-  ]
+/** What the gateway serves beside the API of the specification. */
+function mountedApis(context: AdminContext): readonly MountedApi[] {
+  return context.adminTokens.length > 0 ? [createAdminApi(context)] : []
 }

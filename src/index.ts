@@ -80,10 +80,12 @@ export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
 export { createGateway, type Gateway } from './gateway.js'
+export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
 export type { Ledger } from './ledger/ledger.js'
+export type { PaymentDetails } from './ledger/payment-details.js'
 export type { RedeemWithoutProof } from './ledger/purchase.js'
 export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.js'
-export type { Logger } from './logger.js'
+export type { FieldsFirstLogger, Logger } from './logger.js'
 export type { Decimal } from './money/decimal.js'
 export type { Price } from './money/price.js'
 export { cachedRates, type RateCacheOptions } from './money/cached-rates.js'
@@ -95,10 +97,13 @@ export type { AppliedRate, Rate, RateSource } from './money/rates.js'
 export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/network-options.js'
 export type {
   GatewayOptions,
+  AdminOptions,
   MerchantOptions,
+  MetricsOptions,
   ProjectOptions,
   RateLimitOptions,
   RatesOptions,
+  WebhookOptions,
 } from './config/options.js'
 export type { PaidRequest } from './protect/paid-request.js'
 export type { PriceFunction, ProtectOptions } from './protect/options.js'

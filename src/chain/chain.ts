@@ -40,6 +40,13 @@ export interface Log {
   readonly data: Hex
 }
 
+/** A block. */
+export interface Block {
+  readonly number: bigint
+  /** Unix time in seconds. */
+  readonly timestamp: bigint
+}
+
 /** Selects events of recent blocks. */
 export interface EventFilter {
   readonly address: Address
@@ -106,6 +113,12 @@ export interface Chain {
   getMinedNonce(address: Address): Promise<number>
   /** The number of the latest block. */
   getBlockNumber(): Promise<bigint>
+  /**
+   * The latest block of a node that has just said which chain it is on.
+   *
+   * @throws {@link ChainError} `chain_mismatch` where that is another one.
+   */
+  getLatestBlock(): Promise<Block>
   /** Whether the node has a transaction, mined or pending. */
   hasTransaction(transaction: Hex): Promise<boolean>
   /**

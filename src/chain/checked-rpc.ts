@@ -35,6 +35,21 @@ export class CheckedRpc implements Rpc {
     return this.#onceChecked(() => this.#rpc.read(method, params))
   }
 
+  /**
+   * Asks the node for its chain id now.
+   *
+   * @throws {@link ChainError} `chain_mismatch`; nothing else is asked then until it gives the right one.
+   */
+  async checkNow(): Promise<void> {
+    try {
+      await this.#check()
+      this.#checked ??= Promise.resolve()
+    } catch (error) {
+      if (isMismatch(error)) this.#checked = undefined
+      throw error
+    }
+  }
+
   async #onceChecked<T>(request: () => Promise<T>): Promise<T> {
     if (performance.now() > this.#askAgainAt) this.#checkAgain()
     await this.#checkFirst()
@@ -53,7 +68,7 @@ export class CheckedRpc implements Rpc {
     this.#askAgainAt = performance.now() + CHAIN_CHECK_MS
     this.#check().catch((error: unknown) => {
       // A node that does not answer has not said that it is another one.
-      if (error instanceof ChainError && error.code === 'chain_mismatch') this.#checked = undefined
+      if (isMismatch(error)) this.#checked = undefined
     })
   }
 
@@ -66,4 +81,8 @@ export class CheckedRpc implements Rpc {
         `The node of ${this.#network.caip2} is on chain ${chainId}; check its rpcUrl.`,
       )
   }
+}
+
+function isMismatch(error: unknown): boolean {
+  return error instanceof ChainError && error.code === 'chain_mismatch'
 }

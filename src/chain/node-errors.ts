@@ -17,100 +17,76 @@ export interface RpcFailure {
   readonly data?: unknown
 }
 
-/** The meaning of a node's error. */
-export type NodeErrorKind =
-  /** A contract reverted; the node did its work. */
-  | 'reverted'
-  /** The node has this transaction already. */
-  | 'already_known'
-  /** The transaction offers less for gas than a block demands. */
-  | 'fee_too_low'
-  /** The account nonce is used, or a transaction with the same nonce offers more. */
-  | 'stale_nonce'
-  /** The account cannot pay for gas. */
-  | 'insufficient_gas_funds'
-  /** The node does not have the method. */
-  | 'unknown_method'
-  /** The request covers more blocks or logs than the node serves at once. */
-  | 'range_too_large'
-  /** Too many requests: the node refuses all of them for a while. */
-  | 'rate_limited'
-  /** The node may have done what it was asked to do. */
-  | 'ambiguous'
-  | 'other'
-
 /** How nodes express one kind of error. */
 interface Wording {
-  readonly kind: NodeErrorKind
   readonly codes?: readonly number[]
-  readonly words?: RegExp
+  readonly words: RegExp
 }
 
-/** The comments name the clients that each wording comes from. */
-const WORDINGS: readonly Wording[] = [
+/** The meanings of errors. The comments name the clients that each wording comes from. */
+const WORDINGS = {
+  /** A contract reverted; the node did its work. */
   // Code 3 is geth's, Erigon's, Nethermind's and anvil's; the words are Besu's ("Execution
   // reverted"), Hardhat's ("VM Exception … revert"), OpenEthereum's ("VM execution error"), and
   // every EVM's for its other failures ("out of gas", "invalid opcode", "stack underflow").
-  {
-    kind: 'reverted',
+  reverted: {
     codes: [3],
     words:
       /revert|vm execution|vm exception|out ?of ?gas|gas required exceeds|invalid ?(fe)?opcode|opcode ?not ?found|invalid ?jump|stack ?(under|over)flow|stack limit|write protection/i,
   },
+  /** The node has this transaction already. */
   // geth, Erigon, anvil: "already known"; Nethermind: "AlreadyKnown"; Besu: "Known transaction";
   // OpenEthereum: "already imported"; Reth: "already known"; zkSync: "already exists".
-  {
-    kind: 'already_known',
+  already_known: {
     words: /already ?(known|exists|imported)|known ?transaction|transaction ?already ?in ?mempool/i,
   },
+  /** The transaction offers less for gas than a block demands. */
   // geth: "transaction underpriced", "max fee per gas less than block base fee"; Nethermind:
   // "FeeTooLow"; Besu: "gas price below current base fee"; Arbitrum: "max fee per gas less than
   // block base fee"; Reth and anvil: "max fee per gas less than block base fee".
-  {
-    kind: 'fee_too_low',
+  fee_too_low: {
     words: /underpriced|below (current )?base ?fee|less than (block )?base ?fee|fee ?too ?low/i,
   },
+  /** The account nonce is used, or a transaction with the same nonce offers more. */
   // geth, Reth, anvil, Besu: "nonce too low", "replacement transaction underpriced"; Nethermind:
   // "OldNonce", "ReplacementNotAllowed"; Parity: "same nonce in the queue".
-  {
-    kind: 'stale_nonce',
+  stale_nonce: {
     words:
       /nonce ?(is )?too ?low|old ?nonce|replacement transaction underpriced|replacement ?not ?allowed|same nonce/i,
   },
+  /** The account cannot pay for gas. */
   // geth, Reth: "insufficient funds for gas * price + value"; anvil: "Insufficient funds for gas";
   // Besu: "Upfront cost exceeds account balance"; Nethermind: "InsufficientFunds".
-  {
-    kind: 'insufficient_gas_funds',
-    words: /insufficient ?funds|upfront cost exceeds/i,
-  },
+  insufficient_gas_funds: { words: /insufficient ?funds|upfront cost exceeds/i },
+  /** The node does not have the method. */
   // JSON-RPC, EIP-1474; geth: "the method … does not exist/is not available"; Alchemy:
   // "Unsupported method"; Cloudflare, Ankr: "method is not whitelisted". It must speak of a method:
   // "not allowed" and "not supported" are also said of transactions.
-  {
-    kind: 'unknown_method',
+  unknown_method: {
     codes: [-32601, -32004],
     words:
       /\bmethods?\b.{0,80}(\bnot\b|n't\b|\bunknown\b|\bunsupported\b|\bunavailable\b|\bdisabled\b)|\b(unknown|unsupported|no such|invalid) (rpc )?method\b|\beth_\w+\b.{0,40}\bnot (supported|available|allowed|found|implemented|whitelisted)/i,
   },
+  /** The request covers more blocks or logs than the node serves at once. */
   // Infura: "query returned more than 10000 results"; Alchemy: "block range"; QuickNode: "limited to
   // a 10,000 range"; Erigon, Reth: "query exceeds max block range"; publicnode: "range is too large".
-  {
-    kind: 'range_too_large',
+  range_too_large: {
     words:
       /(block )?range.{0,60}(large|wide|exceed|limit|max)|(exceed|limited).{0,60}range|more than \d+ (results|logs)|too many (results|logs|blocks)|response size/i,
   },
+  /** Too many requests: the node refuses all of them for a while. */
   // EIP-1474 "limit exceeded", HTTP's 429 as a code (Infura, Alchemy), and what they say with it.
-  {
-    kind: 'rate_limited',
+  rate_limited: {
     codes: [-32005, 429],
     words: /rate ?limit|too many requests|compute units|request count exceeded|quota/i,
   },
+  /** The node may have done what it was asked to do. */
   // Any node, or a proxy before it, that gave up waiting.
-  {
-    kind: 'ambiguous',
-    words: /timeout|timed out|deadline|internal error|unavailable|try again/i,
-  },
-]
+  ambiguous: { words: /timeout|timed out|deadline|internal error|unavailable|try again/i },
+} as const satisfies Record<string, Wording>
+
+/** The meaning of a node's error. */
+export type NodeErrorKind = keyof typeof WORDINGS | 'other'
 
 /** JSON-RPC's internal error: something broke in the node, at an unknown point. */
 const INTERNAL_ERROR = -32603
@@ -134,7 +110,7 @@ const MEANINGS = {
   ],
   /** `eth_sendRawTransactionSync`, which not every node has. */
   sync: ['unknown_method'],
-} as const satisfies Record<string, readonly NodeErrorKind[]>
+} as const satisfies Record<string, readonly (keyof typeof WORDINGS)[]>
 
 /**
  * Classifies a node's error.
@@ -145,10 +121,9 @@ export function classifyNodeError(
   failure: Pick<RpcFailure, 'code' | 'message'>,
   asked: keyof typeof MEANINGS,
 ): NodeErrorKind {
-  const meanings: readonly NodeErrorKind[] = MEANINGS[asked]
-  for (const kind of meanings) {
-    const wording = WORDINGS.find((one) => one.kind === kind)
-    if (wording?.codes?.includes(failure.code) || wording?.words?.test(failure.message)) return kind
+  for (const kind of MEANINGS[asked]) {
+    const { codes, words }: Wording = WORDINGS[kind]
+    if (codes?.includes(failure.code) || words.test(failure.message)) return kind
     // Whatever its message says.
     if (asked === 'send' && kind === 'ambiguous' && failure.code === INTERNAL_ERROR) return kind
   }

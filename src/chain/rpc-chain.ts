@@ -4,6 +4,7 @@ import type { Address, Hex } from '../protocol/payment.js'
 import { aggregate, MULTICALL3, multicall3Abi } from './abi.js'
 import { Broadcaster } from './broadcaster.js'
 import type {
+  Block,
   Broadcast,
   Call,
   CallResult,
@@ -30,7 +31,7 @@ import {
   revertFrom,
   unwrap,
 } from './rpc-values.js'
-import { HttpRpc, type Rpc } from './rpc.js'
+import { HttpRpc, type RequestListener } from './rpc.js'
 
 /** Least gas of any transaction: a lower estimate is none. */
 const LEAST_GAS = 21_000n
@@ -42,20 +43,22 @@ export interface RpcChainOptions {
   readonly rpcUrl: string
   /** Milliseconds a node is given to answer. @defaultValue 10000 */
   readonly timeoutMs?: number | undefined
+  /** Watches every request to the node. @defaultValue nobody does */
+  readonly onRequest?: RequestListener | undefined
 }
 
 /** A network behind a JSON-RPC node. */
 export class RpcChain implements Chain {
   readonly network: Network
-  readonly #rpc: Rpc
+  readonly #rpc: CheckedRpc
   readonly #code: CodeCache
   readonly #fees: FeeCache
   readonly #receipts: ReceiptWatch
   readonly #broadcaster: Broadcaster
 
-  constructor({ network, rpcUrl, timeoutMs }: RpcChainOptions) {
+  constructor({ network, rpcUrl, timeoutMs, onRequest }: RpcChainOptions) {
     this.network = network
-    this.#rpc = new CheckedRpc(new HttpRpc({ url: rpcUrl, timeoutMs }), network)
+    this.#rpc = new CheckedRpc(new HttpRpc({ url: rpcUrl, timeoutMs, onRequest }), network)
     this.#code = new CodeCache(this.#rpc)
     this.#fees = new FeeCache(this.#rpc)
     this.#receipts = new ReceiptWatch(this.#rpc)
@@ -106,6 +109,13 @@ export class RpcChain implements Chain {
 
   async getBlockNumber(): Promise<bigint> {
     return quantityFrom(unwrap(await this.#rpc.read('eth_blockNumber', [])))
+  }
+
+  async getLatestBlock(): Promise<Block> {
+    await this.#rpc.checkNow()
+    const block = membersOf(unwrap(await this.#rpc.read('eth_getBlockByNumber', ['latest', false])))
+    const { number, timestamp } = block
+    return { number: quantityFrom(number), timestamp: quantityFrom(timestamp) }
   }
 
   async hasTransaction(transaction: Hex): Promise<boolean> {

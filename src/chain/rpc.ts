@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { ChainError } from '../errors.js'
-import { createPost, type Post } from './http-post.js'
 import type { RpcFailure } from './node-errors.js'
-import { redactUrl } from './redact.js'
 
 /** Milliseconds a node is given to answer one request. */
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -36,21 +36,52 @@ export interface HttpRpcOptions {
   readonly url: string
   /** @defaultValue 10000 */
   readonly timeoutMs?: number | undefined
+  readonly onRequest?: RequestListener | undefined
 }
+
+/** One request that has ended. */
+export interface EndedRequest {
+  /** One of the methods that this package calls. */
+  readonly method: string
+  /** `refused`: the node answered with an error; a revert is one. */
+  readonly outcome: 'answered' | 'refused' | 'unreachable'
+  readonly seconds: number
+}
+
+/** Is called when a request has ended. */
+export type RequestListener = (request: EndedRequest) => void
 
 /** JSON-RPC over HTTP. Its errors never show the URL. */
 export class HttpRpc implements Rpc {
   readonly #url: string
   readonly #post: Post
+  readonly #onRequest: RequestListener | undefined
   /** The id of the last request. */
   #lastId = 0
 
-  constructor({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: HttpRpcOptions) {
+  constructor({ url, timeoutMs = DEFAULT_TIMEOUT_MS, onRequest }: HttpRpcOptions) {
+    this.#onRequest = onRequest
     this.#url = url
     this.#post = createPost(url, timeoutMs)
   }
 
   async ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const onRequest = this.#onRequest
+    if (onRequest === undefined) return this.#ask(method, params)
+    const startedAt = performance.now()
+    const tell = (outcome: EndedRequest['outcome']): void =>
+      onRequest({ method, outcome, seconds: (performance.now() - startedAt) / 1000 })
+    try {
+      const answer = await this.#ask(method, params)
+      tell(answer.ok ? 'answered' : 'refused')
+      return answer
+    } catch (error) {
+      tell('unreachable')
+      throw error
+    }
+  }
+
+  async #ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     const answer = await this.#request(method, params)
     if (!isObject(answer)) throw garbled(method)
     if (isFailure(answer.error)) {
@@ -124,4 +155,87 @@ function summarize(error: unknown): string {
   // The message is empty when several addresses were tried.
   const { code } = error as NodeJS.ErrnoException
   return error.message || code || error.name
+}
+
+/** Shortest part of a URL's path, query or user info that counts as a key. */
+const SHORTEST_KEY = 8
+
+/**
+ * Removes a URL and the keys in it from a text.
+ *
+ * Providers put their keys into the path, the query or the user info, and nodes and HTTP libraries
+ * repeat them in their errors.
+ */
+export function redactUrl(text: string, url: string): string {
+  let redacted = text.replaceAll(url, '[rpc url]')
+  for (const secret of secretsOf(url)) redacted = redacted.replaceAll(secret, '[redacted]')
+  return redacted
+}
+
+function secretsOf(url: string): readonly string[] {
+  if (!URL.canParse(url)) return []
+  const { host, hostname, pathname, searchParams, username, password } = new URL(url)
+  const parts = [...pathname.split('/'), ...searchParams.values(), username, password]
+  return [host, hostname, ...parts.filter((part) => part.length >= SHORTEST_KEY)]
+}
+
+/** Idle connections that are kept open to one node. */
+const MAX_IDLE = 16
+
+/** Most bytes of an answer: the receipts of a whole block are far less. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** The response to a POST. */
+interface PostAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Posts a body. Rejects when no complete response came in time. */
+type Post = (body: string) => Promise<PostAnswer>
+
+/** Makes a function that posts JSON to one URL, over connections that stay open. */
+function createPost(url: string, timeoutMs: number): Post {
+  const { protocol, username, password } = new URL(url)
+  const isSecure = protocol === 'https:'
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxFreeSockets: MAX_IDLE,
+  })
+  const request = isSecure ? requestHttps : requestHttp
+  const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+
+  return (body) =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        Accept: 'application/json',
+      }
+      const posting = request(url, { method: 'POST', agent, headers, ...(username && { auth }) })
+      const timer = setTimeout(() => posting.destroy(new Error('timed out')), timeoutMs)
+      const fail = (error: Error): void => {
+        clearTimeout(timer)
+        reject(error)
+      }
+      posting.on('error', fail)
+      posting.on('response', (response) => {
+        const chunks: Buffer[] = []
+        let bytes = 0
+        response.on('error', () => fail(new Error('the connection broke')))
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk)
+          bytes += chunk.length
+          if (bytes > MAX_ANSWER_BYTES) posting.destroy(new Error('the answer is too large'))
+        })
+        response.on('end', () => {
+          clearTimeout(timer)
+          resolve({
+            status: response.statusCode ?? 0,
+            text: Buffer.concat(chunks).toString('utf8'),
+          })
+        })
+      })
+      posting.end(body)
+    })
 }

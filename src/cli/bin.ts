@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { constants } from 'node:os'
+import { createInterface } from 'node:readline/promises'
 import { runCli } from './cli.js'
 
 /** Milliseconds that connections of ours are given to close after the command has ended. */
@@ -8,10 +9,33 @@ const EXIT_MS = 1000
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
-    // Whoever says it twice does not want to wait.
+    // A second signal ends it at once.
     if (ending.signal.aborted) process.exit(128 + constants.signals[signal])
     ending.abort()
   })
+
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  // A reader like `head` closes the pipe when it has read enough.
+  if (code === 'EPIPE') process.exit(0)
+  process.stderr.write(`The output cannot be written: ${message}\n`)
+  process.exit(1)
+})
+
+/** Asks at the terminal. An end of the input ends the command as Ctrl-C does. */
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const over = new AbortController()
+  terminal.once('close', () => over.abort())
+  terminal.once('SIGINT', () => over.abort())
+  const signal = AbortSignal.any([over.signal, ending.signal])
+  try {
+    return await terminal.question(question, { signal })
+  } catch (error) {
+    throw new Error('Interrupted: nothing was asked to its end.', { cause: error })
+  } finally {
+    terminal.close()
+  }
+}
 
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
@@ -19,5 +43,13 @@ process.exitCode = await runCli(process.argv.slice(2), {
   signal: ending.signal,
   print: (line) => void process.stdout.write(`${line}\n`),
   complain: (line) => void process.stderr.write(`${line}\n`),
+  write: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
+  colors: process.stdout.isTTY && !process.env['NO_COLOR'],
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
+  // Both on one terminal would be mixed up.
+  ...(process.stderr.isTTY &&
+    !process.stdout.isTTY && {
+      showProgress: (line) => void process.stderr.write(`\r\x1b[K${line}`),
+    }),
 })
 setTimeout(() => process.exit(), EXIT_MS).unref()

@@ -11,4 +11,12 @@ export interface CliContext {
   readonly print: (line: string) => void
   /** Writes one line for people. */
   readonly complain: (line: string) => void
+  /** Writes a part of the result. @returns Once more of it may be written. */
+  readonly write: (text: string) => Promise<void>
+  /** Shows how far a command is, over what it showed before; absent where nobody looks. */
+  readonly showProgress?: ((line: string) => void) | undefined
+  /** Whether what is printed may have colours. */
+  readonly colors?: boolean | undefined
+  /** Asks a person for one line; absent where nobody sits at a terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined
 }

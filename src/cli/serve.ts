@@ -1,26 +1,28 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express, { type RequestHandler } from 'express'
-import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/environment.js'
+import { openConfig } from '../config/config-file.js'
+import { resolveOptions, type ResolvedOptions } from '../config/resolve.js'
 import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
 import { openGateway, type Gateway } from '../gateway.js'
+import { respondProblem } from '../http/respond-problem.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
+import { describeDatabase, explainFailure } from '../ledger/sql/explain-failure.js'
 import { openSqliteLedger } from '../ledger/sql/sqlite-ledger.js'
 import type { Logger } from '../logger.js'
-import { respondProblem } from '../http/respond-problem.js'
-import { resolveOptions } from '../config/resolve.js'
+import { logAccess } from './access-log.js'
 import type { CliContext } from './context.js'
-import { withConfig } from '../config/config-file.js'
+import { jsonLogger } from './json-logger.js'
+import { ledgerLocation, withoutDatabase, type NamedLedger } from './ledger-location.js'
+import { logCheck } from './log-check.js'
+import { logPayments } from './log-payments.js'
+import { serveMetrics } from './metrics-server.js'
 
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
-
-/** Default ledger, relative to the working directory. */
-const LEDGER_FILE = join('data', 'ledger.db')
 
 /** Milliseconds that open requests get to finish after a signal to end. */
 const SHUTDOWN_MS = 10_000
@@ -34,17 +36,25 @@ const LAST_RESPONSES_MS = 500
 /** The flags of `serve`, and its context. */
 export interface ServeCommand extends CliContext {
   readonly config: string | undefined
+  /** SQLite file, relative to the configuration. */
+  readonly ledger: string | undefined
   readonly port: number | undefined
   readonly host: string | undefined
   /** Keeps payments in memory only. */
   readonly memory: boolean
+  /** Logs a line for each request. */
+  readonly accessLog: boolean
 }
 
 /** Runs the gateway until `signal` is aborted; prints its URL once it listens. */
 export async function serve(command: ServeCommand): Promise<void> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, print, signal } = command
-  const gateway = await startGateway(command)
+  const logger = jsonLogger(command)
+  const { gateway, resolved } = await startGateway(command, logger)
+  const isLogged = command.accessLog || resolved.accessLog
+  let metrics: Server | undefined
   try {
+    metrics = resolved.metrics && (await serveMetrics(gateway, resolved.metrics))
     const app = express()
     app.disable('x-powered-by')
     // Forwarded headers count only from a reverse proxy on this machine.
@@ -54,13 +64,22 @@ export async function serve(command: ServeCommand): Promise<void> {
       if (signal.aborted) res.set('Connection', 'close')
       next()
     })
+    app.use(logAccess(isLogged ? (fields) => resolved.logger.info('request', fields) : undefined))
+    app.use(gateway.healthRouter())
     app.use(gateway.gatewayRouter())
     app.use(respondNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
+    if (metrics !== undefined) print(`Its metrics are on ${urlOf(metrics)}/metrics`)
+    // Nothing waits for it: the gateway serves while a node is away.
+    logCheck(gateway, { logger, signal }).catch((error: unknown) =>
+      logger.error('The check at start failed.', { error }),
+    )
     if (!signal.aborted) await once(signal, 'abort')
+    logger.info('Stopping: open requests are finished first.')
     await stop(server, gateway)
   } finally {
+    metrics?.close().closeAllConnections()
     await gateway.close()
   }
 }
@@ -72,22 +91,35 @@ const respondNotFound: RequestHandler = (req, res) => {
 }
 
 /** Opens a gateway whose ledger was found to work. */
-async function startGateway(command: ServeCommand): Promise<Gateway> {
-  const { cwd, memory } = command
-  const env = memory ? withoutDatabase(command.env) : command.env
-  const resolved = await withConfig({ ...command, env }, resolveOptions)
-  const ledger = resolved.ledger ?? (memory ? createMemoryLedger() : embeddedLedger(cwd))
-  await requireUsable(ledger, databaseVariable(env, SERVE_DATABASE) ?? 'ledger')
-  return openGateway({ ...resolved, ledger, logger: createLogger(command) })
+async function startGateway(command: ServeCommand, logger: Logger): Promise<StartedGateway> {
+  const { cwd, memory, ledger: file } = command
+  const opened = await openConfig(command)
+  for (const warning of opened.warnings) logger.warn(warning)
+  const env = memory || file !== undefined ? withoutDatabase(opened.env) : opened.env
+  const named = memory ? undefined : ledgerLocation({ ...opened, env }, { ledger: file, cwd })
+  const options = opened.with(resolveOptions, env)
+  const ledger = options.ledger ?? openLedger(named)
+  if (named !== undefined) await requireUsable(ledger, named)
+  const resolved = { ...options, ledger, logger }
+  const gateway = openGateway(resolved)
+  logPayments(gateway, logger)
+  logger.info('Starting.', {
+    configuration: opened.file ?? 'environment',
+    ...(opened.envFile !== undefined && { variables: opened.envFile }),
+    ledger: named === undefined ? 'memory' : describeDatabase(named.location),
+  })
+  return { gateway, resolved }
 }
 
-function withoutDatabase(env: Environment): Environment {
-  return { ...env, ...Object.fromEntries(SERVE_DATABASE.map((name) => [name, undefined])) }
+interface StartedGateway {
+  readonly gateway: Gateway
+  readonly resolved: ResolvedOptions
 }
 
-function embeddedLedger(cwd: string): LedgerStore {
+function openLedger(named: NamedLedger | undefined): LedgerStore {
+  if (named === undefined || 'url' in named.location) return createMemoryLedger()
   try {
-    return openSqliteLedger(join(cwd, LEDGER_FILE))
+    return openSqliteLedger(named.location.file)
   } catch (error) {
     if (!isConfigError(error)) throw error
     const [issue] = error.issues
@@ -96,41 +128,18 @@ function embeddedLedger(cwd: string): LedgerStore {
   }
 }
 
-async function requireUsable(ledger: LedgerStore, option: string): Promise<void> {
+async function requireUsable(
+  ledger: LedgerStore,
+  { location, option }: NamedLedger,
+): Promise<void> {
   try {
     await ledger.listSubmitted()
   } catch (error) {
     await ledger.close()
     if (!isLedgerError(error)) throw error
-    const reason = error.cause instanceof Error ? error.cause.message : error.code
-    throw new ConfigError(
-      option,
-      `the ledger’s database cannot be used (${reason})`,
-      'unusable_ledger',
-    )
+    const kind = error.cause instanceof Error ? error.cause.message : error.code
+    throw new ConfigError(option, explainFailure(kind, location), 'unusable_ledger')
   }
-}
-
-function createLogger(command: ServeCommand): Logger {
-  const complain =
-    (level: string) =>
-    (message: string, fields?: object): void =>
-      command.complain(logLine(level, message, fields))
-  return {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: complain('warn'),
-    error: complain('error'),
-  }
-}
-
-/** One line of JSON. Of an error it has the message and the cause, which contain no secrets. */
-function logLine(level: string, message: string, fields: object = {}): string {
-  const describe = (_name: string, value: unknown): unknown =>
-    value instanceof Error
-      ? { message: value.message, ...(value.cause !== undefined && { cause: value.cause }) }
-      : value
-  return JSON.stringify({ level, time: new Date().toISOString(), message, ...fields }, describe)
 }
 
 async function listen(
@@ -143,11 +152,13 @@ async function listen(
     return server
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const [option, message] =
-      code === 'EADDRINUSE'
-        ? ['port', `${port} on ${host} is in use; choose another with --port`]
-        : ['host', `cannot listen on ${host}:${port} (${code ?? 'unknown'})`]
-    throw new ConfigError(option, message, 'unusable_address')
+    if (code === 'EADDRINUSE' || code === 'EACCES') {
+      const why = code === 'EACCES' ? 'is only for the administrator' : 'is in use'
+      const message = `${port} on ${host} ${why}; choose another with --port`
+      throw new ConfigError('port', message, 'unusable_address')
+    }
+    const message = `cannot listen on ${host}:${port} (${code ?? 'unknown'})`
+    throw new ConfigError('host', message, 'unusable_address')
   }
 }
 

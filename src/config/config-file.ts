@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import {
   DEFAULT_PROJECT,
+  explainUnknownVariables,
   ledgerOf,
   nameVariables,
   networkSettingsOf,
@@ -10,12 +11,16 @@ import {
   settingsOf,
   type Environment,
 } from './environment.js'
-import { ConfigError, isConfigError } from '../errors.js'
+import { withEnvFile } from './env-file.js'
+import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import type { GatewayOptions, ProjectOptions } from './options.js'
+import { parseConfig } from './parse-config.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { isObject } from './report.js'
+import { fillVariables, variablesIn } from './variables-in-file.js'
 
-const DEFAULT_FILE = 'gateway.config.json'
+/** Relative to the working directory. */
+export const DEFAULT_FILE = 'gateway.config.json'
 
 /** Where a gateway's options come from. */
 export interface ConfigSource {
@@ -25,36 +30,77 @@ export interface ConfigSource {
   readonly env: Environment
 }
 
+/** A configuration that was read. */
+export interface OpenedConfig {
+  /** Path of the file; absent where there is none. */
+  readonly file?: string | undefined
+  /** Path of the `.env` beside it; absent where there is none. */
+  readonly envFile?: string | undefined
+  /** The folder that paths of the configuration are relative to. */
+  readonly folder: string
+  /** The environment, with the variables of {@link envFile}. */
+  readonly env: Environment
+  /** What is odd, and stops nothing: variables that nobody reads. */
+  readonly warnings: readonly string[]
+  /**
+   * Passes the options to a function. The environment overrides the file; without a file, the
+   * environment stands alone.
+   *
+   * @param use - Checks the options; its `ConfigError` is reported under the names of variables.
+   * @param env - The environment, if another one than `env`.
+   * @throws {@link ConfigError} when a variable does not fit the file, and for everything that `use`
+   * finds wrong.
+   */
+  readonly with: <T>(use: (options: GatewayOptions) => T, env?: Environment) => T
+}
+
 /**
- * Reads a gateway's options and passes them to `use`.
+ * Reads a gateway's configuration: the file, and the `.env` beside it.
  *
- * The environment overrides the file; without a file, the environment stands alone.
- *
- * @param source - Where the options come from.
- * @param use - Checks the options; its `ConfigError` is reported under the names of variables.
- * @returns What `use` returns.
- * @throws {@link ConfigError} when the file cannot be read, when a variable does not fit the file,
- * and for everything that `use` finds wrong.
+ * @throws {@link ConfigError} when a file cannot be read.
  */
-export async function withConfig<T>(
-  { config, cwd, env }: ConfigSource,
-  use: (options: GatewayOptions) => T,
-): Promise<T> {
-  const file = await readConfigFile(resolve(cwd, config ?? DEFAULT_FILE), config !== undefined)
-  try {
-    return use(
-      file === undefined ? optionsFromEnvironment(env, SERVE_DATABASE) : overrideFrom(env, file),
-    )
-  } catch (error) {
-    if (!isConfigError(error)) throw error
-    throw nameVariables(error, { env, isAlone: file === undefined })
+export async function openConfig({ config, cwd, env: given }: ConfigSource): Promise<OpenedConfig> {
+  const path = resolve(cwd, config ?? DEFAULT_FILE)
+  const folder = dirname(path)
+  const content = await readConfigFile(path, config !== undefined)
+  const { env, file: envFile } = await withEnvFile(folder, given)
+  const isAlone = content === undefined
+  return {
+    ...{ envFile, folder, env },
+    file: isAlone ? undefined : path,
+    warnings: explainUnknownVariables(env, variablesIn(content)),
+    with(use, used = env) {
+      try {
+        if (isAlone) return use(optionsFromEnvironment(used, SERVE_DATABASE))
+        return use(overrideFrom(used, fillVariables(content, used) as GatewayOptions))
+      } catch (error) {
+        if (!isConfigError(error)) throw error
+        const named = nameVariables(error, { env: used, isAlone })
+        if (!isAlone) throw named
+        throw new ConfigError([...named.issues, missingFile(path)])
+      }
+    },
   }
+}
+
+/** Said last where the environment alone does not suffice: the wrong folder is a common mistake. */
+function missingFile(path: string): ConfigIssue {
+  const message = `there is no ${path}; npx express-x402-gateway init makes one`
+  return { option: 'config', code: 'invalid_file', message }
+}
+
+/** What options in code take, and a file cannot hold. */
+const ONLY_IN_CODE: Readonly<Record<string, string>> = {
+  ledger: 'use --ledger FILE for SQLite, or X402_DATABASE_URL for PostgreSQL',
+  facilitator: 'use X402_FACILITATOR_URL and X402_FACILITATOR_TOKEN',
+  logger: 'serve logs to standard error',
+  now: 'it is for tests',
 }
 
 async function readConfigFile(
   path: string,
   mustExist: boolean,
-): Promise<GatewayOptions | undefined> {
+): Promise<Readonly<Record<string, unknown>> | undefined> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
@@ -63,53 +109,26 @@ async function readConfigFile(
     if (code === 'ENOENT' && !mustExist) return undefined
     throw new ConfigError('config', `${path} cannot be read (${code ?? 'unknown'})`, 'invalid_file')
   }
-  const options = parseConfig(path, text)
-  if (isObject(options)) return options
-  throw new ConfigError('config', `${path} must hold one JSON object`, 'invalid_file')
-}
-
-/** Parses a file. The error names the line, and never repeats its text, which may be a key. */
-function parseConfig(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    const message = `${path} is not JSON (line ${brokenLine(text)})`
-    throw new ConfigError('config', message, 'invalid_file')
-  }
-}
-
-/**
- * The first line after which a text can no longer become JSON.
- *
- * Errors of `JSON.parse` name a position for some mistakes only, so that it cannot be counted from.
- */
-function brokenLine(text: string): number {
-  const lines = text.split('\n')
-  const broken = lines.findIndex((_, index) => !isBeginning(lines.slice(0, index + 1).join('\n')))
-  return broken === -1 ? lines.length : broken + 1
-}
-
-/** Tells whether a text is JSON, or could become JSON by further lines. */
-function isBeginning(lines: string): boolean {
-  // Only white space can continue across the end of a line.
-  const text = `${lines}\n`
-  try {
-    JSON.parse(text)
-    return true
-  } catch (error) {
-    const { message } = error as Error
-    const position = Number(/position (\d+)/.exec(message)?.[1])
-    return message.includes('end of JSON') || position >= text.length
-  }
+  const content = parseConfig(path, text)
+  if (!isObject(content))
+    throw new ConfigError('config', `${path} must hold one JSON object`, 'invalid_file')
+  const issues = Object.entries(ONLY_IN_CODE).flatMap(([option, instead]): ConfigIssue[] => {
+    const message = `cannot be set in a file: ${instead}`
+    return option in content ? [{ option, code: 'unknown_option', message }] : []
+  })
+  if (issues.length > 0) throw new ConfigError(issues)
+  return content
 }
 
 /** Overrides the options of a file by those of the environment. */
 function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
-  const { publicUrl, facilitator, quoteSecret } = settingsOf(env)
+  const { publicUrl, facilitator, quoteSecret, redisUrl, admin } = settingsOf(env)
   return {
     ...file,
     ...(publicUrl && { publicUrl }),
     ...(quoteSecret && { quoteSecret }),
+    ...(admin && { admin }),
+    ...(redisUrl && file.rateLimit !== false && { rateLimit: { ...file.rateLimit, redisUrl } }),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, SERVE_DATABASE),
     ...overrideNetworks(env, file),

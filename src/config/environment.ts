@@ -3,6 +3,7 @@ import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import { httpFacilitator } from '../facilitator/http-facilitator.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { openPostgresLedger } from '../ledger/sql/postgres-ledger.js'
+import { closestName } from '../protocol/did-you-mean.js'
 import type { NetworkOptions } from './network-options.js'
 import type { GatewayOptions } from './options.js'
 
@@ -21,6 +22,41 @@ export const SERVE_DATABASE = ['X402_DATABASE_URL', 'DATABASE_URL'] as const
 /** One of the two lists of variables above. */
 export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 
+/** Every `X402_…` variable that is read by something in this package. */
+const VARIABLES = [
+  'X402_ADMIN_TOKEN',
+  'X402_ASSET',
+  'X402_DATABASE_URL',
+  'X402_FACILITATOR_TOKEN',
+  'X402_FACILITATOR_URL',
+  'X402_NETWORK',
+  'X402_PAY_TO',
+  'X402_PROJECT_TOKEN',
+  'X402_PUBLIC_URL',
+  'X402_QUOTE_SECRET',
+  'X402_REDIS_URL',
+  'X402_RELAYER_KEY',
+  'X402_RPC_URL',
+]
+
+/**
+ * Says which `X402_…` variables nobody reads, and which ones were probably meant.
+ *
+ * @param referred - Variables that a configuration file refers to.
+ */
+export function explainUnknownVariables(
+  env: Environment,
+  referred: readonly string[],
+): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('X402_') && read(env, name) !== undefined)
+    .filter((name) => !VARIABLES.includes(name) && !referred.includes(name))
+    .map((name) => {
+      const meant = closestName(name, VARIABLES)
+      return `${name}: nothing reads this variable${meant ? `; did you mean ${meant}?` : ''}`
+    })
+}
+
 /** The variable that sets an option; patterns capture the name of the network. */
 const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^publicUrl$/, 'X402_PUBLIC_URL'],
@@ -31,7 +67,9 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^projects\.0\.tokens/, 'X402_PROJECT_TOKEN'],
   [/^projects\.0\.merchant\.payTo$/, 'X402_PAY_TO'],
   [/^facilitator\.url$/, 'X402_FACILITATOR_URL'],
+  [/^admin\.tokens/, 'X402_ADMIN_TOKEN'],
   [/^quoteSecret$/, 'X402_QUOTE_SECRET'],
+  [/^rateLimit\.redisUrl$/, 'X402_REDIS_URL'],
 ]
 
 /**
@@ -40,7 +78,7 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * Required: `X402_PAY_TO`, `X402_NETWORK`, and either `X402_RPC_URL` with `X402_RELAYER_KEY`
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
- * `X402_DATABASE_URL`. Missing variables are reported later, by the check of the options.
+ * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API). Missing variables are reported later, by the check of the options.
  *
  * @param env - The variables, usually `process.env`.
  * @param database - The variables that may name the ledger's database.
@@ -52,10 +90,14 @@ export function optionsFromEnvironment(
   env: Environment,
   database: DatabaseVariables = APP_DATABASE,
 ): GatewayOptions {
-  const { publicUrl, facilitator, payTo, token, quoteSecret, network = '' } = settingsOf(env)
+  const settings = settingsOf(env)
+  const { publicUrl, facilitator, payTo, token, quoteSecret, redisUrl, network = '' } = settings
+  const { admin } = settings
   return {
     ...(publicUrl && { publicUrl }),
     ...(quoteSecret && { quoteSecret }),
+    ...(admin && { admin }),
+    ...(redisUrl && { rateLimit: { redisUrl } }),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, database),
     networks: { [network]: networkSettingsOf(env) },
@@ -99,12 +141,15 @@ export function databaseVariable(env: Environment, names: DatabaseVariables): st
 export function settingsOf(env: Environment) {
   const facilitatorUrl = read(env, 'X402_FACILITATOR_URL')
   const facilitatorToken = read(env, 'X402_FACILITATOR_TOKEN')
+  const adminToken = read(env, 'X402_ADMIN_TOKEN')
   return {
     publicUrl: read(env, 'X402_PUBLIC_URL'),
     payTo: read(env, 'X402_PAY_TO'),
     token: read(env, 'X402_PROJECT_TOKEN'),
     network: read(env, 'X402_NETWORK'),
     quoteSecret: read(env, 'X402_QUOTE_SECRET'),
+    redisUrl: read(env, 'X402_REDIS_URL'),
+    admin: adminToken && { tokens: [adminToken] },
     facilitator:
       facilitatorUrl &&
       httpFacilitator({

@@ -81,9 +81,10 @@ export const currency = z.string().refine((code) => isCurrency(code), {
   params: { code: 'unknown_currency' },
 })
 
-/** A private key of secp256k1. */
+/** A private key of secp256k1. Wallets export it without `0x`. */
 export const privateKey = z
   .string()
+  .transform((key) => (/^[0-9a-fA-F]{64}$/.test(key) ? `0x${key}` : key))
   .refine(is32Bytes, fatal('invalid_key', 'must be 0x and 64 hexadecimal digits'))
   .refine(
     (key) => BigInt(key) > 0n && BigInt(key) < SECP256K1_ORDER,

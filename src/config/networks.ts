@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { findKnownAsset, knownAssets, type Asset } from '../money/assets.js'
 import { isCurrency } from '../money/currency.js'
-import { findNetwork, sameNetwork, type Network } from '../protocol/networks.js'
-import type { Hex } from '../protocol/payment.js'
+import { closestName } from '../protocol/did-you-mean.js'
 import {
-  addressOf,
-  currency,
-  httpUrl,
-  missing,
-  mistake,
-  privateKey,
-  type FieldsOf,
-} from './fields.js'
+  findNetwork,
+  knownNetworks,
+  sameNetwork,
+  UNKNOWN_NETWORK,
+  type Network,
+} from '../protocol/networks.js'
+import type { ConfigErrorCode } from '../errors.js'
+import type { Hex } from '../protocol/payment.js'
+import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
+import type { FieldsOf } from './fields.js'
 import type { AssetOptions, KnownAssetOptions, NetworkOptions } from './network-options.js'
 import type { GatewayOptions } from './options.js'
 import { isObject, readOption, within, type Report } from './report.js'
@@ -123,12 +124,7 @@ export function resolveNetworks(
     const reportHere = within(report, `networks.${nameOrPlaceholder(id)}`)
     const settings = readOption(schema, given, reportHere)
     const network = findNetwork(id)
-    if (network === undefined)
-      reportHere(
-        '',
-        'unknown_network',
-        "names no network; write a short name like 'base', or 'eip155:<chain id>'",
-      )
+    if (network === undefined) reportHere('', ...explainUnknownNetwork(id))
     if (all.slice(0, index).some(([earlier]) => sameNetwork(earlier, id)))
       reportHere('', 'duplicate_network', 'is there already, under its other name')
     if (settings === undefined || network === undefined) return []
@@ -142,6 +138,19 @@ function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | 
   if (rpcUrl === undefined || relayerKeys === undefined) return undefined
   const { maxFeePerGasGwei: maxFeePerGas, replaceAfterSeconds: stuckMs } = settings
   return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers }
+}
+
+/** Code and message for a name that is no network's. */
+function explainUnknownNetwork(id: string): [ConfigErrorCode, string] {
+  if (id === '') return ['missing_option', "is missing: a network, like 'base' or 'base-sepolia'"]
+  const meant = /^\d{1,15}$/.test(id)
+    ? `eip155:${id}`
+    : closestName(
+        id.replace(/[-_]mainnet$/i, ''),
+        knownNetworks.map(({ shortName }) => shortName),
+      )
+  const suggestion = meant === undefined ? '' : `; did you mean '${meant}'?`
+  return ['unknown_network', `${UNKNOWN_NETWORK}${suggestion}`]
 }
 
 /** The name as written, unless it is too long or too odd for one: it may be a URL or a key. */
@@ -177,6 +186,9 @@ function resolveAsset(listed: ListedAsset, network: Network, report: Report): As
 
 function explainUnknownAsset(asset: string, network: Network): string {
   const names = knownAssets(network).map(({ symbol }) => symbol)
+  const meant = closestName(asset, names)
+  if (meant !== undefined)
+    return `'${asset}' is not a known token on ${network.name}; did you mean '${meant}'?`
   const have = names.length > 0 ? `known there: ${names.join(', ')}` : 'none is known there'
   return `'${asset}' is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and eip712`
 }

@@ -4,13 +4,14 @@ import type { Facilitator } from '../facilitator/facilitator.js'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
 import type { Ledger } from '../ledger/ledger.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
-import type { Logger } from '../logger.js'
+import type { FieldsFirstLogger, Logger } from '../logger.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { NetworkOptions } from './network-options.js'
+import type { MetricsOptions, WebhookOptions } from './operator-options.js'
 
-export type { RateLimitOptions }
+export type { MetricsOptions, RateLimitOptions, WebhookOptions }
 
 /**
  * Who is paid, in which tokens, and on which terms.
@@ -68,6 +69,24 @@ export interface MerchantOptions {
    * presents the payment within a minute of its first presentation. @defaultValue `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof
+}
+
+/**
+ * Access to the admin API.
+ *
+ * @example
+ * ```ts
+ * import type { AdminOptions } from 'express-x402-gateway'
+ *
+ * const admin: AdminOptions = { tokens: [process.env['ADMIN_TOKEN'] ?? ''] }
+ * ```
+ */
+export interface AdminOptions {
+  /**
+   * Tokens of operators: `sha256:…` as `express-x402-gateway token` prints it, or tokens in plain text.
+   * A token sees and changes everything, so give each operator an own one.
+   */
+  readonly tokens: readonly string[]
 }
 
 /** A tenant of the gateway: its identify tokens and, once it has one, its merchant. */
@@ -133,6 +152,11 @@ export interface GatewayOptions {
   /** Tenants of the gateway. @defaultValue none */
   readonly projects?: readonly ProjectOptions[]
   /**
+   * Turns on the admin API below `/api/v2/admin`, and with it the projects that the ledger keeps
+   * beside those of `projects`. @defaultValue off
+   */
+  readonly admin?: AdminOptions
+  /**
    * Rates that convert prices into tokens of other currencies; of several sources, the first that
    * knows the pair. @defaultValue no rates
    */
@@ -156,12 +180,29 @@ export interface GatewayOptions {
     /** Root URL under which the handler's documents are published. @defaultValue where the router is mounted */
     readonly docsUrl?: string
   }
+  /** Settings of webhooks. @defaultValue none */
+  readonly webhooks?: WebhookOptions
   /** Verifies and settles elsewhere: `httpFacilitator({ url, token })`. @defaultValue in this process */
   readonly facilitator?: Facilitator
   /** Where payments are recorded. @defaultValue in memory */
   readonly ledger?: Ledger
-  /** Receives warnings and errors. @defaultValue Node's process warnings */
-  readonly logger?: Logger
+  /**
+   * Receives warnings and errors: `console`, winston, pino, bunyan, or an object of your own.
+   * @defaultValue Node's process warnings
+   */
+  readonly logger?: Logger | FieldsFirstLogger
+  /**
+   * Collects metrics, for `metricsRouter()`, and for `serve` on a port of their own. Needs the package
+   * `prom-client`. @defaultValue false
+   */
+  readonly metrics?: boolean | MetricsOptions
+  /**
+   * Makes one OpenTelemetry span for each payment, with a child for each phase. Needs the package
+   * `@opentelemetry/api`, and an SDK that the app has set up. @defaultValue false
+   */
+  readonly traces?: boolean
+  /** Whether `serve` logs a line for each request. Of no meaning in an app. @defaultValue false */
+  readonly accessLog?: boolean
   /**
    * Most bytes of all responses of paid routes that are held at once until they are paid. Beyond
    * it, and for one payer beyond a quarter of it, paid routes respond with 503.

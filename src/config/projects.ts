@@ -1,17 +1,13 @@
 import { z } from 'zod'
-import {
-  findAcceptedAsset,
-  MIN_TOKEN_LENGTH,
-  parseConfiguredToken,
-  type Merchant,
-  type Project,
-} from '../merchants/project.js'
+import { findAcceptedAsset, MIN_TOKEN_LENGTH, parseConfiguredToken } from '../merchants/project.js'
+import type { Merchant, Project, ReadMerchant } from '../merchants/project.js'
 import { compare, parseDecimal } from '../money/decimal.js'
+import type { DocumentError } from '../protocol/document.js'
 import { sameNetwork } from '../protocol/networks.js'
-import { addressOf, currency, type FieldsOf } from './fields.js'
+import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
-import { readOption, within, type Report } from './report.js'
+import { isObject, readOption, within, type Report } from './report.js'
 
 const DEFAULT_MAX_TIMEOUT_SECONDS = 300
 
@@ -76,8 +72,22 @@ export function resolveProjects(
     )
     if (merchant === undefined) return [{ id, tokenHashes }]
     const context = { project: id, configured, networks, report: within(reportHere, 'merchant') }
-    return [{ id, tokenHashes, merchant: resolveMerchant(merchant, context) }]
+    const settings = isObject(merchant) ? omitUndefined(merchant) : {}
+    return [{ id, tokenHashes, merchant: resolveMerchant(merchant, context), settings }]
   })
+}
+
+/** Makes the reader of merchants that are configured later: it reads them as those of the options. */
+export function merchantReader(networks: readonly ResolvedNetwork[]): ReadMerchant {
+  const configured = networks.map(({ network }) => network.caip2)
+  return (settings, project) => {
+    const errors: DocumentError[] = []
+    const report: Report = (path, _code, message) => void errors.push({ path, message })
+    const merchant = resolveMerchant(settings, { project, configured, networks, report })
+    return merchant !== undefined && errors.length === 0
+      ? { ok: true, value: merchant }
+      : { ok: false, errors }
+  }
 }
 
 /** The hash of an identify token; none where it is unusable. */

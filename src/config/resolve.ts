@@ -1,16 +1,20 @@
 import { z } from 'zod'
+import { resolveAdmin } from './admin.js'
 import { ConfigError, type ConfigIssue } from '../errors.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
 import { isLedgerStore, type LedgerStore } from '../ledger/ledger.js'
-import { processWarnings, type Logger } from '../logger.js'
+import { adaptLogger, processWarnings, type FieldsFirstLogger, type Logger } from '../logger.js'
 import type { Project } from '../merchants/project.js'
 import type { RateSource } from '../money/rates.js'
-import { callback, instanceWith, omitUndefined, rootUrl, type FieldsOf } from './fields.js'
+import { callback, instanceWith, mistake, omitUndefined, rootUrl, type FieldsOf } from './fields.js'
+import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
-import type { GatewayOptions, RateLimitOptions } from './options.js'
+import type { GatewayOptions, RateLimitOptions, WebhookOptions } from './options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import { resolveProjects } from './projects.js'
 import { resolveRates } from './rates.js'
+import { RedisCounts } from './redis-counts.js'
+import { receiverRules, type ReceiverRules } from '../webhooks/receiver-url.js'
 import { isObject, readOption, type Report } from './report.js'
 
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
@@ -31,9 +35,24 @@ const rateLimit = z
         'decrement',
         'resetKey',
       ).optional(),
+      redisUrl: z
+        .string()
+        .refine(
+          (url) => /^rediss?:\/\//.test(url) && URL.canParse(url),
+          mistake('invalid_url', 'must be a URL like redis://user:password@host:6379/0'),
+        )
+        .optional(),
     } satisfies FieldsOf<RateLimitOptions>),
   ])
+  .refine((limits) => !limits || limits.store === undefined || limits.redisUrl === undefined, {
+    path: ['redisUrl'],
+    ...mistake('conflicting_options', 'is another place for counts than `store`: give one of them'),
+  })
   .transform((limits) => limits && omitUndefined(limits))
+
+const webhooks = z.strictObject({
+  allowPrivate: z.boolean().optional(),
+} satisfies FieldsOf<WebhookOptions>)
 
 /** The outermost options. Networks, projects and rates are checked one by one. */
 const optionsSchema = z.strictObject({
@@ -48,6 +67,7 @@ const optionsSchema = z.strictObject({
   networkNames: z.enum(['caip2', 'short']).default('caip2'),
   networks: z.record(z.string(), z.unknown()).optional(),
   projects: z.array(z.unknown()).optional(),
+  admin: z.unknown().optional(),
   rates: z
     .union([
       z.array(z.unknown()).min(1),
@@ -62,35 +82,48 @@ const optionsSchema = z.strictObject({
   rateLimit: rateLimit.default({}),
   paymentRateLimit: rateLimit.default(false),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
+  webhooks: webhooks
+    .default({})
+    .transform(({ allowPrivate = false }) => receiverRules(allowPrivate)),
   facilitator: instanceWith<Facilitator>('verify', 'settle', 'supported').optional(),
   ledger: z
     .custom<LedgerStore>(isLedgerStore, {
       error: 'must come from memoryLedger(), sqliteLedger(file) or postgresLedger(url)',
     })
     .optional(),
-  logger: instanceWith<Logger>('debug', 'info', 'warn', 'error').default(() => processWarnings),
+  logger: instanceWith<Logger | FieldsFirstLogger>('debug', 'info', 'warn', 'error')
+    .default(() => processWarnings)
+    .transform(adaptLogger),
+  metrics: metricsSchema,
+  traces: z.boolean().default(false),
+  accessLog: z.boolean().default(false),
   maxHeldBytesTotal: z.int().positive().default(DEFAULT_MAX_HELD_BYTES_TOTAL),
   settleTimeoutMs: z.int().positive().default(DEFAULT_SETTLE_TIMEOUT_MS),
   now: callback<() => number>().default(() => Date.now),
 } satisfies { readonly [Name in keyof GatewayOptions]-?: z.ZodType })
 
-/** Options after checks, defaults and conversions. */
+/** Options after checks, defaults and conversions. URLs have no slash at their end. */
 export interface ResolvedOptions {
-  /** Without a slash at its end. */
-  readonly publicUrl: string | undefined
-  /** Without a slash at its end. */
-  readonly docsUrl: string | undefined
+  readonly publicUrl?: string | undefined
+  readonly docsUrl?: string | undefined
   readonly handlerId: string
   readonly networkNames: NetworkNameStyle
   readonly networks: readonly ResolvedNetwork[]
   readonly projects: readonly Project[]
+  /** SHA-256 of each admin token; without any, the admin API is off. */
+  readonly adminTokens: readonly Buffer[]
   readonly rates: RateSource
-  readonly quoteSecret: string | undefined
+  readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
-  readonly facilitator: Facilitator | undefined
-  readonly ledger: LedgerStore | undefined
+  readonly webhooks: ReceiverRules
+  readonly facilitator?: Facilitator | undefined
+  readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
+  /** `undefined`: no metrics are collected. */
+  readonly metrics: ResolvedMetrics | undefined
+  readonly traces: boolean
+  readonly accessLog: boolean
   readonly maxHeldBytesTotal: number
   readonly settleTimeoutMs: number
   /** Milliseconds since the epoch. */
@@ -109,13 +142,25 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
   const projects = resolveProjects(options, networks, report)
+  const adminTokens = resolveAdmin(options, projects, report)
   const assets = networks.flatMap((network) => network.assets)
   const rates = resolveRates(options, assets, report)
   if (settings === undefined || issues.length > 0) throw new ConfigError(issues)
-  const { publicUrl, quoteSecret, facilitator, ledger, ucp, ...others } = settings
+  const { ucp, admin: _admin, ...others } = settings
   return {
     ...others,
-    ...{ publicUrl, quoteSecret, facilitator, ledger, docsUrl: ucp?.docsUrl },
-    ...{ networks, projects, rates },
+    ...{ docsUrl: ucp?.docsUrl, networks, projects, adminTokens, rates },
+    rateLimit: withCounts(settings, 'rateLimit'),
+    paymentRateLimit: withCounts(settings, 'paymentRateLimit'),
   }
+}
+
+/** A limit with the store that its options name. */
+function withCounts(
+  settings: z.output<typeof optionsSchema>,
+  name: 'rateLimit' | 'paymentRateLimit',
+): RateLimitOptions | false {
+  const limits = settings[name]
+  if (limits === false || limits.redisUrl === undefined) return limits
+  return { ...limits, store: new RedisCounts(limits.redisUrl, `${name}.redisUrl`) }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
+import { type DevnetOptions, openDevnet } from './start-devnet.js'
 
 /** Options of {@link runDevnetCommand}. */
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
@@ -10,7 +10,7 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
 }
 
 /**
- * Runs a local chain until the signal aborts, and writes its {@link DevnetInfo} as one line of JSON.
+ * Runs a local chain until the signal aborts, and writes its data (`DevnetInfo`) as one line of JSON.
  *
  * @throws {@link ConfigError} when an option is invalid or anvil is not installed.
  * @throws Error when anvil cannot start, or ends by itself.
@@ -23,13 +23,8 @@ export async function runDevnetCommand({
   if (signal.aborted) return
   const aborted = once(signal, 'abort')
   const { devnet, exited } = await openDevnet(options)
-  if (!signal.aborted) write(JSON.stringify(infoOf(devnet)))
+  if (!signal.aborted) write(JSON.stringify(devnet))
   const lastWords = await Promise.race([exited, aborted.then(() => undefined)])
   await devnet.close()
   if (lastWords !== undefined) throw new Error(`anvil ended: ${lastWords}`)
-}
-
-function infoOf(devnet: DevnetInfo): DevnetInfo {
-  const { rpcUrl, chainId, asset, multicall3, relayerKeys, payers, merchant } = devnet
-  return { rpcUrl, chainId, asset, multicall3, relayerKeys, payers, merchant }
 }

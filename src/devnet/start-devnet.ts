@@ -147,28 +147,20 @@ export async function openDevnet(
 }
 
 function checkOptions({ port, blockTime, host }: DevnetOptions): void {
-  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65535)) {
+  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65535))
     throw new ConfigError('port', 'must be an integer from 0 to 65535', 'out_of_range')
-  }
-  if (blockTime !== undefined && !(Number.isFinite(blockTime) && blockTime > 0)) {
+  if (blockTime !== undefined && !(Number.isFinite(blockTime) && blockTime > 0))
     throw new ConfigError('blockTime', 'must be a number of seconds above 0', 'out_of_range')
-  }
-  if (host !== undefined && isIP(host) === 0) {
-    throw new ConfigError('host', 'must be an IP address')
-  }
+  if (host !== undefined && isIP(host) === 0) throw new ConfigError('host', 'must be an IP address')
 }
 
 async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<void> {
+  const implementation = `0x${USDC_IMPLEMENTATION.slice(2).padStart(64, '0')}`
   await sendBatch(rpcUrl, [
     ['anvil_setLoggingEnabled', false],
     ['anvil_setCode', USDC_IMPLEMENTATION, usdcCode],
     ['anvil_setCode', USDC_ADDRESS, usdcProxyCode],
-    [
-      'anvil_setStorageAt',
-      USDC_ADDRESS,
-      IMPLEMENTATION_SLOT,
-      `0x${USDC_IMPLEMENTATION.slice(2).padStart(64, '0')}`,
-    ],
+    ['anvil_setStorageAt', USDC_ADDRESS, IMPLEMENTATION_SLOT, implementation],
     ['anvil_setCode', MULTICALL3_ADDRESS, multicall3Code],
     ['anvil_setBalance', MINTER, toHex(MINTER_BALANCE)],
     ['anvil_impersonateAccount', MINTER],

@@ -2,21 +2,14 @@ import { LRUCache } from 'lru-cache'
 import { isFacilitatorError } from '../errors.js'
 import type { Payment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
-import type { Reason } from '../protocol/reasons.js'
-import type { EventBus, PaymentEvent } from '../schemes/events.js'
-import { paymentEvent } from '../schemes/payment-event.js'
+import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
+import { paymentEvent, type EventBus, type PaymentEvent } from '../schemes/events.js'
 import { isRefusal, type MerchantTerms, type Reservation } from '../schemes/scheme.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { FacilitatorCore, ReservingFacilitator } from './facilitator.js'
 
 /** Settled payments that are remembered, so that each is announced once. */
 const REMEMBERED = 100_000
-
-/** Reasons of a transaction that was sent, and did not pay the merchant. */
-const FAILED: readonly Reason[] = [
-  'invalid_transaction_state',
-  'invalid_exact_evm_transfer_event_mismatch',
-]
 
 /**
  * Emits the events of payments that a remote facilitator settles, as a local one does.
@@ -35,7 +28,7 @@ export function announceRemote(core: FacilitatorCore, events: EventBus): Reservi
   ): void => {
     if (reason === 'settlement_pending')
       events.emit('pending', { ...event, transaction: transaction ?? '' })
-    else if (transaction && FAILED.includes(reason))
+    else if (transaction && isFailedTransaction(reason))
       events.emit('failed', { ...event, transaction, reason })
     else events.emit('refused', { ...event, reason })
   }
@@ -48,6 +41,7 @@ export function announceRemote(core: FacilitatorCore, events: EventBus): Reservi
   }
 
   return decodingFacilitator({
+    formats: core.formats,
     supported: () => core.supported(),
     async verifyPayment(payment, terms) {
       const response = await core.verifyPayment(payment, terms)

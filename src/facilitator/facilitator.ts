@@ -7,7 +7,7 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../protocol/payment.js'
-import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
+import type { MerchantTerms, Refusal, Reservation, SchemeFormats } from '../schemes/scheme.js'
 
 /** The three methods of a facilitator (x402 v2 §7). */
 export interface Facilitator {
@@ -50,18 +50,22 @@ export interface Facilitator {
 
 /** The core of a facilitator, which takes payments that are decoded. */
 export interface FacilitatorCore {
+  /** The schemes that it settles. */
+  readonly formats: SchemeFormats
   /** As {@link Facilitator.verify}. */
   verifyPayment(payment: Payment, terms?: MerchantTerms): Promise<VerifyResponse>
   /**
    * Verifies a payment and takes it for one request alone, atomically: of many requests with it, one
    * gets it.
    *
-   * @param options - Whether it is settled at once, with no handler before.
+   * @param options - Whether it is settled at once, with no handler before; and the payment that it
+   * refunds, if it does.
+   * @throws {@link RefundRefused}
    */
   reserve(
     payment: Payment,
     terms?: MerchantTerms,
-    options?: { readonly isSettledNow?: boolean },
+    options?: { readonly isSettledNow?: boolean; readonly refundOf?: string | undefined },
   ): Promise<Reservation | Refusal>
   /** As {@link Facilitator.supported}. */
   supported(): Promise<SupportedResponse>

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { sameNetwork } from '../protocol/networks.js'
-import { parseExactEvmPayload } from '../protocol/payment.js'
+import { isHexAddress } from '../protocol/primitives.js'
 import type {
   PaymentPayload,
   PaymentRequirements,
@@ -179,10 +179,10 @@ function requireOwn(
     )
 }
 
-/** The payer that a payment names; `""` where it is unreadable. */
-function payerOf(payload: PaymentPayload): string {
-  const wire = parseExactEvmPayload(payload.payload)
-  return wire.ok ? wire.value.authorization.from : ''
+/** The payer that an authorization names; `""` where there is none. */
+function payerOf({ payload: { authorization } }: PaymentPayload): string {
+  const { from } = Object(authorization) as { readonly from?: unknown }
+  return typeof from === 'string' && isHexAddress(from) ? from : ''
 }
 
 function submission(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {

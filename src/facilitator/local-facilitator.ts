@@ -1,6 +1,5 @@
-import { X402_VERSION } from '../protocol/payment.js'
-import type { EventBus } from '../schemes/events.js'
-import { paymentEvent } from '../schemes/payment-event.js'
+import { X402_VERSION, type Address } from '../protocol/payment.js'
+import { paymentEvent, type EventBus } from '../schemes/events.js'
 import { isRefusal } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Scheme, Verified } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
@@ -19,29 +18,36 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
   const { schemes, events } = options
 
   const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
-    const { payment, terms } = presented
+    const { payment } = presented
     const mismatch = checkOffer(payment, (name) => schemes.has(name))
     const scheme = schemes.get(payment.requirements.scheme)
-    const found =
-      mismatch === undefined && scheme !== undefined
-        ? await scheme.verify(presented)
-        : { refused: mismatch ?? 'unsupported_scheme' }
+    return mismatch === undefined && scheme !== undefined
+      ? scheme.verify(presented)
+      : { refused: mismatch ?? 'unsupported_scheme' }
+  }
+  const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
+    if (presented.refundOf !== undefined) return
     if (isRefusal(found)) announceRefusal(events, presented, found)
-    else events.emit('verified', paymentEvent({ payment, terms, payer: found.payer }))
-    return found
+    else events.emit('verified', paymentEvent({ ...presented, payer: found.payer }))
   }
 
   return decodingFacilitator({
+    formats: new Map([...schemes].map(([name, { format }]) => [name, format])),
     async verifyPayment(payment, terms) {
-      const found = await verify({ payment, terms, purpose: 'verify' })
+      const presented = { payment, terms, purpose: 'verify' } as const
+      const found = await verify(presented)
+      announce(presented, found)
       const { payer } = found
       if (!isRefusal(found)) return { isValid: true, payer: found.payer }
       return { isValid: false, invalidReason: found.refused, ...(payer && { payer }) }
     },
-    async reserve(payment, terms, { isSettledNow = false } = {}) {
+    async reserve(payment, terms, { isSettledNow = false, refundOf } = {}) {
       const purpose = isSettledNow ? 'settle' : 'reserve'
-      const found = await verify({ payment, terms, purpose })
-      return isRefusal(found) ? found : found.reserve()
+      const presented = { payment, terms, purpose, refundOf } as const
+      const found = await verify(presented)
+      const reserved = isRefusal(found) ? found : await found.reserve()
+      announce(presented, reserved)
+      return reserved
     },
     async supported() {
       const all = [...schemes].map(([scheme, one]) => ({ scheme, ...one.supported() }))

@@ -1,4 +1,5 @@
 import type { LedgerEntry, LedgerRecord, LedgerStore } from '../ledger/ledger.js'
+import { paymentFields } from '../ledger/payment-fields.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
@@ -130,7 +131,10 @@ export class RemotePayment implements Reservation {
   /** Waits for a write to the ledger of what is decided already, and logs its failure. */
   async #logFailure(written: Promise<unknown>): Promise<void> {
     await written.catch((error: unknown) =>
-      this.#options.logger.error('The ledger missed what became of a payment.', { error }),
+      this.#options.logger.error('The ledger missed what became of a payment.', {
+        ...paymentFields(this.#options.entry),
+        error,
+      }),
     )
   }
 }

@@ -9,14 +9,11 @@ import { withoutPaymentId } from '../protocol/payment-identifier.js'
 import { EXACT, type PaymentPayload } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import { checkRecord, refusalDetails } from '../schemes/check-record.js'
+import { exactFormat } from '../schemes/exact-evm/format.js'
 import { authorizationDigest, domainSeparator } from '../schemes/exact-evm/verify/digest.js'
 import { parseEcdsaSignature, recoverSigner } from '../schemes/exact-evm/verify/signature.js'
-import {
-  checkTerms,
-  type MerchantTerms,
-  type Refusal,
-  type Reservation,
-} from '../schemes/scheme.js'
+import { checkTerms } from '../schemes/scheme.js'
+import type { MerchantTerms, Refusal, Reservation, SchemeFormats } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator.js'
@@ -30,6 +27,9 @@ export interface RemoteReservationOptions {
   readonly logger: Logger
 }
 
+/** What a remote facilitator is asked to settle. */
+const FORMATS: SchemeFormats = new Map([[EXACT, exactFormat]])
+
 /**
  * Adds reservations to a remote facilitator.
  *
@@ -38,6 +38,7 @@ export interface RemoteReservationOptions {
 export function createRemoteReservations(options: RemoteReservationOptions): ReservingFacilitator {
   const { facilitator } = options
   return decodingFacilitator({
+    formats: FORMATS,
     async verifyPayment(payment, terms) {
       const { payload, requirements } = payment
       const refused = checkPayment(payment, terms)
@@ -100,7 +101,7 @@ async function reserve(
 /** Why a payment is refused without asking the facilitator. */
 function checkPayment(payment: Payment, terms: MerchantTerms | undefined): Reason | undefined {
   const mismatch =
-    checkOffer(payment, (scheme) => scheme === EXACT) ??
+    checkOffer(payment, (scheme) => FORMATS.has(scheme)) ??
     (terms && checkTerms(payment.requirements, terms))
   return mismatch ?? (isAuthorized(payment) ? undefined : 'invalid_payload')
 }

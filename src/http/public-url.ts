@@ -15,10 +15,16 @@ export function publicRootOf(req: Request, publicUrl: string | undefined): strin
 
 /** Host and port. Each of Express's own `req.host` and `req.hostname` drops the port in one version. */
 function hostOf(req: Request): string {
-  const trusts = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean
-  const isForwarded = trusts(req.socket.remoteAddress ?? '', 0)
-  const forwarded = isForwarded ? req.get('x-forwarded-host')?.split(',', 1)[0]?.trim() : undefined
+  const forwarded = isFromTrustedProxy(req)
+    ? req.get('x-forwarded-host')?.split(',', 1)[0]?.trim()
+    : undefined
   return [forwarded, req.get('host')].find(isHost) ?? 'localhost'
+}
+
+/** Whether a request comes from a proxy that the app's `trust proxy` setting covers. */
+export function isFromTrustedProxy(req: Request): boolean {
+  const trusts = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean
+  return trusts(req.socket.remoteAddress ?? '', 0)
 }
 
 /** A name, an IPv4 address or a bracketed IPv6 address, with an optional port (RFC 3986 §3.2.2, RFC 1123). */

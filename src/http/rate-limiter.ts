@@ -5,6 +5,9 @@ import type { Logger } from '../logger.js'
 const DEFAULT_WINDOW_MS = 60_000
 const DEFAULT_LIMIT = 600
 
+/** Milliseconds between two reports of a store that fails: it may fail for every request. */
+const REPORT_EVERY_MS = 60_000
+
 /** Limits of the gateway's API, or of its paid routes. */
 export interface RateLimitOptions {
   /** Length of the window in milliseconds. @defaultValue 60000 */
@@ -19,31 +22,46 @@ export interface RateLimitOptions {
    * own. @defaultValue in memory
    */
   readonly store?: Store
-}
-
-/** Options of express-rate-limit that are the same for every limiter. */
-export type LimiterSettings = Partial<Options> & {
-  readonly windowMs: number
-  readonly limit: number
+  /**
+   * URL of a Redis that keeps the counts for all gateways that use it: `redis://` or `rediss://`.
+   * Needs the packages `ioredis` and `rate-limit-redis`. While Redis is away, requests pass uncounted
+   * and the log has a warning a minute: a limit guards against load, and whether a payment is good
+   * does not depend on it. @defaultValue in memory
+   */
+  readonly redisUrl?: string
 }
 
 /** Applies the defaults, and sends what the limiter logs to the gateway's logger. */
-export function limiterSettings(options: RateLimitOptions, logger: Logger): LimiterSettings {
-  const { windowMs = DEFAULT_WINDOW_MS, limit = DEFAULT_LIMIT, store } = options
+export function limiterSettings(options: RateLimitOptions, logger: Logger) {
+  const { windowMs = DEFAULT_WINDOW_MS, limit = DEFAULT_LIMIT, store, redisUrl } = options
+  let reportedAt = -Infinity
   return {
     windowMs,
     limit,
     ...(store && { store }),
+    // Two routers of a gateway count together.
+    ...(redisUrl !== undefined && { validate: { unsharedStore: false } }),
     legacyHeaders: false,
     // A store that fails must not stop payments: those requests pass uncounted.
     passOnStoreError: true,
     logger: {
-      warn: (...details) => logger.warn('The rate limiter warns.', errorIn(details)),
-      error: (...details) => logger.error('The rate limiter failed.', errorIn(details)),
+      warn: (...details) => logger.warn('The rate limiter warns.', { error: errorIn(details) }),
+      error(...details) {
+        const error = errorIn(details)
+        if (isMisuse(error)) return logger.error('The rate limiter is set up wrongly.', { error })
+        if (performance.now() - reportedAt < REPORT_EVERY_MS) return
+        reportedAt = performance.now()
+        logger.warn('The rate limiter cannot count: requests pass.', { error })
+      },
     },
-  }
+  } satisfies Partial<Options>
 }
 
-function errorIn(details: readonly unknown[]): object {
-  return { error: details.find((one) => one instanceof Error) }
+function errorIn(details: readonly unknown[]): Error | undefined {
+  return details.find((one) => one instanceof Error)
+}
+
+/** Tells express-rate-limit's own checks of its setup, each with a code, from failures of a store. */
+function isMisuse(error: Error | undefined): boolean {
+  return String((error as { code?: unknown } | undefined)?.code).startsWith('ERR_ERL_')
 }

@@ -1,16 +1,21 @@
 import type { Request, RequestHandler, Response } from 'express'
 
+/** Makes a JSON document for a request. */
+export type Produce<Context> = (
+  context: Context,
+  req: Request,
+  res: Response,
+) => object | Promise<object>
+
 /**
  * Makes a handler that responds with a JSON document.
  *
  * @param produce - Makes the document. What it throws goes to the error handler, with Express 4 too.
  */
-export function respondJson(
-  produce: (req: Request, res: Response) => object | Promise<object>,
-): RequestHandler {
+export function respondJson<Context>(context: Context, produce: Produce<Context>): RequestHandler {
   return function respond(req, res, next) {
     Promise.resolve()
-      .then(() => produce(req, res))
+      .then(() => produce(context, req, res))
       .then((document) => writeJson(res, document))
       .catch(next)
   }

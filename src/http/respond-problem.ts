@@ -1,13 +1,16 @@
+/** Problem details (RFC 9457): the format of every error body. */
 import type { Response } from 'express'
+import { STATUS_CODES } from 'node:http'
+import { responseRequestId } from './request-id.js'
 import { STATUS, type Face, type ProblemCode } from './problem-status.js'
-import { PROBLEM_JSON, problemDetails, type ProblemExtensions } from './problem.js'
 
 /** A problem to respond with. Its code decides the status. */
 export interface Problem {
   readonly code: ProblemCode
   /** What was wrong, and how to fix it. */
   readonly detail: string
-  readonly extensions?: ProblemExtensions | undefined
+  /** Members in addition to the standard ones (RFC 9457 §3.2). */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A problem with a request, thrown for the router's error handler to respond with. */
@@ -15,17 +18,29 @@ export class RequestProblem extends Error implements Problem {
   constructor(
     readonly code: ProblemCode,
     readonly detail: string,
-    readonly extensions?: ProblemExtensions,
+    readonly extensions?: Problem['extensions'],
   ) {
     super(detail)
   }
 }
 
-/** Responds with problem details (RFC 9457). Every error body of the package is written here. */
+/** Makes the body of an error response. */
+export function problemDetails({ code, detail, extensions }: Problem, status: number) {
+  return {
+    type: `urn:x402-gateway:problem:${code}`,
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail,
+    code,
+    ...extensions,
+  }
+}
+
+/** Responds with problem details. Every error body of the package is written here. */
 export function respondProblem(res: Response, face: Face, problem: Problem): void {
-  const { code, detail, extensions } = problem
-  const status = STATUS[code][face]
+  const status = STATUS[problem.code][face]
   res.status(status)
-  res.set({ 'Content-Type': PROBLEM_JSON, 'Cache-Control': 'no-store' })
-  res.end(JSON.stringify(problemDetails({ status, code, detail }, extensions)))
+  res.set({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' })
+  const requestId = face === 'api' ? responseRequestId(res) : undefined
+  res.end(JSON.stringify({ ...problemDetails(problem, status), ...(requestId && { requestId }) }))
 }

@@ -1,12 +1,9 @@
 import type { Logger } from '../logger.js'
-import type { IdempotencyClaim, IdempotencyStore } from './store.js'
-import { beginOrWait, type WaitingRequest } from './wait.js'
+import type { IdempotencyClaim } from './store.js'
+import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
 /** What {@link once} needs from the gateway. */
-export interface OnceContext {
-  readonly idempotency: IdempotencyStore
-  /** Milliseconds to wait for the answer of an earlier request with the same key. */
-  readonly settleTimeoutMs: number
+export interface OnceContext extends WaitContext {
   readonly logger: Logger
 }
 
@@ -31,13 +28,14 @@ export type OnceResult<T, Request> =
  * @throws `LedgerError` when the key could not be claimed, and whatever `produce` throws.
  */
 export async function once<T, Request extends WaitingRequest>(
-  { idempotency, settleTimeoutMs, logger }: OnceContext,
+  context: OnceContext,
   request: Request | undefined,
   produce: (claim: KeyClaim) => Promise<T>,
 ): Promise<OnceResult<T, Request>> {
+  const { logger } = context
   if (request === undefined)
     return { kind: 'produced', value: await produce(new KeyClaim(undefined, logger)) }
-  const begun = await beginOrWait(idempotency, request, settleTimeoutMs)
+  const begun = await askUntilFree(context, request, () => context.idempotency.begin(request))
   switch (begun.state) {
     case 'done':
       return { kind: 'repeated', stored: begun.answer }

@@ -1,11 +1,6 @@
 /** Waiting for a key that another request has claimed. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  IdempotencyAttempt,
-  IdempotencyState,
-  IdempotencyStore,
-  RepeatableRequest,
-} from './store.js'
+import type { IdempotencyStore, RepeatableRequest } from './store.js'
 
 /** Milliseconds between two queries for a busy key: at first, and at most. */
 const FIRST_PAUSE_MS = 10
@@ -17,6 +12,13 @@ const MAX_WAITERS = 8
 /** Number of waiting requests: by store, then by key and fingerprint. */
 const waiters = new WeakMap<object, Map<string, number>>()
 
+/** Where a key is asked for, and for how long. */
+export interface WaitContext {
+  readonly idempotency: IdempotencyStore
+  /** Milliseconds to wait for the answer of an earlier request with the same key. */
+  readonly settleTimeoutMs: number
+}
+
 /** A request that waits while another one has its key. */
 export interface WaitingRequest extends RepeatableRequest {
   /** Whether the client has disconnected, so that the answer is no longer needed. @defaultValue never */
@@ -24,38 +26,18 @@ export interface WaitingRequest extends RepeatableRequest {
 }
 
 /**
- * Claims a key; if another request has it, waits for that request's answer.
+ * Asks a store for a key; if another request has it, waits for that request's answer.
  *
- * Waiting is bounded, because it polls the ledger: it ends when the client disconnects, and at most
- * {@link MAX_WAITERS} requests wait for one key.
+ * Waiting is bounded, because it polls the ledger, less and less often: it ends when the client
+ * disconnects, and at most {@link MAX_WAITERS} requests wait for one key.
  *
- * @param timeoutMs - Milliseconds after which a key that is still busy is reported as `busy`.
+ * @param ask - Claims the key, or reads what is known of it.
+ * @returns `busy` if it stays so until `timeoutMs` are over.
  */
-export const beginOrWait = (
-  store: Pick<IdempotencyStore, 'begin'>,
-  request: WaitingRequest,
-  timeoutMs: number,
-): Promise<IdempotencyAttempt> =>
-  whileBusy(request, { store, timeoutMs, ask: () => store.begin(request) })
-
-/** Reads what is known of a key; if another request has it, waits as {@link beginOrWait} does. */
-export const lookOrWait = (
-  store: Pick<IdempotencyStore, 'look'>,
-  request: WaitingRequest,
-  timeoutMs: number,
-): Promise<IdempotencyState> =>
-  whileBusy(request, { store, timeoutMs, ask: () => store.look(request) })
-
-interface Waiting<T> {
-  readonly store: object
-  readonly timeoutMs: number
-  readonly ask: () => Promise<T>
-}
-
-/** Polls a busy key, less and less often. @returns `busy` if it stays so until the end. */
-async function whileBusy<T extends { readonly state: string }>(
+export async function askUntilFree<T extends { readonly state: string }>(
+  { idempotency: store, settleTimeoutMs: timeoutMs }: WaitContext,
   { key, fingerprint, isGone }: WaitingRequest,
-  { store, timeoutMs, ask }: Waiting<T>,
+  ask: () => Promise<T>,
 ): Promise<T> {
   let found = await ask()
   if (found.state !== 'busy') return found

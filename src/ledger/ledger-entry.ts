@@ -3,6 +3,7 @@ import type { AppliedRate } from '../money/rates.js'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import { recordId, type LedgerEntry } from './ledger.js'
+import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'
 
 /** On which terms a payment is presented, as far as its record keeps them. */
@@ -17,18 +18,35 @@ export interface EntryTerms {
         readonly client?: string | undefined
       }
     | undefined
+  /** What its record says of it beside what is bought. */
+  readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
 }
 
-/** The entry of a payment. */
+/**
+ * The entry of a payment.
+ *
+ * @param refundOf - The payment that it refunds, if any.
+ */
 export function ledgerEntryOf(
   payment: AuthorizedPayment,
   terms: EntryTerms | undefined,
+  refundOf?: string,
 ): LedgerEntry {
   const { key, signed } = payment
   const { to: payTo, value, validBefore } = signed.value.authorization
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
-  return { ...key, payTo, value, validBefore, project, appliedRate, purchase }
+  const details = boundDetails({
+    ...terms?.details,
+    resource: urlOf(payment, terms),
+    method: terms?.purchase?.method,
+  })
+  return { ...key, payTo, value, validBefore, project, appliedRate, purchase, details, refundOf }
+}
+
+/** The URL of what is bought; without the caller's word, as the payment names it. */
+function urlOf({ payload }: AuthorizedPayment, terms: EntryTerms | undefined): string | undefined {
+  return terms?.purchase?.url ?? textOf(payload.resource?.['url'])
 }
 
 /**
@@ -36,11 +54,10 @@ export function ledgerEntryOf(
  *
  * What the caller does not say is taken from the payment itself.
  */
-function purchaseOf(
-  { payload, paymentId, key }: AuthorizedPayment,
-  terms: EntryTerms | undefined,
-): Purchase {
-  const { method, url = textOf(payload.resource?.['url']), client } = terms?.purchase ?? {}
+function purchaseOf(payment: AuthorizedPayment, terms: EntryTerms | undefined): Purchase {
+  const { payload, paymentId, key } = payment
+  const { method, client } = terms?.purchase ?? {}
+  const url = urlOf(payment, terms)
   const extra = membersOf(payload.accepted['extra'])
   const offerId = textOf(extra['offerId'])
   // A checkout gives the same id to all its visitors: it does not prove who the buyer is.

@@ -21,20 +21,28 @@
  * next request that presents the same payment may lock it again, once.
  */
 import type { IdempotencyStore } from '../idempotency/store.js'
-import type { Address, Hex } from '../protocol/payment.js'
+import type { ProjectStore } from './projects.js'
+import type { Hex } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
-  KeyedSubmission,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
+  PaidTransfer,
   Submission,
+  SubmittedQuery,
 } from './record.js'
+import type { CountStore } from './counts.js'
+import type { Refunds } from './refunds.js'
+import type { RelayerTransactions } from './relayer-transactions.js'
+import type { Revenue } from './revenue.js'
+import type { WebhookStore } from './webhook-store.js'
 
 export * from './record.js'
+export * from './relayer-transactions.js'
 
 /**
  * Keeps what is known of every payment, and the answers that may be asked for again.
@@ -75,20 +83,12 @@ export interface Records {
    */
   submit(key: AuthorizationKey, submission: Submission): Promise<void>
   /**
-   * Writes down a transaction that several payments share, for all of them or for none. If some were
-   * missing, sending its bytes again would pay what no record knows.
-   *
-   * @returns The keys that the caller has not locked. If there are any, nothing was written.
-   */
-  submitTogether(members: readonly KeyedSubmission[]): Promise<readonly AuthorizationKey[]>
-  /**
-   * Forgets a submitted transaction that no node has taken and that is never sent again.
+   * Forgets a submitted transaction whose bytes were never made here: a remote facilitator says that it
+   * has sent nothing.
    *
    * @throws `LedgerError` if another process has the lock, because it may send the transaction.
    */
   withdraw(key: AuthorizationKey, transaction: Hex): Promise<void>
-  /** Does what {@link Records.withdraw} does for all payments of a transaction, or for none. */
-  withdrawTogether(keys: readonly AuthorizationKey[], transaction: Hex): Promise<void>
   /**
    * Writes down all payments of a transaction before its bytes are sent again. Payments that are
    * reserved or unknown become submitted; others stay as they are.
@@ -113,11 +113,17 @@ export interface Records {
    * @returns `false` if that log has paid for another record. Nothing is changed then.
    */
   markSettledLate(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
-  /** Lists records whose transaction was sent and is not known to be mined, oldest first. */
-  listSubmitted(): Promise<readonly LedgerRecord[]>
+  /**
+   * Lists records whose transaction was sent and is not known to be mined, oldest first, without the
+   * bytes of their transactions.
+   */
+  listSubmitted(query?: SubmittedQuery): Promise<readonly LedgerRecord[]>
   /** Lists records that became final recently. */
   listFinal(query: FinalQuery): Promise<readonly FinalEntry[]>
-  /** Lists the records of a project, newest first. Released reservations are not among them. */
+  /**
+   * Lists the payments of a project, newest first, without the bytes of their transactions. Released
+   * reservations and refunds are not among them.
+   */
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]>
 }
 
@@ -139,34 +145,12 @@ export interface Locks {
    * Records that the payer is about to be given what was paid for. The record stays locked for good.
    *
    * This is the last step before the response is sent. If it throws, the response must not be sent.
-   */
-  markDelivered(key: AuthorizationKey): Promise<void>
-}
-
-/** Which process may send from which relayer account. */
-export interface RelayerLeases {
-  /**
-   * Leases relayer accounts. No account is leased to two processes.
    *
-   * Processes that ask for the same accounts get about as many each. The accounts of a process that
-   * stops asking are free after {@link RELAYER_LEASE_MS}.
-   *
-   * @param busy - Leased accounts with transactions under way, which must not be given to others.
-   * @returns The accounts that the caller may send from, for {@link RELAYER_LEASE_MS} since it asked.
+   * @param paid - Does what {@link Records.markSettled} does in the same write. It throws where the
+   * transfer log has paid for another record.
    */
-  leaseRelayers(
-    chainId: number,
-    relayers: readonly Address[],
-    busy?: readonly Address[],
-  ): Promise<readonly Address[]>
+  markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void>
 }
-
-/**
- * How long a process may send from a leased account, in milliseconds since it asked.
- *
- * It renews the lease well before. If it cannot, it must stop sending before this time is over.
- */
-export const RELAYER_LEASE_MS = 10_000
 
 /**
  * What a gateway does with its ledger.
@@ -174,27 +158,40 @@ export const RELAYER_LEASE_MS = 10_000
  * Every method is atomic, across processes where the store is shared, and throws `LedgerError` if it
  * did not do what it says. The caller must then act as if nothing had been allowed.
  */
-export interface LedgerStore extends Ledger, Records, Locks, RelayerLeases {
+export interface LedgerStore
+  extends Ledger, Records, Locks, Refunds, RelayerTransactions, Revenue, CountStore {
   /** Answers that may be asked for again, kept beside the payments they are about. */
   readonly idempotency: IdempotencyStore
+  /** Projects that were made at run time. */
+  readonly projects: ProjectStore
+  /** Who is told of payments by webhook, and what is still to be told. */
+  readonly webhooks: WebhookStore
   /**
    * Returns a random secret that all processes of the store share, created on first use. Absent from
    * a store that cannot be shared.
    */
   sharedSecret?(name: string): Promise<string>
+  /**
+   * Calls back when what a dead process had locked was freed. Absent from a store that cannot be shared.
+   */
+  onFreed?(listener: () => void): void
 }
 
 /** Every method of a store. The compiler makes sure that none is missing. */
 const STORE_METHODS: Readonly<
-  Record<Exclude<keyof LedgerStore, 'idempotency' | 'sharedSecret'>, true>
+  Record<
+    Exclude<
+      keyof LedgerStore,
+      'idempotency' | 'projects' | 'webhooks' | 'sharedSecret' | 'onFreed'
+    >,
+    true
+  >
 > = {
   find: true,
   reserve: true,
   release: true,
   submit: true,
-  submitTogether: true,
   withdraw: true,
-  withdrawTogether: true,
   adopt: true,
   knowsTransaction: true,
   markSettled: true,
@@ -206,7 +203,19 @@ const STORE_METHODS: Readonly<
   listSubmitted: true,
   listFinal: true,
   list: true,
-  leaseRelayers: true,
+  reserveRefund: true,
+  refundsOf: true,
+  submitNext: true,
+  replaceTransaction: true,
+  fillNonce: true,
+  claimPending: true,
+  listTransactions: true,
+  noteMinedNonce: true,
+  lowerNonce: true,
+  sumRevenue: true,
+  addCounts: true,
+  listCounts: true,
+  dropCounts: true,
   close: true,
 }
 
@@ -216,6 +225,8 @@ export function isLedgerStore(value: unknown): value is LedgerStore {
   const store = value as Partial<Record<string, unknown>>
   return (
     Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
-    typeof store['idempotency'] === 'object'
+    typeof store['idempotency'] === 'object' &&
+    typeof store['projects'] === 'object' &&
+    typeof store['webhooks'] === 'object'
   )
 }

@@ -1,10 +1,7 @@
 import type { Ledger, LedgerStore } from './ledger.js'
 import { MemoryStore } from './memory/memory-store.js'
 
-/**
- * Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 5 KB. At 1,000 payments a
- * second these are the payments of the last minutes, which a reorganisation may still drop.
- */
+/** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 8 KB. */
 const DEFAULT_MAX_RECORDS = 200_000
 
 /**
@@ -21,8 +18,9 @@ const DEFAULT_MAX_RECORDS = 200_000
  */
 export interface MemoryLedgerOptions {
   /**
-   * How many records are kept in full. Beyond, delivered payments are reduced to what refuses their
-   * authorizations when they are presented again, and lists omit them. When all records are of other
+   * How many records are kept in full, of which delivered payments are 20,000 at most. The oldest of
+   * these are reduced to some 100 bytes each, which refuse their authorizations when they are presented
+   * again; their details are forgotten, and lists and sums omit them; in the end, the chain alone refuses them. When all records are of other
    * payments, new ones fail with `ledger_full`: a live record is never dropped for another.
    *
    * @defaultValue 200000

@@ -36,6 +36,7 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
     sameText(record.nonce, entry.nonce) &&
     sameText(record.payTo, entry.payTo) &&
     record.value === entry.value &&
+    record.refundOf === entry.refundOf &&
     (record.purchase === undefined
       ? // Records of earlier versions lack the resource, those adopted from a batch's calldata lack
         // the project too. isSameBuyer limits who redeems them.
@@ -57,6 +58,8 @@ export function isSameBuyer(
   record: LedgerRecord,
   { entry, redeemWithoutProof = 'same-address' }: PresentedPurchase,
 ): boolean {
+  // The merchant's, who was authenticated. Nobody else can present it: isSamePurchase sees to that.
+  if (record.refundOf !== undefined) return true
   const bound = record.purchase
   if (bound?.offer !== undefined || bound?.paymentId !== undefined)
     return bringsSameProof(record, entry)

@@ -4,8 +4,10 @@ import type { AppliedRate } from '../money/rates.js'
 import type { AuthorizationKey } from '../protocol/authorization.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
+import type { PaymentDetails } from './payment-details.js'
 
 export type { AuthorizationKey } from '../protocol/authorization.js'
+export type { PaymentDetails } from './payment-details.js'
 
 /** What is written down before a transaction is sent. */
 export interface Submission {
@@ -15,7 +17,7 @@ export interface Submission {
   readonly relayer: Address
   /** The account nonce of the transaction. */
   readonly accountNonce: number
-  /** The signed transaction, so that the same bytes can be sent again. */
+  /** The signed transaction, so that the same bytes can be sent again. Lists have `0x` instead. */
   readonly raw: Hex
   /**
    * Hashes of the transactions that it replaces, with the same account nonce, newest first. Any one
@@ -28,6 +30,14 @@ export interface Submission {
 export interface KeyedSubmission {
   readonly key: AuthorizationKey
   readonly submission: Submission
+}
+
+/** The transfer that has paid for a record. */
+export interface PaidTransfer {
+  /** Hash of its transaction. */
+  readonly transaction: Hex
+  /** Names its log. A log pays for one record. */
+  readonly transfer: string
 }
 
 /** What a payment was presented for, and by whom. All members are hashes, because each may be a secret. */
@@ -56,6 +66,10 @@ export interface LedgerEntry extends AuthorizationKey {
   readonly appliedRate?: AppliedRate | undefined
   /** What it was presented for. Absent from records of earlier versions. */
   readonly purchase?: Purchase | undefined
+  /** What it was for. Absent from records of earlier versions, and where nobody has said it. */
+  readonly details?: PaymentDetails | undefined
+  /** Id of the payment that it refunds: then its payer is the merchant, and its payee the buyer. */
+  readonly refundOf?: string | undefined
 }
 
 /** The state of a record. */
@@ -102,12 +116,17 @@ export type LedgerRecord = LedgerEntry &
     readonly updatedAt: number
   }
 
-/** Which records of a project are listed, newest first. */
+/** Stands for all projects, and payments without one. Only the operator may ask for it. */
+export const EVERY_PROJECT = Symbol('every project')
+
+/** Which records are listed, newest first. */
 export interface LedgerQuery {
   /** Id of the project. */
-  readonly project: string
+  readonly project: string | typeof EVERY_PROJECT
   /** One record, by its id. */
   readonly id?: string | undefined
+  /** What is searched for, where anything is. */
+  readonly search?: RecordSearch | undefined
   /** Only records in this state. */
   readonly state?: LedgerStatus['state'] | undefined
   /** Milliseconds since the epoch, inclusive: created at or after. */
@@ -118,6 +137,28 @@ export interface LedgerQuery {
   readonly after?: { readonly createdAt: number; readonly id: string } | undefined
   /** Records listed at most. */
   readonly limit: number
+}
+
+/** One thing that records are searched by: each has an index of its own. */
+export type RecordSearch =
+  /** The address that pays. */
+  | { readonly payer: Address }
+  /** The transaction that pays, or was last sent to pay. */
+  | { readonly transaction: Hex }
+  /** URL of the resource, as it was recorded. */
+  | { readonly resource: string }
+  /** The merchant's own name for the payment. */
+  | { readonly reference: string }
+
+/** Records of a page of submitted ones, unless told otherwise. */
+export const SUBMITTED_PAGE = 500
+
+/** Which submitted records are listed, oldest first. */
+export interface SubmittedQuery {
+  /** The last record of the previous page. */
+  readonly after?: Pick<LedgerRecord, 'createdAt' | 'id'> | undefined
+  /** Records listed at most. @defaultValue 500 */
+  readonly limit?: number | undefined
 }
 
 /** Which final records are listed, newest first. */

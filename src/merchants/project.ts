@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Asset } from '../money/assets.js'
 import type { Decimal } from '../money/decimal.js'
+import type { Parsed } from '../protocol/document.js'
 import type { Address } from '../protocol/payment.js'
 import { sameNetwork } from '../protocol/networks.js'
 
@@ -37,7 +38,12 @@ export interface Project {
   /** SHA-256 of each identify token. */
   readonly tokenHashes: readonly Buffer[]
   readonly merchant?: Merchant | undefined
+  /** The merchant as it was written, in the form of `MerchantOptions`. */
+  readonly settings?: object | undefined
 }
+
+/** Reads a merchant as it is written in the configuration. */
+export type ReadMerchant = (settings: unknown, project: string) => Parsed<Merchant>
 
 /** A token that is configured by its SHA-256. */
 const HASHED = /^sha256:(.*)$/i
@@ -54,7 +60,7 @@ export function createToken(): string {
 
 /** Hashes a token into the form that a configuration can hold instead of the token. */
 export function hashToken(token: string): string {
-  return `sha256:${sha256(token).toString('hex')}`
+  return `sha256:${digestToken(token).toString('hex')}`
 }
 
 /**
@@ -65,7 +71,7 @@ export function hashToken(token: string): string {
 export function parseConfiguredToken(text: string): Buffer | undefined {
   const hash = HASHED.exec(text)?.[1]
   if (hash !== undefined) return SHA256_HEX.test(hash) ? Buffer.from(hash, 'hex') : undefined
-  return text.length < MIN_TOKEN_LENGTH ? undefined : sha256(text)
+  return text.length < MIN_TOKEN_LENGTH ? undefined : digestToken(text)
 }
 
 /** Finds the project of a token. All hashes are compared, each in constant time. */
@@ -73,7 +79,7 @@ export function findProjectByToken(
   projects: readonly Project[],
   token: string,
 ): Project | undefined {
-  const presented = sha256(token)
+  const presented = digestToken(token)
   let found: Project | undefined
   for (const project of projects)
     for (const hash of project.tokenHashes) if (timingSafeEqual(hash, presented)) found = project
@@ -92,6 +98,7 @@ export function findAcceptedAsset(
   )
 }
 
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+/** The SHA-256 of a token, by which tokens are compared. */
+export function digestToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
 }

@@ -6,7 +6,8 @@ import type { ParsedPrice } from '../money/price.js'
 import type { AppliedRate, RateSource } from '../money/rates.js'
 import { tokenAmount } from '../money/token-amount.js'
 import { formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
-import { EXACT, type PaymentFlow, type PaymentRequirements } from '../protocol/payment.js'
+import type { PaymentFlow, PaymentRequirements } from '../protocol/payment.js'
+import type { SchemeFormats } from '../schemes/scheme.js'
 import { checkLimits, limitedValue } from './amount-limits.js'
 import { requirePeg, requireRate } from './asset-rates.js'
 import { findAcceptedAsset, type Merchant } from './project.js'
@@ -33,6 +34,13 @@ export interface Quote {
 
 type FiatPrice = Extract<ParsedPrice, { kind: 'fiat' }>
 
+/** What an entry asks for. */
+export interface SchemeAmount {
+  readonly scheme: string
+  readonly asset: Asset
+  readonly amount: bigint
+}
+
 /** Quotes prices for one merchant. */
 export interface Quoter {
   /**
@@ -48,22 +56,34 @@ export interface Quoter {
    * @throws {@link RateError} `unsupported_currency`, `amount_out_of_range` or `rate_unavailable`
    */
   quote(price: ParsedPrice, style: QuoteStyle): Promise<readonly Quote[]>
-  /** Writes the entry for an amount that was quoted before. */
-  entry(asset: Asset, amount: bigint, style: QuoteStyle): PaymentRequirements
+  /**
+   * Writes the entry for an amount that was quoted before.
+   *
+   * @returns `undefined` when the scheme is not offered for the token.
+   */
+  entry(asked: SchemeAmount, style: QuoteStyle): PaymentRequirements | undefined
 }
 
 /** Makes a merchant's quoter. Entries come in the order in which the merchant accepts tokens. */
-export function createQuoter(merchant: Merchant, rates: RateSource): Quoter {
-  return new MerchantQuoter(merchant, rates)
+export function createQuoter(
+  merchant: Merchant,
+  rates: RateSource,
+  formats: SchemeFormats,
+): Quoter {
+  return new MerchantQuoter(merchant, rates, formats)
 }
 
 class MerchantQuoter implements Quoter {
   readonly #merchant: Merchant
   readonly #rates: RateSource
+  readonly #formats: SchemeFormats
 
-  constructor(merchant: Merchant, rates: RateSource) {
-    this.#merchant = merchant
+  constructor(merchant: Merchant, rates: RateSource, formats: SchemeFormats) {
+    const isOffered = (asset: Asset): boolean =>
+      [...formats.values()].some((format) => format.extra(asset) !== undefined)
+    this.#merchant = { ...merchant, accepts: merchant.accepts.filter(isOffered) }
     this.#rates = rates
+    this.#formats = formats
   }
 
   quoteFixed(price: ParsedPrice, style: QuoteStyle): readonly PaymentRequirements[] | undefined {
@@ -84,29 +104,40 @@ class MerchantQuoter implements Quoter {
         this.#quoteAsset(asset, price, style).catch((error: unknown) => {
           if (!isRateError(error)) throw error
           failure ??= error
-          return undefined
+          return []
         }),
       ),
     )
     // A missing rate takes only those tokens off the offer that need it.
-    const quoted = quotes.filter((one) => one !== undefined)
+    const quoted = quotes.flat()
     if (quoted.length > 0) return quoted
     throw failure ?? this.#unsupported(price.currency)
   }
 
-  entry(asset: Asset, amount: bigint, style: QuoteStyle): PaymentRequirements {
+  entry(
+    { scheme, asset, amount }: SchemeAmount,
+    style: QuoteStyle,
+  ): PaymentRequirements | undefined {
+    const extra = this.#formats.get(scheme)?.extra(asset)
+    if (extra === undefined) return undefined
     return {
-      scheme: EXACT,
+      scheme,
       network: formatNetwork(asset.network, style.networkNames),
       amount: amount.toString(),
       payTo: this.#merchant.payTo,
       maxTimeoutSeconds: style.maxTimeoutSeconds ?? this.#merchant.maxTimeoutSeconds,
       asset: asset.address,
       extra: {
-        ...asset.eip712,
+        ...extra,
         ...(style.paymentFlow === 'upfront' && { paymentFlow: style.paymentFlow }),
       },
     }
+  }
+
+  /** Writes an entry for each scheme that is offered for the token. */
+  #entries(asset: Asset, amount: bigint, style: QuoteStyle): readonly PaymentRequirements[] {
+    const schemes = [...this.#formats.keys()]
+    return schemes.flatMap((scheme) => this.entry({ scheme, asset, amount }, style) ?? [])
   }
 
   #quoteWithoutRates(
@@ -117,41 +148,43 @@ class MerchantQuoter implements Quoter {
     if (price.kind === 'asset') {
       const asset = findAcceptedAsset(this.#merchant, price)
       if (asset === undefined) throw this.#unsupported(`${price.asset} on ${price.network}`)
-      return [this.entry(asset, price.amount, style)]
+      return this.#entries(asset, price.amount, style)
     }
     const { amount, currency } = price
     const pegged = accepts.filter((asset) => asset.currency === currency)
     if (crossCurrency && pegged.length < accepts.length) return undefined
     if (pegged.length === 0) throw this.#unsupported(currency)
     if (pegged.some(({ depegGuardBps }) => depegGuardBps !== undefined)) return undefined
-    return pegged.map((asset) => this.entry(asset, tokenAmount(amount, asset.decimals), style))
+    return pegged.flatMap((asset) =>
+      this.#entries(asset, tokenAmount(amount, asset.decimals), style),
+    )
   }
 
-  /** Quotes one token; `undefined` where the merchant does not take it for this currency. */
+  /** Quotes one token; nothing where the merchant does not take it for this currency. */
   async #quoteAsset(
     asset: Asset,
     { amount, currency }: FiatPrice,
     style: QuoteStyle,
-  ): Promise<Quote | undefined> {
+  ): Promise<readonly Quote[]> {
     const { crossCurrency, fxBufferBps: bufferBps } = this.#merchant
     const counted = asset.currency ?? asset.rateSymbol
-    if (counted === undefined) return undefined
-    if (counted !== currency && !crossCurrency) return undefined
+    if (counted === undefined) return []
+    if (counted !== currency && !crossCurrency) return []
     await requirePeg(asset, this.#rates)
     if (counted === currency)
-      return { entry: this.entry(asset, tokenAmount(amount, asset.decimals), style) }
+      return this.#entries(asset, tokenAmount(amount, asset.decimals), style).map((entry) => ({
+        entry,
+      }))
     const { rate, asOf, source } = await requireRate(this.#rates, currency, counted)
     const units = tokenAmount(amount, asset.decimals, { rate, bufferBps })
-    return {
-      entry: this.entry(asset, units, style),
-      applied: {
-        price: formatDecimal(amount),
-        currency,
-        rate: formatDecimal(rate),
-        asOf,
-        source: source.slice(0, MAX_SOURCE_LENGTH),
-      },
+    const applied = {
+      price: formatDecimal(amount),
+      currency,
+      rate: formatDecimal(rate),
+      asOf,
+      source: source.slice(0, MAX_SOURCE_LENGTH),
     }
+    return this.#entries(asset, units, style).map((entry) => ({ entry, applied }))
   }
 
   /** Checks the limits of a price in any currency, by a rate where it is not the merchant's. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { AppliedRate } from '../money/rates.js'
-import type { PaymentRequirements } from '../protocol/payment.js'
+import { EXACT, type PaymentRequirements } from '../protocol/payment.js'
 import { findNetwork } from '../protocol/networks.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import type { Quote } from './quote.js'
@@ -19,21 +19,7 @@ export interface QuoteSubject {
   /** Method, URL and whatever else distinguishes what the request asks for. */
   readonly request: readonly string[]
   /** The quoted entry of `accepts`. */
-  readonly entry: Pick<PaymentRequirements, 'network' | 'asset' | 'payTo' | 'amount'>
-}
-
-/** Signs quotes and verifies them. */
-export interface QuoteSigner {
-  /** Writes the quote that goes into `extra.quote`. */
-  sign(subject: QuoteSubject, terms: QuoteTerms): Promise<string>
-  /** Reads a quote; `undefined` where it was signed for another subject or with another secret. */
-  read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined>
-}
-
-/** Makes offer ids that are the same each time for the same offer. */
-export interface OfferNamer {
-  /** Returns 128 bits that cannot be guessed, for `extra.offerId` of a checkout. */
-  nameOffer(subject: QuoteSubject): Promise<string>
+  readonly entry: Pick<PaymentRequirements, 'scheme' | 'network' | 'asset' | 'payTo' | 'amount'>
 }
 
 /** When a quote is made, and for which request. */
@@ -78,51 +64,72 @@ const termsSchema = z.object({
     .optional(),
 })
 
-/**
- * Signs quotes with HMAC-SHA256, as `v1.<terms>.<signature>` in base64url.
- *
- * @param secret - Called for each signature: the secret may be in a database.
- */
-export function createQuoteSigner(secret: () => Promise<string>): QuoteSigner & OfferNamer {
-  const signatureOf = (terms: string, subject: QuoteSubject): Promise<Buffer> =>
-    hmac(`x402-quote-${VERSION}`, terms, subject)
+/** Signs quotes with HMAC-SHA256, as `v1.<terms>.<signature>` in base64url. */
+export class QuoteSigner {
+  readonly #secret: () => Promise<string>
 
-  const hmac = async (purpose: string, terms: string, subject: QuoteSubject): Promise<Buffer> => {
-    const { network, asset, payTo, amount } = subject.entry
-    // As JSON, so that no part can be shifted into its neighbour.
-    const signed = JSON.stringify([
-      purpose,
-      terms,
-      findNetwork(network)?.caip2 ?? network,
-      asset.toLowerCase(),
-      payTo.toLowerCase(),
-      amount,
-      ...subject.request,
-    ])
-    return createHmac('sha256', await secret())
-      .update(signed)
-      .digest()
+  /** @param secret - Called for each signature: the secret may be in a database. */
+  constructor(secret: () => Promise<string>) {
+    this.#secret = secret
   }
 
-  return {
-    async nameOffer(subject) {
-      const name = await hmac(`x402-offer-${VERSION}`, '', subject)
-      return CHECKOUT_ID_PREFIX + name.toString('base64url', 0, OFFER_ID_BYTES)
-    },
-    async sign(subject, { expiresAt, applied }) {
-      const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
-      const encoded = Buffer.from(terms).toString('base64url')
-      const signature = await signatureOf(encoded, subject)
-      return `${VERSION}.${encoded}.${signature.toString('base64url')}`
-    },
-    async read(quote, subject) {
-      if (quote.length > MAX_QUOTE_LENGTH) return undefined
-      const [, encoded, signature] = QUOTE.exec(quote) ?? []
-      if (encoded === undefined || signature === undefined) return undefined
-      const presented = Buffer.from(signature, 'base64url')
-      if (!timingSafeEqual(presented, await signatureOf(encoded, subject))) return undefined
-      const terms = termsSchema.parse(JSON.parse(Buffer.from(encoded, 'base64url').toString()))
-      return { expiresAt: terms.e, applied: terms.a }
-    },
+  /** Makes the `extra.offerId` of a checkout: 128 bits, the same each time for the same offer. */
+  async nameOffer(subject: QuoteSubject): Promise<string> {
+    const name = await this.#hmac(`x402-offer-${VERSION}`, '', subject)
+    return CHECKOUT_ID_PREFIX + name.toString('base64url', 0, OFFER_ID_BYTES)
+  }
+
+  /** Writes the quote that goes into `extra.quote`. */
+  async sign(subject: QuoteSubject, { expiresAt, applied }: QuoteTerms): Promise<string> {
+    const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
+    const encoded = Buffer.from(terms).toString('base64url')
+    const signature = await this.#hmac(`x402-quote-${VERSION}`, encoded, subject)
+    return `${VERSION}.${encoded}.${signature.toString('base64url')}`
+  }
+
+  /** Reads a quote; `undefined` where it was signed for another subject or with another secret. */
+  async read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined> {
+    const encoded = await this.#verified(`x402-quote-${VERSION}`, quote, subject)
+    if (encoded === undefined) return undefined
+    const terms = termsSchema.parse(JSON.parse(Buffer.from(encoded, 'base64url').toString()))
+    return { expiresAt: terms.e, applied: terms.a }
+  }
+
+  /** Writes the reference of a checkout that goes into `extra.reference`. */
+  async signReference(subject: QuoteSubject, reference: string): Promise<string> {
+    const encoded = Buffer.from(reference).toString('base64url')
+    const signature = await this.#hmac(`x402-reference-${VERSION}`, encoded, subject)
+    return `${VERSION}.${encoded}.${signature.toString('base64url')}`
+  }
+
+  /** Reads a reference; `undefined` where it was signed for another subject or with another secret. */
+  async readReference(subject: QuoteSubject, signed: string): Promise<string | undefined> {
+    const encoded = await this.#verified(`x402-reference-${VERSION}`, signed, subject)
+    return encoded && Buffer.from(encoded, 'base64url').toString()
+  }
+
+  /** The signed part of a text; `undefined` where it was not signed for this. */
+  async #verified(
+    purpose: string,
+    signed: string,
+    subject: QuoteSubject,
+  ): Promise<string | undefined> {
+    if (signed.length > MAX_QUOTE_LENGTH) return undefined
+    const [, encoded, signature] = QUOTE.exec(signed) ?? []
+    if (encoded === undefined || signature === undefined) return undefined
+    const own = await this.#hmac(purpose, encoded, subject)
+    return timingSafeEqual(Buffer.from(signature, 'base64url'), own) ? encoded : undefined
+  }
+
+  async #hmac(purpose: string, terms: string, { entry, request }: QuoteSubject): Promise<Buffer> {
+    const { scheme, network, asset, payTo, amount } = entry
+    // Without its name: quotes for `exact` are older than other schemes.
+    const use = scheme === EXACT ? purpose : `${purpose} ${scheme}`
+    const caip2 = findNetwork(network)?.caip2 ?? network
+    const parties = [asset.toLowerCase(), payTo.toLowerCase()]
+    // As JSON, so that no part can be shifted into its neighbour.
+    const signed = JSON.stringify([use, terms, caip2, ...parties, amount, ...request])
+    const secret = await this.#secret()
+    return createHmac('sha256', secret).update(signed).digest()
   }
 }

@@ -45,6 +45,12 @@ export function decimalFromNumber(value: number): Decimal | undefined {
   return { units: units * powerOfTen(-scale), scale: 0 }
 }
 
+/** Reads a decimal number from its plain form or from a float; `undefined` for any other value. */
+export function readDecimal(value: unknown): Decimal | undefined {
+  if (typeof value === 'number') return decimalFromNumber(value)
+  return typeof value === 'string' ? parseDecimal(value) : undefined
+}
+
 /** Multiplies exactly. */
 export function multiply(a: Decimal, b: Decimal): Decimal {
   return { units: a.units * b.units, scale: a.scale + b.scale }

@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.js'
+import { ConfigError, type ConfigErrorCode } from '../errors.js'
 import { crossRates } from './cross-rates.js'
 import { explainCurrency, isCurrency } from './currency.js'
 import { parseDecimal, type Decimal } from './decimal.js'
@@ -36,10 +36,7 @@ export function fixedRates(
   { symbols = [], now = Date.now }: FixedRatesOptions = {},
 ): RateSource {
   const listed = new Map(
-    Object.entries(rates).map(([pair, rate]) => [
-      checkPair(pair, symbols, `rates[${JSON.stringify(pair)}]`),
-      readRate(pair, rate),
-    ]),
+    Object.entries(rates).map(([pair, rate]) => [checkPair(pair, symbols), readRate(pair, rate)]),
   )
   return crossRates({
     async getRate(base, quote) {
@@ -49,34 +46,27 @@ export function fixedRates(
   })
 }
 
-/**
- * Checks the name of a pair, `EUR/USD`.
- *
- * @param symbols - Names beside the currencies.
- * @param option - Path of the rate, for errors.
- */
-function checkPair(pair: string, symbols: readonly string[], option: string): string {
+/** Checks the name of a pair, `EUR/USD`. @param symbols - Names beside the currencies. */
+function checkPair(pair: string, symbols: readonly string[]): string {
   const [base, quote, ...others] = pair.split('/')
   if (base === undefined || quote === undefined || others.length > 0)
-    throw new ConfigError(
-      option,
-      "the name of a rate is two currencies, e.g. 'EUR/USD'",
-      'invalid_rate',
-    )
+    throw invalid(pair, "the name of a rate is two currencies, e.g. 'EUR/USD'")
   const unknown = [base, quote].find((name) => !isCurrency(name) && !symbols.includes(name))
-  if (unknown !== undefined)
-    throw new ConfigError(option, explainCurrency(unknown), 'unknown_currency')
-  if (base === quote)
-    throw new ConfigError(option, 'a currency has no rate against itself', 'invalid_rate')
+  if (unknown !== undefined) throw invalid(pair, explainCurrency(unknown), 'unknown_currency')
+  if (base === quote) throw invalid(pair, 'a currency has no rate against itself')
   return pair
 }
 
 function readRate(pair: string, rate: unknown): Decimal {
   const value = typeof rate === 'string' ? parseDecimal(rate) : undefined
   if (value !== undefined && value.units > 0n) return value
-  throw new ConfigError(
-    `rates[${JSON.stringify(pair)}]`,
-    "the rate must be a decimal string greater than zero, e.g. '1.08'",
-    'invalid_rate',
-  )
+  throw invalid(pair, "the rate must be a decimal string greater than zero, e.g. '1.08'")
+}
+
+function invalid(
+  pair: string,
+  message: string,
+  code: ConfigErrorCode = 'invalid_rate',
+): ConfigError {
+  return new ConfigError(`rates[${JSON.stringify(pair)}]`, message, code)
 }

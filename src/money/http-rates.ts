@@ -3,7 +3,7 @@ import { fetchJson } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
 import { cachedRates } from './cached-rates.js'
 import { crossRates } from './cross-rates.js'
-import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'
+import { readDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
 
 /** A rate as an API states it. */
@@ -159,12 +159,7 @@ function readSafely<T>(read: () => T, fail: Fail): T {
 }
 
 function toDecimal(rate: unknown): Decimal | undefined {
-  const value =
-    typeof rate === 'number'
-      ? decimalFromNumber(rate)
-      : typeof rate === 'string'
-        ? parseDecimal(rate)
-        : undefined
+  const value = readDecimal(rate)
   return value !== undefined && value.units > 0n ? value : undefined
 }
 

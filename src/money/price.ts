@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.js'
 import { findNetwork } from '../protocol/networks.js'
 import { isHexAddress, parseUint256 } from '../protocol/primitives.js'
 import { currencyOfSign, explainCurrency, isCurrency } from './currency.js'
-import { decimalFromNumber, parseDecimal, type Decimal } from './decimal.js'
+import { readDecimal, type Decimal } from './decimal.js'
 import { explainAmount, showValue } from './explain-amount.js'
 
 /**
@@ -55,55 +55,40 @@ const LETTERS = /^[A-Za-z]+$/
  * commas, exponents, signs, unknown currencies, and zero without `allowFree`.
  */
 export function parsePrice(price: unknown, options: ParsePriceOptions): ParsedPrice {
-  const { option = 'price', allowFree = false } = options
-  const parsed = readPrice(price, { option, defaultCurrency: options.defaultCurrency })
+  const parsed = readPrice(price, options)
   const units = parsed.kind === 'fiat' ? parsed.amount.units : parsed.amount
-  if (units === 0n && !allowFree)
-    throw new ConfigError(
-      option,
-      'the price is zero; if free is meant, set allowFree: true',
-      'invalid_price',
-    )
+  if (units === 0n && options.allowFree !== true)
+    throw invalid(options, 'the price is zero; if free is meant, set allowFree: true')
   return parsed
 }
 
-/** What is known beside the price. */
-interface Context {
-  /** Path of the price, for errors. */
-  readonly option: string
-  readonly defaultCurrency: string
-  /** The whole text that the amount is a part of, for errors. */
-  readonly text?: string
+function invalid({ option = 'price' }: ParsePriceOptions, message: string): ConfigError {
+  return new ConfigError(option, message, 'invalid_price')
 }
 
-function readPrice(price: unknown, context: Context): ParsedPrice {
-  if (typeof price === 'string') return readText(price, context)
+function readPrice(price: unknown, options: ParsePriceOptions): ParsedPrice {
+  const { defaultCurrency } = options
+  if (typeof price === 'string') return readText(price, options)
   if (typeof price === 'number')
-    return { kind: 'fiat', amount: readAmount(price, context), currency: context.defaultCurrency }
-  if (isRecord(price) && 'asset' in price) return readAssetPrice(price, context)
+    return { kind: 'fiat', amount: readAmount(price, options), currency: defaultCurrency }
+  if (isRecord(price) && 'asset' in price) return readAssetPrice(price, options)
   if (isRecord(price) && 'currency' in price) {
-    const currency = readCurrency(price.currency, context)
-    return { kind: 'fiat', amount: readAmount(price.amount, context), currency }
+    const currency = readCurrency(price.currency, options)
+    return { kind: 'fiat', amount: readAmount(price.amount, options), currency }
   }
-  throw new ConfigError(
-    context.option,
-    `${showValue(price)} is not a price: ${FORMS}`,
-    'invalid_price',
-  )
+  throw invalid(options, `${showValue(price)} is not a price: ${FORMS}`)
 }
 
-function readText(price: string, context: Context): ParsedPrice {
-  const { amount, currency } = splitText(price)
-  if (currency === '¥')
-    throw new ConfigError(
-      context.option,
-      `the sign of ${showValue(price)} may mean yen or yuan; write '100 JPY' or '100 CNY'`,
-      'invalid_price',
-    )
+function readText(price: string, options: ParsePriceOptions): ParsedPrice {
+  const { amount, currency = options.defaultCurrency } = splitText(price)
+  if (currency === '¥') {
+    const message = `the sign of ${showValue(price)} may mean yen or yuan; write '100 JPY' or '100 CNY'`
+    throw invalid(options, message)
+  }
   return {
     kind: 'fiat',
-    amount: readAmount(amount, { ...context, text: price }),
-    currency: currency === undefined ? context.defaultCurrency : readCurrency(currency, context),
+    amount: readAmount(amount, options, price),
+    currency: readCurrency(currency, options),
   }
 }
 
@@ -121,70 +106,41 @@ function splitText(price: string): { amount: string; currency?: string } {
   return { amount: price }
 }
 
-function readAmount(amount: unknown, { option, text }: Context): Decimal {
-  if (typeof amount === 'number') {
-    const value = decimalFromNumber(amount)
-    if (value !== undefined) return value
-    throw new ConfigError(
-      option,
-      `${amount} is not a price: it must be finite and not negative`,
-      'invalid_price',
-    )
-  }
-  if (typeof amount !== 'string')
-    throw new ConfigError(
-      option,
-      `${showValue(amount)} is no amount; write a string, e.g. '0.01'`,
-      'invalid_price',
-    )
-  const value = parseDecimal(amount)
+/** @param text - The whole text that the amount is a part of, for errors. */
+function readAmount(amount: unknown, options: ParsePriceOptions, text = amount): Decimal {
+  const value = readDecimal(amount)
   if (value !== undefined) return value
-  throw new ConfigError(
-    option,
-    `${showValue(text ?? amount)} is not a price: ${explainAmount(amount, FORMS)}`,
-    'invalid_price',
-  )
+  if (typeof amount === 'number')
+    throw invalid(options, `${amount} is not a price: it must be finite and not negative`)
+  if (typeof amount !== 'string')
+    throw invalid(options, `${showValue(amount)} is no amount; write a string, e.g. '0.01'`)
+  throw invalid(options, `${showValue(text)} is not a price: ${explainAmount(amount, FORMS)}`)
 }
 
-function readCurrency(currency: unknown, { option }: Context): string {
+function readCurrency(currency: unknown, { option = 'price' }: ParsePriceOptions): string {
   if (isCurrency(currency)) return currency
   throw new ConfigError(option, explainCurrency(currency), 'unknown_currency')
 }
 
-function readAssetPrice(price: Record<string, unknown>, { option }: Context): ParsedPrice {
+function readAssetPrice(price: Record<string, unknown>, options: ParsePriceOptions): ParsedPrice {
+  const { option = 'price' } = options
   const { asset, amount } = price
-  if ('currency' in price)
-    throw new ConfigError(
-      option,
-      'a price is in a currency or in an asset; leave out one of them',
-      'conflicting_options',
-    )
+  if ('currency' in price) {
+    const message = 'a price is in a currency or in an asset; leave out one of them'
+    throw new ConfigError(option, message, 'conflicting_options')
+  }
   if (typeof asset !== 'string' || asset === '' || (/^0x/i.test(asset) && !isHexAddress(asset)))
-    throw new ConfigError(
-      option,
-      `${showValue(asset)} is no asset; write its symbol or address`,
-      'invalid_price',
-    )
+    throw invalid(options, `${showValue(asset)} is no asset; write its symbol or address`)
   const network = typeof price.network === 'string' ? findNetwork(price.network) : undefined
-  if (network === undefined)
-    throw new ConfigError(
-      option,
-      `${showValue(price.network)} is no network we know; write 'base' or 'eip155:8453'`,
-      'unknown_network',
-    )
-  const units = readAtomicAmount(amount)
-  if (units === undefined)
-    throw new ConfigError(
-      option,
-      `${showValue(amount)} is no number of atomic units; write a string of digits or a bigint, e.g. '10000'`,
-      'invalid_price',
-    )
-  return { kind: 'asset', asset, network: network.caip2, amount: units }
-}
-
-function readAtomicAmount(amount: unknown): bigint | undefined {
+  if (network === undefined) {
+    const message = `${showValue(price.network)} is no network we know; write 'base' or 'eip155:8453'`
+    throw new ConfigError(option, message, 'unknown_network')
+  }
   const text = typeof amount === 'bigint' ? amount.toString() : amount
-  return typeof text === 'string' ? parseUint256(text) : undefined
+  const units = typeof text === 'string' ? parseUint256(text) : undefined
+  if (units !== undefined) return { kind: 'asset', asset, network: network.caip2, amount: units }
+  const forms = "write a string of digits or a bigint, e.g. '10000'"
+  throw invalid(options, `${showValue(amount)} is no number of atomic units; ${forms}`)
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

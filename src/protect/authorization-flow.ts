@@ -7,13 +7,8 @@ import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
-import {
-  attachPayment,
-  endUnsettled,
-  markDelivered,
-  releaseUnpaid,
-  type ReservedAttempt,
-} from './payment-attempt.js'
+import { attachPayment, endUnsettled, markDelivered, releaseUnpaid } from './payment-attempt.js'
+import type { ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse } from './stored-response.js'
@@ -64,7 +59,7 @@ async function runHeld(
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
     if (isOutsideFailure(error))
-      return held.replace(() => respondExit(res, outsideFailure(context, error)))
+      return held.replace(() => respondExit(res, outsideFailure(context, error, attempt)))
     held.discard()
     throw error
   }

@@ -3,6 +3,7 @@ import type { OutsideFailure } from '../errors.js'
 import type { Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
+import { requestFields, type LoggedRequest } from './log-fields.js'
 import type { Offer } from './offer.js'
 import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
 import { paymentRequired, respondPaymentRequired } from './payment-required.js'
@@ -58,17 +59,15 @@ export function respondExit(res: Response, exit: Exit): void {
     }
     case 'settlement_pending':
       setPaymentResponse(res, exit.settlement)
-      return respondRouteProblem(res, PENDING)
+      return respondRouteProblem(res, PROBLEMS.settlement_pending)
     case 'repeated':
       return respondAgain(res, exit.stored)
     case 'busy':
-      return respondRouteProblem(res, IN_PROGRESS)
     case 'conflict':
-      return respondRouteProblem(res, CONFLICT)
+    case 'server_busy':
+      return respondRouteProblem(res, PROBLEMS[exit.kind])
     case 'rate_limited':
       return respondRateLimited(res, exit)
-    case 'server_busy':
-      return respondRouteProblem(res, SERVER_BUSY)
     case 'condition_failed':
       // Without the handler's headers: they describe what is for sale.
       return void res.status(exit.status).set('Cache-Control', 'no-store').end()
@@ -87,26 +86,31 @@ export function respondExit(res: Response, exit: Exit): void {
 export function outsideFailure(
   { logger }: { readonly logger: Logger },
   failure: OutsideFailure,
+  logged: LoggedRequest,
 ): Exit {
-  logger.error('A payment could not be taken.', { code: failure.code, error: failure })
+  const fields = { code: failure.code, ...requestFields(logged) }
+  logger.error('A payment could not be taken.', { ...fields, error: failure })
   return { kind: 'outside_failure', failure }
 }
 
-const PENDING: Problem = {
-  code: 'settlement_pending',
-  detail:
-    'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
-}
-const IN_PROGRESS: Problem = {
-  code: 'idempotency_in_progress',
-  detail: 'The first request with this payment is not answered yet: present it again later.',
-}
-const CONFLICT: Problem = {
-  code: 'idempotency_conflict',
-  detail: 'Another payment has this payment-identifier: take a new id for a new payment.',
-}
-const SERVER_BUSY: Problem = {
-  code: 'server_busy',
-  detail:
-    'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
-}
+/** The problems that need no details of their own. */
+const PROBLEMS = {
+  settlement_pending: {
+    code: 'settlement_pending',
+    detail:
+      'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
+  },
+  busy: {
+    code: 'idempotency_in_progress',
+    detail: 'The first request with this payment is not answered yet: present it again later.',
+  },
+  conflict: {
+    code: 'idempotency_conflict',
+    detail: 'Another payment has this payment-identifier: take a new id for a new payment.',
+  },
+  server_busy: {
+    code: 'server_busy',
+    detail:
+      'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
+  },
+} as const satisfies { readonly [Kind in Exit['kind']]?: Problem }

@@ -3,20 +3,21 @@ import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
+import type { Counters } from '../ledger/counters.js'
+import { isReason } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type MerchantTerms, type Refusal } from '../schemes/scheme.js'
 import { runThenSettle } from './authorization-flow.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldBudget } from './held-budget.js'
+import type { LoggedRequest } from './log-fields.js'
 import type { MatchContext } from './match-offer.js'
-import { readMatchingPayment, type MatchedPayment } from './matched-payment.js'
+import { readMatchingPayment } from './matched-payment.js'
+import type { MatchedPayment, ReadPayment } from './matched-payment.js'
 import { offerOf, pricedMethod, type Offer } from './offer.js'
-import {
-  endUnsettled,
-  releaseUnpaid,
-  type Exchange,
-  type PaymentAttempt,
-} from './payment-attempt.js'
+import { endUnsettled, releaseUnpaid } from './payment-attempt.js'
+import type { Exchange, PaymentAttempt } from './payment-attempt.js'
 import type { CountRequest } from './payment-rate-limit.js'
+import { NOT_PAID } from './payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { respondOptions } from './respond-options.js'
 import type { PaidRoute } from './route.js'
@@ -27,6 +28,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly facilitator: ReservingFacilitator
   /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget
+  /** What happens, by day and project. */
+  readonly counters: Counters
   /** Counts requests that present a payment; `undefined` if they are not limited. */
   readonly countRequest: CountRequest | undefined
 }
@@ -45,18 +48,26 @@ export async function handlePaidRequest(
   const { req, res, next } = exchange
   if (await route.skip(req)) return next()
   if (req.method === 'OPTIONS') return respondOptions(req, res)
+  let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
-    if (route.respondUnpaid !== undefined && !bringsPayment(req))
+    if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
+      context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)
+    }
     const offer = await route.offer(req)
     if (offer === undefined) return next()
     const read = await readMatchingPayment(context, { route, offer }, req)
-    if (read.kind !== 'matched') return respondExit(res, read)
+    if (read.kind !== 'matched') {
+      countUnmatched(context, route, read)
+      return respondExit(res, read)
+    }
     const exceeded = await context.countRequest?.({ req, res })
     if (exceeded !== undefined) return respondExit(res, exceeded)
 
     const { payment } = read
-    const attempt = { ...exchange, offer: offerAgain(offer, payment), payment }
+    const { project } = route.merchant
+    const attempt = { ...exchange, project, offer: offerAgain(offer, payment), payment }
+    logged = attempt
     const byId = paymentIdKey(route, attempt)
     const result = await once(context, byId, async (claim) => {
       // The client may have disconnected while its request waited for the key.
@@ -66,8 +77,20 @@ export async function handlePaidRequest(
     if (result.kind !== 'produced') respondExit(res, result)
   } catch (error) {
     if (!isOutsideFailure(error)) throw error
-    respondExit(res, outsideFailure(context, error))
+    respondExit(res, outsideFailure(context, error, logged))
   }
+}
+
+/** Counts a request without a payment, or with one that is not for this route. */
+function countUnmatched(
+  { counters }: PaidRequestContext,
+  { merchant: { project } }: PaidRoute,
+  { error }: Extract<ReadPayment, { kind: 'payment_required' }>,
+): void {
+  if (error === NOT_PAID) return counters.count(project, 'asked')
+  counters.count(project, 'presented')
+  // Other texts tell a developer what is wrong with the header.
+  counters.count(project, 'refused', isReason(error) ? error : 'invalid_payload')
 }
 
 /** Reserves the payment for this request, and runs the route's payment flow with it. */
@@ -78,6 +101,7 @@ async function takePayment(
 ): Promise<Exit> {
   const { req, res, payment } = attempt
   const holdsResponse = route.paymentFlow === 'authorization'
+  context.counters.count(route.merchant.project, 'presented')
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
   const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
@@ -101,7 +125,8 @@ function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): Mer
     client: req.ip ?? '',
     redeemOnly,
   }
-  return { ...merchant, appliedRate, purchase, redeemWithoutProof, minValiditySeconds }
+  const details = route.detailsOf(req, payment)
+  return { ...merchant, appliedRate, details, purchase, redeemWithoutProof, minValiditySeconds }
 }
 
 /** Ends a payment that was refused before this request sent anything for it. */

@@ -1,10 +1,11 @@
 import type { Request } from 'express'
+import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { isSamePurchase } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import { isAuthorized, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
-import { EXACT, type PaymentRequirements } from '../protocol/payment.js'
+import type { PaymentRequirements } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import { sameOffer } from '../protocol/same-offer.js'
 import { checkTerms, type PurchaseTerms } from '../schemes/scheme.js'
@@ -14,6 +15,7 @@ import type { PaidRoute } from './route.js'
 /** What matching a payment needs from its gateway. */
 export interface MatchContext extends SigningContext {
   readonly ledger: Pick<LedgerStore, 'find'>
+  readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 
 /** A payment that is presented for an offer. */
@@ -46,7 +48,7 @@ export async function matchOffer(
   presented: OfferedPayment,
 ): Promise<MatchedQuote | Reason> {
   const { decoded, accepted } = presented
-  if (accepted.scheme !== EXACT) return 'unsupported_scheme'
+  if (!context.facilitator.formats.has(accepted.scheme)) return 'unsupported_scheme'
   const mismatch = checkTerms(accepted, route.merchant)
   if (mismatch !== undefined) return mismatch
   const paidFor = decoded.payload.resource?.['url']
@@ -64,14 +66,14 @@ async function honourQuote(
 ): Promise<MatchedQuote | Reason> {
   const request = quotedRequest(req, offer.resource, route.quoteFor(req))
   const terms = request && (await quotes.read(signed, { request, entry: accepted }))
-  if (terms === undefined) return 'quote_mismatch'
+  const entry = route.entryFor(accepted)
+  if (terms === undefined || entry === undefined) return 'quote_mismatch'
   // A payment that was made in time may be redeemed later.
   const redeemOnly = now() > terms.expiresAt * 1000
   const url = offer.resource.url
   const presented = { decoded, accepted, project: route.merchant.project }
   if (redeemOnly && !(await isKnown(ledger, presented, { method: pricedMethod(req), url })))
     return 'quote_expired'
-  const entry = route.entryFor(accepted)
   return {
     entry: { ...entry, extra: { ...entry.extra, quote: signed } },
     applied: terms.applied,

@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import type { AppliedRate } from '../money/rates.js'
 import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
 import type { Exit } from './exits.js'
-import { matchOffer, type MatchContext } from './match-offer.js'
+import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.js'
 import type { Offer } from './offer.js'
 import { NOT_PAID } from './payment-required.js'
 import { readPayment } from './read-payment.js'
@@ -12,6 +12,8 @@ import type { PaidRoute } from './route.js'
 export interface MatchedPayment extends Payment {
   /** How its amount came about, if a rate was applied. */
   readonly appliedRate: AppliedRate | undefined
+  /** The price as it was asked. Unknown of an earlier quote to which no rate was applied. */
+  readonly askedPrice: string | undefined
   /** Whether its quote has expired, so that it is good only for a purchase that is already open. */
   readonly redeemOnly: boolean
 }
@@ -36,7 +38,7 @@ export async function readMatchingPayment(
     if (offer.failure !== undefined) throw offer.failure
     return { kind: 'payment_required', offer, error, status }
   }
-  const presented = readPayment(req)
+  const presented = readPayment(req, context.facilitator.formats)
   switch (presented.kind) {
     case 'none':
       return askAgain(NOT_PAID)
@@ -50,7 +52,17 @@ export async function readMatchingPayment(
       if (typeof quote === 'string') return askAgain(quote)
       const { entry, applied, redeemOnly = false } = quote
       const payment = paymentFor(decoded, entry)
-      return { kind: 'matched', payment: { ...payment, appliedRate: applied, redeemOnly } }
+      const askedPrice = askedPriceOf(offer, quote)
+      return {
+        kind: 'matched',
+        payment: { ...payment, appliedRate: applied, askedPrice, redeemOnly },
+      }
     }
   }
+}
+
+/** A price may have changed since a quote was signed. */
+function askedPriceOf({ askedPrice }: Offer, { entry, applied }: MatchedQuote): string | undefined {
+  if (entry.extra?.['quote'] === undefined) return askedPrice
+  return applied && `${applied.price} ${applied.currency}`
 }

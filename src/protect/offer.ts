@@ -11,6 +11,8 @@ export interface Offer {
   readonly accepts: readonly PaymentRequirements[]
   /** The same entries, with the rates that were applied. */
   readonly quotes: readonly Quote[]
+  /** The price as the route asks for it: `$0.01`. */
+  readonly askedPrice?: string | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined
 }

@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
 import { ConfigError, type ConfigIssue } from '../errors.js'
+import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
@@ -23,7 +24,10 @@ export interface ProtectOptions {
   readonly description?: string
   /** Media type of the response. @defaultValue not mentioned */
   readonly mimeType?: string
-  /** Id of the project that is paid. @defaultValue the only project with a merchant */
+  /**
+   * Id of the project that is paid. With the gateway's option `admin`, it may be one that is made later:
+   * until it has a merchant, requests get a 503. @defaultValue the only project with a merchant
+   */
   readonly merchant?: string
   /**
    * When the payment is settled. `authorization`: after the handler has responded; if the handler
@@ -77,6 +81,12 @@ export interface ProtectOptions {
    * @defaultValue the merchant's, or `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof
+  /**
+   * Your own name for what is bought, for example an order number: 1 to 200 visible characters. It is
+   * kept with the payment, and settlements are found by it. A function runs for each request that
+   * presents a payment, before anything is charged.
+   */
+  readonly reference?: string | ((req: Request) => string)
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
@@ -96,6 +106,12 @@ const optionsSchema = z.strictObject({
   signQuotes: z.boolean().optional(),
   quoteFor: fn.optional(),
   redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
+  reference: z
+    .custom<string | (() => unknown)>(
+      (value) => typeof value === 'function' || isReference(value),
+      `${NOT_A_REFERENCE}, or a function that returns them`,
+    )
+    .optional(),
 })
 
 /**

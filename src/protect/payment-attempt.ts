@@ -5,6 +5,7 @@ import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import type { Reservation } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
+import { requestFields } from './log-fields.js'
 import type { MatchedPayment } from './matched-payment.js'
 import type { Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
@@ -18,6 +19,8 @@ export interface Exchange {
 
 /** A payment that is presented for an offer. */
 export interface PaymentAttempt extends Exchange {
+  /** Id of the project that is paid. */
+  readonly project: string
   readonly offer: Offer
   readonly payment: MatchedPayment
   /** The payment's id, under which its payer may ask for the response again. */
@@ -44,10 +47,11 @@ export function attachPayment(
 /** Gives an unused payment back: its payer may present it for another request. */
 export async function releaseUnpaid(
   { logger }: { readonly logger: Logger },
-  { reservation, claim }: ReservedAttempt,
+  attempt: ReservedAttempt,
 ): Promise<void> {
+  const { reservation, claim } = attempt
   await reservation.release().catch((error: unknown) => {
-    logger.error('A payment could not be released.', { error })
+    logger.error('A payment could not be released.', { ...requestFields(attempt), error })
   })
   await claim.abandon()
 }

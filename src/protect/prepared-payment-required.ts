@@ -3,13 +3,8 @@ import type { Request, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { newOfferId, OFFER_ID_LENGTH } from '../protocol/offer-id.js'
 import type { PaymentRequired } from '../protocol/payment.js'
-import {
-  NOT_PAID,
-  paymentRequired,
-  writePaymentRequired,
-  type AskedPayment,
-  type WrittenDocument,
-} from './payment-required.js'
+import { NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
+import type { AskedPayment, WrittenDocument } from './payment-required.js'
 
 /** Responds with a 402 to a request without a payment. */
 export type RespondUnpaid = (req: Request, res: Response) => void

@@ -4,6 +4,7 @@ import { decodePayload, type DecodedPayload } from '../protocol/decoded-payment.
 import type { DocumentError } from '../protocol/document.js'
 import { parsePaymentPayload, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
+import type { SchemeFormats } from '../schemes/scheme.js'
 
 /** The payment of a request, if it has one. */
 export type PresentedHeader =
@@ -30,7 +31,7 @@ export function bringsPayment({ headers }: Request): boolean {
 }
 
 /** Reads the payment of a request, from either of its header names. */
-export function readPayment(req: Request): PresentedHeader {
+export function readPayment(req: Request, formats: SchemeFormats): PresentedHeader {
   const name = PAYMENT_HEADERS.find((one) => req.get(one) !== undefined)
   if (name === undefined) return { kind: 'none' }
   const unreadable = (problem: string): PresentedHeader => ({
@@ -44,9 +45,10 @@ export function readPayment(req: Request): PresentedHeader {
   const payload = parsePaymentPayload(header.value)
   if (!payload.ok) return unreadable(describe('', payload.errors))
   const decoded = decodePayload(payload.value)
-  const { accepted, signed, paymentId } = decoded
+  const { accepted, paymentId } = decoded
   if (!accepted.ok) return unreadable(describe('accepted', accepted.errors))
-  if (!signed.ok) return unreadable(describe('payload', signed.errors))
+  const errors = formats.get(accepted.value.scheme)?.errors(decoded) ?? []
+  if (errors.length > 0) return unreadable(describe('payload', errors))
   if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
   return { kind: 'payment', decoded, accepted: accepted.value }
 }

@@ -1,6 +1,8 @@
 import type { Request } from 'express'
 import { ConfigError, isRateError } from '../errors.js'
+import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { publicRootOf } from '../http/public-url.js'
+import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
@@ -13,25 +15,29 @@ import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
-import {
-  checkOptions,
-  checkValidity,
-  resolveMaxHeldBytes,
-  type PriceFunction,
-  type ProtectOptions,
-} from './options.js'
+import { checkOptions, checkValidity, resolveMaxHeldBytes } from './options.js'
+import type { PriceFunction, ProtectOptions } from './options.js'
 import { preparePaymentRequired, type RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
+import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
+import type { DescribedPayment } from './record-details.js'
 
 /** What declaring a route needs from the gateway. */
 export interface RouteContext extends SigningContext {
+  readonly facilitator: Pick<FacilitatorCore, 'formats'>
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
-  readonly publicUrl: string | undefined
+  readonly publicUrl?: string | undefined
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
+}
+
+/** A price, and how it was asked. */
+interface AskedPrice {
+  readonly price: ParsedPrice
+  readonly askedPrice: string
 }
 
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
@@ -46,7 +52,7 @@ export class PaidRoute {
   readonly respondUnpaid: RespondUnpaid | undefined
   readonly #context: RouteContext
   readonly #options: ProtectOptions
-  readonly #price: PriceFunction | ParsedPrice
+  readonly #price: PriceFunction | AskedPrice
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
   /** The quotes of a fixed price to which no rate applies. */
@@ -61,11 +67,11 @@ export class PaidRoute {
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
-    this.#quoter = createQuoter(this.merchant, context.rates)
+    this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
     this.#warnOnce = clientLimitWarning(this.merchant, context.logger)
-    this.#price = typeof price === 'function' ? price : this.#parse(price)
+    this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
     this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
     this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
@@ -89,16 +95,16 @@ export class PaidRoute {
    * still be valid; and whatever a price function throws.
    */
   async offer(req: Request): Promise<Offer | undefined> {
-    const price =
-      typeof this.#price === 'function' ? this.#parse(await this.#price(req)) : this.#price
+    const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
     const resource = this.#resourceAt(this.#urlOf(req))
-    if (this.#fixedQuotes !== undefined) return offerOf(resource, this.#fixedQuotes)
+    if (this.#fixedQuotes !== undefined)
+      return { ...offerOf(resource, this.#fixedQuotes), askedPrice }
     try {
       const quotes = await this.#quoter.quote(price, this.#style)
       this.#warnOnce(quotes.map(({ entry }) => entry))
       const signed = quotes.map((quote) => this.#sign(quote, req, resource))
-      return offerOf(resource, await Promise.all(signed))
+      return { ...offerOf(resource, await Promise.all(signed)), askedPrice }
     } catch (error) {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range')
@@ -120,11 +126,27 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
-  /** Writes the entry of `accepts` for an amount that was offered before, in an accepted token. */
-  entryFor(accepted: PaymentRequirements): PaymentRequirements {
+  /** What the record of a payment says of the request that presents it. @throws `ConfigError` */
+  detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
+    const reference = referenceOf(this.#options, req)
+    return { ...routeDetails(this.merchant, req, payment), reference }
+  }
+
+  /** Writes the entry of `accepts` for an amount that was offered before; `undefined` if not taken now. */
+  entryFor(accepted: PaymentRequirements): PaymentRequirements | undefined {
     const asset = findAcceptedAsset(this.merchant, accepted)
-    if (asset === undefined) throw new TypeError('This token is not taken.')
-    return this.#quoter.entry(asset, BigInt(accepted.amount), this.#style)
+    const { scheme, amount } = accepted
+    return asset && this.#quoter.entry({ scheme, asset, amount: BigInt(amount) }, this.#style)
+  }
+
+  /** What a request costs. */
+  async #ask(req: Request): Promise<AskedPrice> {
+    return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
+  }
+
+  #read(value: Price): AskedPrice {
+    const price = this.#parse(value)
+    return { price, askedPrice: askedPriceOf(value, price) }
   }
 
   #parse(value: unknown): ParsedPrice {
@@ -138,7 +160,7 @@ export class PaidRoute {
   #quoteFixed(): readonly PaymentRequirements[] | undefined {
     if (typeof this.#price === 'function') return undefined
     try {
-      const accepts = this.#quoter.quoteFixed(this.#price, this.#style)
+      const accepts = this.#quoter.quoteFixed(this.#price.price, this.#style)
       if (accepts !== undefined) this.#warnOnce(accepts)
       return accepts
     } catch (error) {
@@ -149,7 +171,7 @@ export class PaidRoute {
   }
 
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
-    if (typeof this.#price === 'function' || isFree(this.#price)) return undefined
+    if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
     return preparePaymentRequired(
       (url) => ({ resource: this.#resourceAt(url), accepts }),
       (req) => this.#urlOf(req),
@@ -179,34 +201,23 @@ export class PaidRoute {
   }
 }
 
+const NOBODY_PAID = 'no project has a merchant: nobody could be paid'
+
 function chooseMerchant(
   merchants: ReadonlyMap<string, Merchant>,
   wanted: string | undefined,
 ): Merchant {
-  const ids = [...merchants.keys()]
+  const ids = [...merchants.keys()].join(', ')
   if (wanted !== undefined) {
     const merchant = merchants.get(wanted)
     if (merchant !== undefined) return merchant
-    throw new ConfigError(
-      'merchant',
-      `no project '${wanted}' has a merchant; there is ${ids.join(', ') || 'none'}`,
-      'unknown_project',
-    )
+    const message = `no project '${wanted}' has a merchant; there is ${ids || 'none'}`
+    throw new ConfigError('merchant', message, 'unknown_project')
   }
   const [only, ...others] = merchants.values()
-  if (only === undefined)
-    throw new ConfigError(
-      'projects',
-      'no project has a merchant: nobody could be paid',
-      'missing_option',
-    )
-  if (others.length > 0)
-    throw new ConfigError(
-      'merchant',
-      `name the project that is paid: ${ids.join(', ')}`,
-      'missing_option',
-    )
-  return only
+  if (only === undefined) throw new ConfigError('projects', NOBODY_PAID, 'missing_option')
+  if (others.length === 0) return only
+  throw new ConfigError('merchant', `name the project that is paid: ${ids}`, 'missing_option')
 }
 
 /** Refuses a price that is less than the smallest unit of every token it could be paid with. */

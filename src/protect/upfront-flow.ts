@@ -1,12 +1,8 @@
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
-import {
-  attachPayment,
-  endUnsettled,
-  markDelivered,
-  type ReservedAttempt,
-} from './payment-attempt.js'
+import { attachPayment, endUnsettled, markDelivered } from './payment-attempt.js'
+import type { ReservedAttempt } from './payment-attempt.js'
 import { paymentResponseHeaders, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
 

@@ -15,6 +15,18 @@ export interface Authorization {
   readonly nonce: Hex
 }
 
+/** What is signed (ERC-3009), as EIP-712 describes it. */
+export const AUTHORIZATION_TYPES = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
 /** What identifies an authorization: parsed values, never its signature. */
 export interface AuthorizationKey {
   /** Numeric chain id, e.g. 8453. */

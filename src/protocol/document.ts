@@ -1,5 +1,6 @@
 /** Reading documents: a value of the right shape, or everything that is wrong with it. */
 import type { z } from 'zod'
+import { suggestName } from './did-you-mean.js'
 
 /** What is wrong with one member of a document. */
 export interface DocumentError {
@@ -57,12 +58,21 @@ const explain: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_value':
       return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
     case 'too_small':
-      return issue.origin === 'array' ? 'must not be empty' : `must be at least ${issue.minimum}`
+      if (issue.origin === 'array') return 'must not be empty'
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
     case 'too_big':
-      return `must be at most ${issue.maximum}`
+      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`
+    case 'unrecognized_keys':
+      // Read again by `errorsOf`, which knows each unknown member by itself.
+      return membersOf(issue.inst).join(',')
     default:
       return undefined
   }
+}
+
+/** The names of the members that an object's schema knows. */
+function membersOf(schema: unknown): readonly string[] {
+  return Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 }
 
 type Path = readonly PropertyKey[]
@@ -71,12 +81,19 @@ function errorsOf(issue: z.core.$ZodIssue, parent: Path): readonly DocumentIssue
   const path = [...parent, ...issue.path]
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => issueAt([...path, key], 'there is no such member', issue))
+      return issue.keys.map((key) =>
+        issueAt([...path, key], unknownMember(key, issue.message), issue),
+      )
     case 'invalid_union':
       return alternativesOf(issue, path)
     default:
       return [issueAt(path, issue.message, issue)]
   }
+}
+
+function unknownMember(key: string, known: string): string {
+  const suggestion = known === '' ? '' : `; ${suggestName(key, known.split(','))}`
+  return `there is no such member${suggestion}`
 }
 
 /** What is wrong with the alternative that was meant, where its outer shape shows which one. */
@@ -92,4 +109,28 @@ function alternativesOf(issue: z.core.$ZodIssueInvalidUnion, path: Path): readon
 
 function issueAt(path: Path, message: string, issue: z.core.$ZodIssue): DocumentIssue {
   return { path: path.join('.'), message, issue }
+}
+
+/** Most levels of objects and lists in a document that is read. */
+export const MAX_NESTING = 64
+
+/**
+ * Tells whether a document is nested beyond {@link MAX_NESTING}.
+ *
+ * Code that walks a document by recursion, `JSON.stringify` included, fails at some depth. This does
+ * not recurse.
+ */
+export function isNestedTooDeep(document: unknown): boolean {
+  let level: readonly unknown[] = [document]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_NESTING) return true
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue
+      for (const member of Object.values(value))
+        if (typeof member === 'object' && member !== null) next.push(member)
+    }
+    level = next
+  }
+  return false
 }

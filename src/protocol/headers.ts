@@ -1,6 +1,6 @@
 /** Header names of x402 v2 over HTTP and of the gateway API, and the codec of x402's values. */
 
-import { isNestedTooDeep, MAX_NESTING } from './nesting.js'
+import { isNestedTooDeep, MAX_NESTING } from './document.js'
 
 /** Carries the PaymentRequiredResponse of a 402. */
 export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'

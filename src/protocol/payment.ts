@@ -146,19 +146,15 @@ export function withProtocolVersion(
 const uint256 = z.string().refine((text) => parseUint256(text) !== undefined, {
   error: 'must be a decimal integer below 2^256, without sign, spaces, exponent or leading zeros',
 })
-const address = z.string().regex(ADDRESS, {
-  error: 'must be an address: 0x and 40 hexadecimal digits',
-})
-const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/, {
-  error: 'must be 32 bytes: 0x and 64 hexadecimal digits',
-})
+const address = z.string().regex(ADDRESS, 'must be an address: 0x and 40 hexadecimal digits')
+const bytes32 = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes: 0x and 64 hexadecimal digits')
 /** Long enough for an ERC-6492 wrapper, short enough to be decoded without further limits. */
 const signature = z
   .string()
   .max(8194)
-  .regex(/^0x([0-9a-fA-F]{2})+$/, {
-    error: 'must be a signature: 0x and pairs of hexadecimal digits',
-  })
+  .regex(/^0x([0-9a-fA-F]{2})+$/, 'must be a signature: 0x and pairs of hexadecimal digits')
 const object = z.record(z.string(), z.unknown())
 
 /** PHP writes an object without members as an empty list. */
@@ -205,18 +201,19 @@ const exactEvmSchema = z.looseObject({
   }),
 }) satisfies z.ZodType<ExactEvmPayload>
 
+const parserOf =
+  <T>(schema: z.ZodType<T>) =>
+  (value: unknown): Parsed<T> =>
+    parseDocument(schema, value)
+
 /** Reads the payment of a request. */
-export const parsePaymentPayload = (value: unknown): Parsed<PaymentPayload> =>
-  parseDocument(payloadSchema, value)
+export const parsePaymentPayload = parserOf<PaymentPayload>(payloadSchema)
 
 /** Reads an entry of `accepts`. */
-export const parsePaymentRequirements = (value: unknown): Parsed<PaymentRequirements> =>
-  parseDocument(requirementsSchema, value)
+export const parsePaymentRequirements = parserOf<PaymentRequirements>(requirementsSchema)
 
 /** Reads the body of verify and settle. */
-export const parsePaymentSubmission = (value: unknown): Parsed<PaymentSubmission> =>
-  parseDocument(submissionSchema, value)
+export const parsePaymentSubmission = parserOf<PaymentSubmission>(submissionSchema)
 
 /** Reads the ERC-3009 part of a payment. */
-export const parseExactEvmPayload = (value: unknown): Parsed<ExactEvmPayload> =>
-  parseDocument(exactEvmSchema, value)
+export const parseExactEvmPayload = parserOf<ExactEvmPayload>(exactEvmSchema)

@@ -29,7 +29,7 @@ export const reasons = [
   'invalid_exact_evm_payload_signature',
   /** The payer does not have enough of the token. */
   'insufficient_funds',
-  /** The transaction was mined and failed, or no node took it. */
+  /** The transaction was mined and failed. */
   'invalid_transaction_state',
   /** A remote facilitator refused the payment for a reason that cannot be passed on. */
   'unexpected_verify_error',
@@ -85,3 +85,14 @@ export const reasons = [
 
 /** Why a payment is refused; {@link reasons} explains each. */
 export type Reason = (typeof reasons)[number]
+
+const known: ReadonlySet<string> = new Set(reasons)
+
+/** Type guard for {@link Reason}. */
+export function isReason(text: string): text is Reason {
+  return known.has(text)
+}
+
+/** Tells whether a transaction was sent, or rejected by the node, and did not pay the merchant. */
+export const isFailedTransaction = (reason: Reason): boolean =>
+  reason === 'invalid_transaction_state' || reason === 'invalid_exact_evm_transfer_event_mismatch'

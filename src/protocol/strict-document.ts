@@ -1,11 +1,8 @@
 import type { z } from 'zod'
+import { suggestName } from './did-you-mean.js'
 import { parseDocument, type DocumentError, type Parsed } from './document.js'
-import type { KnownMembers } from './tolerated-members.js'
 
-/** Most letters that may differ between what was written and what was meant. */
-const MOST_SLIPS = 2
-
-/** Longest name that is repeated, or compared. */
+/** Longest name that is repeated. */
 const MAX_SHOWN = 40
 
 /** Most unknown members that are reported. */
@@ -34,40 +31,70 @@ export function findUnknownMembers(
     .slice(0, MAX_REPORTED)
     .map((name) => ({
       path: name.slice(0, MAX_SHOWN),
-      message: `is not known here; ${suggest(name, known)}`,
+      message: `is not known here; ${suggestName(name, known)}`,
     }))
 }
 
-function suggest(name: string, known: readonly string[]): string {
-  const meant = known
-    .map((one) => ({ one, slips: slipsBetween(name, one) }))
-    .filter(({ one, slips }) => slips <= Math.min(MOST_SLIPS, one.length - 1))
-    .toSorted((a, b) => a.slips - b.slips)[0]
-  if (meant !== undefined) return `did you mean '${meant.one}'?`
-  return known.length === 0 ? 'nothing is taken' : `there is ${known.join(', ')}`
+/**
+ * Members and parameters of our own requests: those that are known, and those that are tolerated.
+ *
+ * The endpoints that take a price or a search are ours, and refuse unknown members: ignoring a
+ * misspelled `currency` would sell euros for dollars. What x402 clients and real shops send in addition
+ * is listed here, and nowhere else. The bodies of verify and settle are x402 documents, which may be
+ * extended anywhere: they stay tolerant.
+ */
+
+/** The members that a request may have. */
+export interface KnownMembers {
+  readonly known: readonly string[]
+  /** Not read, and not refused. */
+  readonly tolerated: readonly string[]
 }
 
-/** Counts letters to add, remove, replace or swap with a neighbour; ignores case, `_` and `-`. */
-function slipsBetween(written: string, meant: string): number {
-  const [a, b] = [written, meant].map((text) => text.slice(0, MAX_SHOWN).toLowerCase())
-  const one = (a ?? '').replaceAll(/[_-]/g, '')
-  const other = b ?? ''
-  let before: number[] = []
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= other.length; j++) {
-      const isSame = one[i - 1] === other[j - 1]
-      const isSwapped = one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (isSame ? 0 : 1),
-        isSwapped ? (before[j - 2] ?? Infinity) + 1 : Infinity,
-      )
-    }
-    before = row
-    row = next
-  }
-  return row[other.length] ?? Infinity
+/** x402 clients write these on top of every document. */
+const ENVELOPE = ['x402Version', 'protocolVersion', 'extensions'] as const
+
+/** `POST /api/v2/payment/requirements`. */
+export const REQUIREMENTS_MEMBERS: KnownMembers = {
+  known: ['resourceUrl', 'requestedAmount', 'currency', 'description', 'mimeType'],
+  tolerated: ENVELOPE,
 }
+
+/** `POST /api/v2/merchant/checkout-prepare`. Its `resource` is x402's, and may have any members. */
+export const CHECKOUT_MEMBERS: KnownMembers = {
+  known: ['amount', 'currency', 'resource', 'reference'],
+  tolerated: ENVELOPE,
+}
+
+/** What settlements are filtered by, and how their pages are asked for. */
+const SETTLEMENT_FILTERS = [
+  ...['cursor', 'limit', 'status', 'from', 'to'],
+  ...['payer', 'transaction', 'resource', 'reference'],
+] as const
+
+/** The query of `GET /api/v2/merchant/settlements`. `_` is how some HTTP clients evade caches. */
+export const SETTLEMENTS_QUERY: KnownMembers = {
+  known: [...SETTLEMENT_FILTERS],
+  tolerated: ['_'],
+}
+
+/** The query of `GET /api/v2/merchant/settlements/{id}/refunds/prepare`. */
+export const REFUND_QUERY: KnownMembers = { known: ['amount'], tolerated: ['_'] }
+
+/** `POST /api/v2/merchant/settlements/{id}/refunds`. */
+export const REFUND_MEMBERS: KnownMembers = {
+  known: ['authorization', 'signature'],
+  tolerated: ENVELOPE,
+}
+
+/** `POST /api/v2/merchant/webhooks`, and `PATCH` of one. */
+export const WEBHOOK_MEMBERS: KnownMembers = { known: ['url', 'events'], tolerated: [] }
+
+/** The query of the deliveries of a webhook. */
+export const DELIVERIES_QUERY: KnownMembers = {
+  known: ['cursor', 'limit', 'state'],
+  tolerated: ['_'],
+}
+
+/** The query of endpoints that take none. */
+export const NO_QUERY: KnownMembers = { known: [], tolerated: ['_'] }

@@ -1,16 +1,15 @@
 import { aggregate, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
-import type { LedgerStore, Submission } from '../ledger/ledger.js'
-import type { Hex } from '../protocol/payment.js'
+import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/ledger.js'
 import { batchGasLimit } from './batch-gas.js'
-import type {
-  BatchMember,
-  QueuedMember,
-  RejectedTransaction,
-  SendResult,
-  TransactionRequest,
+import {
+  LostLocks,
+  type BatchMember,
+  type QueuedMember,
+  type SendResult,
+  type SentTransaction,
+  type TransactionRequest,
 } from './transaction.js'
-import { LostLocks, writeAhead } from './write-ahead.js'
 
 /** Most settlements that share a transaction. */
 const MAX_MEMBERS = 20
@@ -20,11 +19,10 @@ const MAX_BATCH_GAS = 6_000_000n
 
 /** Options of {@link Batcher}. */
 export interface BatcherOptions {
-  readonly ledger: Pick<LedgerStore, 'find' | 'submitTogether' | 'withdrawTogether'>
   /** Sends one transaction. */
   readonly send: (request: TransactionRequest) => Promise<SendResult>
   /** Most transactions that may be on their way to the node at the same time. */
-  readonly maxInFlight: () => number
+  readonly maxInFlight: number
   /** Whether calls can share a transaction: whether the network has Multicall3. */
   readonly canBatch: () => Promise<boolean>
 }
@@ -55,8 +53,8 @@ export class Batcher {
     return this.#waiting.length
   }
 
-  /** Sends a settlement. The record of one that is rejected was withdrawn. */
-  send(member: BatchMember): Promise<SendResult> {
+  /** Sends a settlement. One that the node rejected is unknown: its bytes may have gone further. */
+  send(member: BatchMember): Promise<SentTransaction> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ member, resolve, reject })
       this.#flushSoon()
@@ -74,7 +72,7 @@ export class Batcher {
     const { canBatch, maxInFlight } = this.#options
     const most = (await canBatch()) ? MAX_MEMBERS : 1
     this.#isFlushing = false
-    while (this.#waiting.length > 0 && this.#sending < maxInFlight()) {
+    while (this.#waiting.length > 0 && this.#sending < maxInFlight) {
       this.#sending++
       void this.#sendBatch(this.#takeBatch(most)).finally(() => {
         this.#sending--
@@ -109,108 +107,38 @@ export class Batcher {
       return check?.status !== 'rejected'
     })
     if (members.length === 0) return
-    const failures = await this.#attempt(members)
-    if (failures.length === 0) return
-    const isWithdrawn = await this.#withdraw(failures).catch(() => false)
-    for (const failure of failures) reportFailure(failure, isWithdrawn)
+    await this.#attempt(members)
   }
 
-  /**
-   * Sends one transaction for all, and resolves them if it went out.
-   *
-   * @param before - Hashes that the records may name though they were not sent.
-   * @returns Those for which nothing was sent.
-   */
-  async #attempt(
-    all: readonly QueuedMember[],
-    before: readonly Hex[] = [],
-  ): Promise<readonly Failure[]> {
-    const written = [...before]
+  /** Sends one transaction for all, or one for each where they cannot share one. */
+  async #attempt(all: readonly QueuedMember[]): Promise<void> {
     try {
       const sent = await this.#options.send({
         ...batchRequest(all),
-        writeAhead: async (submission: Submission): Promise<void> => {
-          // The answer to a write may be lost: the record may name the hash from here on.
-          written.push(submission.transaction)
-          await writeAhead(this.#options.ledger, all, submission)
-        },
+        members: (submission, stored) => toMembers(all, submission, stored),
       })
-      if (sent.kind !== 'rejected') {
-        for (const { resolve } of all) resolve(sent)
-        return []
-      }
-      if (sent.cause === 'other' && all.length > 1) return await this.#attemptEach(all, written)
-      return all.map((one) => ({ kind: 'rejected', one, written, rejection: sent }))
+      const isBatchRejected = sent.kind === 'rejected' && sent.cause === 'other' && all.length > 1
+      if (isBatchRejected) return await this.#attemptEach(all)
+      const { submission } = sent
+      const kind = sent.kind === 'accepted' ? 'accepted' : 'unknown'
+      for (const { resolve } of all) resolve({ kind, submission })
     } catch (error) {
-      // Only those could not be recorded, and nothing was: the others are sent without them.
-      if (error instanceof LostLocks) return this.#attemptWithout(error, all, written.slice(0, -1))
-      if (exceedsFunds(error) && all.length > 1) return this.#attemptEach(all, written)
-      return all.map((one) => ({ kind: 'error', one, written, error }))
+      if (error instanceof LostLocks) return this.#attemptWithout(error, all)
+      if (exceedsFunds(error) && all.length > 1) return this.#attemptEach(all)
+      for (const { reject } of all) reject(error)
     }
   }
 
-  async #attemptWithout(
-    { lost }: LostLocks,
-    all: readonly QueuedMember[],
-    written: readonly Hex[],
-  ): Promise<readonly Failure[]> {
-    const left = all.filter((one) => !lost.has(one))
-    const failures = [...lost].map(([one, error]): Failure => ({
-      kind: 'error',
-      one,
-      written,
-      error,
-    }))
-    const mayBeRecorded = written.length > 0
-    if (!mayBeRecorded) for (const failure of failures) reportFailure(failure, true)
-    const others = left.length === 0 ? [] : await this.#attempt(left, written)
-    return mayBeRecorded ? [...failures, ...others] : others
+  /** Only those could not be recorded, and nothing was: the others are sent without them. */
+  async #attemptWithout({ lost }: LostLocks, all: readonly QueuedMember[]): Promise<void> {
+    const left = all.filter(({ member }) => !lost.has(member.key))
+    for (const one of all) if (!left.includes(one)) one.reject(lost.get(one.member.key))
+    if (left.length > 0) await this.#attempt(left)
   }
 
-  async #attemptEach(
-    all: readonly QueuedMember[],
-    written: readonly Hex[],
-  ): Promise<readonly Failure[]> {
-    const failures: Failure[] = []
-    for (const one of all) failures.push(...(await this.#attempt([one], written)))
-    return failures
+  async #attemptEach(all: readonly QueuedMember[]): Promise<void> {
+    for (const one of all) await this.#attempt([one])
   }
-
-  /**
-   * Withdraws records of transactions that were not sent: all of them or none, since the bytes that
-   * one record keeps may be sent again, and pay for all.
-   *
-   * @returns Whether all were withdrawn.
-   */
-  async #withdraw(failures: readonly Failure[]): Promise<boolean> {
-    if (!failures.every(({ one }) => one.member.canForget())) return false
-    const hashes = new Set(failures.flatMap(({ written }) => written))
-    // The oldest first: those are shared by the most.
-    for (const hash of hashes) {
-      const named = failures.filter(({ written }) => written.includes(hash))
-      const keys = named.map(({ one }) => one.member.key)
-      await this.#options.ledger.withdrawTogether(keys, hash)
-    }
-    return true
-  }
-}
-
-/** A settlement for which nothing was sent: the node rejected it, or it was not asked. */
-type Failure = {
-  readonly one: QueuedMember
-  /** Hashes that its record may name, oldest first. */
-  readonly written: readonly Hex[]
-} & (
-  | { readonly kind: 'rejected'; readonly rejection: RejectedTransaction }
-  | { readonly kind: 'error'; readonly error: unknown }
-)
-
-function reportFailure(failure: Failure, isWithdrawn: boolean): void {
-  const { one } = failure
-  if (failure.kind === 'error') one.reject(failure.error)
-  else if (isWithdrawn) one.resolve(failure.rejection)
-  // The record stays, and with it the bytes: they may be sent again.
-  else one.resolve({ kind: 'unknown', submission: failure.rejection.submission })
 }
 
 function batchRequest(all: readonly QueuedMember[]): Pick<TransactionRequest, 'call' | 'gas'> {
@@ -224,4 +152,26 @@ function batchRequest(all: readonly QueuedMember[]): Pick<TransactionRequest, 'c
 /** No relayer can pay for all of them at once; one may be able to pay for each. */
 function exceedsFunds(error: unknown): boolean {
   return error instanceof RelayerError && error.code === 'relayer_without_funds'
+}
+
+/** What the ledger writes down of each settlement. @throws {@link LostLocks} */
+function toMembers(
+  all: readonly QueuedMember[],
+  submission: Submission,
+  stored: Promise<void>,
+): readonly KeyedSubmission[] {
+  const lost = new Map<AuthorizationKey, unknown>()
+  const members: KeyedSubmission[] = []
+  for (const { member } of all) {
+    try {
+      members.push({ key: member.key, submission: member.toSubmission(submission) })
+    } catch (error) {
+      lost.set(member.key, error)
+    }
+  }
+  if (lost.size > 0) throw new LostLocks(lost)
+  // The settlement itself reports a failure to its caller.
+  stored.catch(() => undefined)
+  for (const { member } of all) member.onWriteAhead(submission, stored)
+  return members
 }

@@ -10,14 +10,6 @@ export function withoutFunds({ network }: Chain): RelayerError {
   )
 }
 
-/** Other gateways that share the ledger have leased all of our accounts. */
-export function withoutLease({ network }: Chain): RelayerError {
-  return new RelayerError(
-    'relayer_without_lease',
-    `All relayers on ${network.caip2} are in use by other gateways: give this one a key of its own.`,
-  )
-}
-
 /** Gas costs more than the operator's cap. */
 export function gasPriceTooHigh({ network }: Chain): RelayerError {
   return new RelayerError(

@@ -11,6 +11,9 @@ const LOW_BALANCE_SETTLEMENTS = 50n
 /** Settlements that the balance must pay for before `onLow` may be called again. */
 const RECOVERED_SETTLEMENTS = 100n
 
+/** Settlements that any balance pays for where gas is free. */
+const UNLIMITED = 10n ** 9n
+
 /** Milliseconds for which a balance is not read again. */
 const BALANCE_MAX_AGE_MS = 10_000
 
@@ -22,10 +25,21 @@ export interface RelayerFundsOptions {
   readonly onLow: (balance: bigint) => void
 }
 
+/** What an account has, and about how many settlements that pays for now. */
+export interface Funds {
+  /** In wei. */
+  readonly balance: bigint
+  readonly settlements: bigint
+  /** Whether it pays for so few settlements that `relayerLow` is emitted. */
+  readonly isLow: boolean
+}
+
 /** Knows whether an account can pay for gas. Reads its balance once in ten seconds at most. */
 export class RelayerFunds {
   readonly #options: RelayerFundsOptions
   readonly #reading = new SingleFlight(() => this.#read())
+  /** What was read last. */
+  #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */
   #last: { readonly suffice: boolean; readonly until: number } | undefined
   /** Whether `onLow` was called since the balance was last high enough. */
@@ -42,8 +56,18 @@ export class RelayerFunds {
   }
 
   /** Reads the balance, once for all concurrent callers. @returns Whether it suffices. */
-  check(): Promise<boolean> {
+  async check(): Promise<boolean> {
+    return (await this.#reading.run()).settlements >= 1n
+  }
+
+  /** Reads the balance, once for all concurrent callers. @throws {@link ChainError} */
+  read(): Promise<Funds> {
     return this.#reading.run()
+  }
+
+  /** What was read last, however long ago. */
+  get known(): Funds | undefined {
+    return this.#known
   }
 
   /** Notes that the node rejected a transaction for lack of funds. */
@@ -51,18 +75,20 @@ export class RelayerFunds {
     this.#remember(false)
   }
 
-  async #read(): Promise<boolean> {
+  async #read(): Promise<Funds> {
     const { chain, address, onLow } = this.#options
     const [balance, fees] = await Promise.all([chain.getBalance(address), chain.getFees()])
     const price = GAS_PER_SETTLEMENT * fees.maxFeePerGas
     const wasLow = this.#isLow
     this.#isLow = balance < price * (wasLow ? RECOVERED_SETTLEMENTS : LOW_BALANCE_SETTLEMENTS)
     if (this.#isLow && !wasLow) onLow(balance)
-    return this.#remember(balance >= price)
+    const settlements = price === 0n ? UNLIMITED : balance / price
+    this.#remember(settlements >= 1n)
+    this.#known = { balance, settlements, isLow: this.#isLow }
+    return this.#known
   }
 
-  #remember(suffice: boolean): boolean {
+  #remember(suffice: boolean): void {
     this.#last = { suffice, until: performance.now() + BALANCE_MAX_AGE_MS }
-    return suffice
   }
 }

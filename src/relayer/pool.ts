@@ -1,29 +1,32 @@
 import { MULTICALL3 } from '../chain/abi.js'
 import type { Chain, Receipt } from '../chain/chain.js'
+import { ChainError, isLedgerError } from '../errors.js'
 import type { LedgerStore, Submission } from '../ledger/ledger.js'
+import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher } from './batcher.js'
-import { earlierUnknown, withoutFunds, withoutLease } from './errors.js'
-import { LeasedRelayers, type LeasedRelayersOptions } from './leased-relayers.js'
-import { hashesOf } from './pending-transactions.js'
+import { earlierUnknown, withoutFunds } from './errors.js'
+import { GasSpending, type GasSpent } from './gas-spent.js'
 import type { Relayer } from './relayer.js'
+import { Relayers, type RelayersOptions } from './relayers.js'
 import type {
   BatchMember,
   RejectedTransaction,
   SendResult,
+  SentTransaction,
   TransactionRequest,
-  UnsentTransaction,
 } from './transaction.js'
 
 /** Most times a transaction is priced again because the base fee had risen. */
 const MAX_REPRICINGS = 3
 
-/** Most times a transaction is sent again because the lease of its relayer had just ended. */
-const MAX_LEASES_LOST = 5
+/** Milliseconds between two looks at the transactions that are not mined. */
+const LOOK_INTERVAL_MS = 500
 
 /** Options of {@link RelayerPool}. */
-export interface RelayerPoolOptions extends Omit<LeasedRelayersOptions, 'isAwaited'> {
-  readonly ledger: LedgerStore
+export interface RelayerPoolOptions extends Omit<RelayersOptions, 'isAwaited'> {
+  /** Called once for each transaction of one of the accounts whose receipt is read. */
+  readonly onSpent?: (spent: GasSpent) => void
 }
 
 /** What was tried so far to send one transaction. */
@@ -31,31 +34,37 @@ class Attempts {
   /** Relayers that are not tried again. */
   readonly tried = new Set<Relayer>()
   isNonceRefreshed = false
-  leasesLost = 0
-  repricings = 0
 }
 
 /** Sends the transactions of one network. */
 export class RelayerPool {
   readonly #chain: Chain
   readonly #ledger: LedgerStore
-  readonly #relayers: LeasedRelayers
+  readonly #relayers: Relayers
   readonly #batcher: Batcher
+  readonly #spending: GasSpending
+  /** Whether transactions are being looked after now. */
+  #isLooking = false
+  /** Whether the last failure of that was logged. */
+  #isLogged = false
 
   constructor(options: RelayerPoolOptions) {
-    const { chain, ledger } = options
+    const { chain, ledger, closed } = options
     this.#chain = chain
     this.#ledger = ledger
-    this.#relayers = new LeasedRelayers({
+    this.#spending = new GasSpending(options.onSpent)
+    this.#relayers = new Relayers({
       ...options,
       isAwaited: () => this.#batcher.waiting > 0,
     })
     this.#batcher = new Batcher({
-      ledger,
       send: (request) => this.sendAlone(request),
-      maxInFlight: () => Math.max(1, this.#relayers.leasedCount),
+      maxInFlight: this.addresses.length,
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
     })
+    const timer = setInterval(() => void this.#lookAfter(options.logger), LOOK_INTERVAL_MS)
+    timer.unref()
+    closed.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
 
   /** The relayers' accounts, in the order of their keys. */
@@ -63,11 +72,16 @@ export class RelayerPool {
     return this.#relayers.addresses
   }
 
+  /** The accounts, each with what is known of its gas money, in the order of their keys. */
+  get accounts(): readonly Pick<Relayer, 'address' | 'funds' | 'load'>[] {
+    return this.#relayers.all
+  }
+
   /**
    * Makes sure that a settlement could be sent now.
    *
-   * @throws {@link RelayerError} `relayer_without_funds`, `relayer_without_lease`,
-   * `gas_price_too_high`; {@link LedgerError} and {@link ChainError} when they could not be asked.
+   * @throws {@link RelayerError} `relayer_without_funds`, `gas_price_too_high`;
+   * {@link LedgerError} and {@link ChainError} when they could not be asked.
    */
   async requireReady(): Promise<void> {
     await this.#relayers.withLeastBusy(new Set(), () => undefined)
@@ -75,42 +89,33 @@ export class RelayerPool {
 
   /**
    * Sends a call from the least busy relayer that can, in one transaction with others that come at
-   * the same time. The record of one that is rejected was withdrawn.
+   * the same time.
    *
    * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
    */
-  send(member: BatchMember): Promise<SendResult> {
+  send(member: BatchMember): Promise<SentTransaction> {
     return this.#batcher.send(member)
   }
 
   /**
    * Sends a call in a transaction of its own, from one relayer after the other until a node has it
-   * or no other relayer would do better. The caller withdraws what `writeAhead` recorded.
+   * or no other relayer would do better.
    *
    * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
    */
   async sendAlone(request: TransactionRequest): Promise<SendResult> {
     const attempts = new Attempts()
-    let last: SendResult | UnsentTransaction | undefined
+    let last: SendResult | undefined
     for (;;) {
       const attempt = await this.#trySend(request, attempts.tried)
       if (attempt === undefined) throw this.#whyNotSent(last)
-      const { relayer, sent } = attempt
-      last = sent
-      switch (sent.kind) {
-        case 'accepted':
-        case 'unknown':
-          return sent
-        case 'unsent':
-          if (sent.cause === 'unknown') attempts.tried.add(relayer)
-          else this.#countLostLease(attempts)
-          break
-        case 'rejected':
-          // A retry is recorded in its place: only what is not out may be forgotten.
-          if (await this.#mayBeBroadcast(sent))
-            return { kind: 'unknown', submission: sent.submission }
-          if (!(await this.#mayRetry(sent, relayer, attempts))) return sent
-      }
+      const { relayer } = attempt
+      last = attempt.sent && (await this.#repriced(attempt.sent, relayer))
+      if (last === undefined) attempts.tried.add(relayer)
+      else if (last.kind !== 'rejected') return last
+      else if (await this.#mayBeBroadcast(last))
+        return { kind: 'unknown', submission: last.submission }
+      else if (!this.#mayRetry(last, relayer, attempts)) return last
     }
   }
 
@@ -121,14 +126,17 @@ export class RelayerPool {
 
   /** All hashes under which a transaction may be mined: several where it was replaced. */
   transactionsOf(submission: Submission): readonly Hex[] {
-    return (
-      this.#relayers.find(submission.relayer)?.transactionsOf(submission) ?? hashesOf(submission)
-    )
+    const { transaction, replaces = [] } = submission
+    const relayer = this.#relayers.find(submission.relayer)
+    return relayer?.transactionsOf(submission) ?? [transaction, ...replaces]
   }
 
   /** Notes that a transaction is mined: its relayer is less busy. */
-  noteMined({ sender, transaction }: Receipt): void {
-    this.#relayers.find(sender)?.noteMined(transaction)
+  noteMined(receipt: Receipt): void {
+    const relayer = this.#relayers.find(receipt.sender)
+    if (relayer === undefined) return
+    relayer.noteMined(receipt.transaction)
+    this.#spending.note(receipt)
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {
@@ -138,53 +146,63 @@ export class RelayerPool {
     }))
   }
 
+  /** Prices a transaction again for as long as the node rejects it as too cheap. */
+  async #repriced(first: SendResult, relayer: Relayer): Promise<SendResult> {
+    let sent = first
+    for (let times = 0; times < MAX_REPRICINGS; times++) {
+      if (sent.kind !== 'rejected' || sent.cause !== 'fee_too_low') return sent
+      sent = await relayer.reprice(sent.submission)
+    }
+    return sent
+  }
+
   /** Whether a rejected transaction may be out nevertheless. */
-  async #mayBeBroadcast({ cause, submission }: RejectedTransaction): Promise<boolean> {
-    return (
-      cause !== 'lease' &&
-      (await this.#chain.hasTransaction(submission.transaction).catch(() => true))
-    )
+  #mayBeBroadcast({ submission }: RejectedTransaction): Promise<boolean> {
+    return this.#chain.hasTransaction(submission.transaction).catch(() => true)
   }
 
   /** Prepares another attempt after a rejection. @returns Whether it may succeed. */
-  async #mayRetry(
-    { cause }: RejectedTransaction,
-    relayer: Relayer,
-    attempts: Attempts,
-  ): Promise<boolean> {
+  #mayRetry({ cause }: RejectedTransaction, relayer: Relayer, attempts: Attempts): boolean {
     switch (cause) {
-      case 'lease':
-        this.#countLostLease(attempts)
-        return true
       case 'insufficient_gas_funds':
         relayer.funds.deny()
         attempts.tried.add(relayer)
         return true
       case 'stale_nonce': {
-        // Another process sent from this account: the nonce is read again, once.
+        // Its key is used without the ledger: the nonce is read from the chain, once.
         const isFirst = !attempts.isNonceRefreshed
         attempts.isNonceRefreshed = true
+        relayer.refreshNonce()
         return isFirst
       }
       case 'fee_too_low':
-        if (++attempts.repricings > MAX_REPRICINGS) return false
-        await this.#chain.getFees('fresh')
-        return true
       case 'other':
         return false
     }
   }
 
-  /** Another process got the lease; other relayers may be left, or come to this process. */
-  #countLostLease(attempts: Attempts): void {
-    if (++attempts.leasesLost > MAX_LEASES_LOST) throw withoutLease(this.#chain)
+  /** Why no relayer could send. */
+  #whyNotSent(last: SendResult | undefined): Error {
+    return last === undefined ? earlierUnknown(this.#chain) : withoutFunds(this.#chain)
   }
 
-  /** Why no relayer could send. */
-  #whyNotSent(last: SendResult | UnsentTransaction | undefined): Error {
-    if (last?.kind === 'unsent') return earlierUnknown(this.#chain)
-    if (last?.kind === 'rejected' && last.cause === 'insufficient_gas_funds')
-      return withoutFunds(this.#chain)
-    return withoutLease(this.#chain)
+  /** Looks after transactions, unless that is under way. */
+  async #lookAfter(logger: Logger): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      await this.#relayers.lookAfter()
+      this.#isLogged = false
+    } catch (error) {
+      const isOutside = error instanceof ChainError || isLedgerError(error)
+      // Once until it succeeds: it is tried twice a second.
+      if (!this.#isLogged)
+        logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
+          network: this.#chain.network.caip2,
+          error,
+        })
+      this.#isLogged = true
+    }
+    this.#isLooking = false
   }
 }

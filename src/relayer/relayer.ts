@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { Broadcast, Chain } from '../chain/chain.js'
+import type { Broadcast, FeeValues } from '../chain/chain.js'
 import { ChainError } from '../errors.js'
-import type { Submission } from '../ledger/ledger.js'
+import type { PendingRelayer, Submission } from '../ledger/ledger.js'
+import { lockLost } from '../ledger/lock-lost.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { gasPriceTooHigh } from './errors.js'
 import { feesWithin } from './fees.js'
 import { RelayerFunds } from './funds.js'
-import { PendingTransactions, type PendingTransaction } from './pending-transactions.js'
 import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
-import type { SendResult, Sign, TransactionRequest, UnsentTransaction } from './transaction.js'
+import { LostLocks, type SendResult, type Sign, type TransactionRequest } from './transaction.js'
 
 /** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
 const LOCATE_MS = { first: 50, attempts: 6 }
@@ -21,22 +21,22 @@ const LOCATE_PAUSE_MS = 1000
 /** Options of {@link Relayer}. */
 export interface RelayerOptions extends Pick<
   ResubmitterOptions,
-  'chain' | 'maxFeePerGas' | 'stuckMs' | 'mayUse' | 'logger' | 'closed'
+  'chain' | 'ledger' | 'maxFeePerGas' | 'stuckMs' | 'logger'
 > {
   readonly privateKey: Hex
   /** Whether other settlements wait until the node has the transaction that is being sent. */
   readonly isAwaited: () => boolean
   /** Called when the balance pays for few more settlements; once until it has risen. */
   readonly onLow?: (low: { readonly relayer: Address; readonly balance: bigint }) => void
+  /** Ends work in the background. */
+  readonly closed: AbortSignal
 }
 
 /**
- * One account that sends transactions.
+ * One account that sends transactions, perhaps beside other processes.
  *
- * It keeps its own account nonce, which no two transactions share: they are signed and sent one
- * after the other, while any number of them is pending. The nonce is read from the chain at first,
- * and again after a transaction was rejected. A broadcast whose answer was lost is looked up, or sent
- * again, before the next transaction: no nonce gap is ever left.
+ * The ledger hands out its account nonces, each together with its signed transaction. This process
+ * broadcasts one after the other, while any number of them is pending.
  */
 export class Relayer {
   /** The account. */
@@ -44,24 +44,25 @@ export class Relayer {
   /** What is known of the account's gas money. */
   readonly funds: RelayerFunds
   readonly #options: RelayerOptions
-  readonly #chain: Chain
   readonly #signTransaction: TransactionSigner
-  readonly #pending = new PendingTransactions()
   readonly #resubmitter: Resubmitter
-  /** The next account nonce; `undefined` when it must be read from the chain. */
-  #nextNonce: number | undefined
+  /** The chain's next account nonce when it was last asked; `undefined` when it must be asked again. */
+  #leastNonce: number | undefined
+  /** Transactions of this process that are not known to be mined, by account nonce. */
+  readonly #pending = new Map<number, Submission>()
+  /** A broadcast whose answer was lost. */
+  #unknown: Submission | undefined
+  /** When it may be looked up again, by `performance.now()`. */
+  #retryAfter = 0
   /** Sends that have not ended. */
   #queued = 0
   /** The end of the work that was queued last. Never rejects. */
   #last: Promise<unknown> = Promise.resolve()
-  /** When unknown broadcasts may be looked up again, by `performance.now()`. */
-  #retryAfter = 0
 
   constructor(options: RelayerOptions) {
     const { chain, privateKey, onLow } = options
     const address = privateKeyToAddress(privateKey)
     this.#options = options
-    this.#chain = chain
     this.address = address
     this.funds = new RelayerFunds({
       chain,
@@ -69,44 +70,75 @@ export class Relayer {
       onLow: (balance) => onLow?.({ relayer: address, balance }),
     })
     this.#signTransaction = createTransactionSigner(privateKey)
-    this.#resubmitter = new Resubmitter({
-      ...options,
-      address,
-      pending: this.#pending,
-      sign: this.#sign,
-      inTurn: (work) => this.#inTurn(work),
-      resolveUnknown: () => this.#resolveUnknown(),
-    })
+    this.#resubmitter = new Resubmitter({ ...options, address, sign: this.#sign })
   }
 
-  /** Transactions that are being sent or are pending. */
+  /** Transactions of this process that are being sent or are pending. */
   get load(): number {
     return this.#queued + this.#pending.size
   }
 
   /** Whether an unknown broadcast must be looked up before the next transaction is sent. */
   get hasUnknown(): boolean {
-    return this.#pending.hasUnknown
+    return this.#unknown !== undefined
   }
 
-  /** Signs a call with the next account nonce and gives it to the node. */
-  async send(request: TransactionRequest): Promise<SendResult | UnsentTransaction> {
+  /**
+   * Signs a call with the next account nonce, writes it down and gives it to the node.
+   *
+   * @returns `undefined` if nothing was done: the node does not say whether it has an earlier one.
+   * @throws {@link LostLocks}
+   */
+  send(request: TransactionRequest): Promise<SendResult | undefined> {
     this.#queued++
-    try {
-      return await this.#inTurn(() => this.#sendNext(request))
-    } finally {
+    return this.#inTurn(() => this.#sendNext(request)).finally(() => {
       this.#queued--
-    }
+    })
   }
 
-  /** All hashes that were sent with the account nonce of a transaction. */
+  /** Replaces a transaction that the node rejected as too cheap. */
+  async reprice(submission: Submission): Promise<SendResult> {
+    const { chain } = this.#options
+    await chain.getFees('fresh')
+    const next = await this.#resubmitter.reprice(submission)
+    // Another process may have replaced it already.
+    if (next === undefined) return { kind: 'unknown', submission }
+    return this.#broadcast(next)
+  }
+
+  /** Makes sure that the next account nonce is not below the chain's. */
+  refreshNonce(): void {
+    this.#leastNonce = undefined
+  }
+
+  /** All hashes under which a transaction may be mined, as far as this process knows. */
   transactionsOf(submission: Submission): readonly Hex[] {
-    return this.#pending.transactionsOf(submission)
+    return this.#resubmitter.hashesOf(submission)
   }
 
-  /** Marks a transaction as mined. */
+  /** Marks a transaction as mined, and with it every earlier one. */
   noteMined(transaction: Hex): void {
-    this.#pending.noteMined(transaction)
+    for (const submission of this.#pending.values())
+      if (this.transactionsOf(submission).includes(transaction))
+        return this.#noteMinedNonce(submission.accountNonce + 1)
+  }
+
+  /**
+   * Looks after the account's transactions if they are claimed for this process.
+   *
+   * @param pending - What the ledger knows of them; `undefined` if all are mined.
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  async lookAfter(pending: PendingRelayer | undefined): Promise<void> {
+    if (pending?.isClaimed === true)
+      this.#noteMinedNonce(await this.#resubmitter.check({ ...pending, relayer: this.address }))
+    else if (pending !== undefined) this.#noteMinedNonce(pending.minedNonce)
+    else if (this.#queued === 0) this.#pending.clear()
+  }
+
+  #noteMinedNonce(minedNonce: number): void {
+    for (const nonce of this.#pending.keys()) if (nonce < minedNonce) this.#pending.delete(nonce)
+    if ((this.#unknown?.accountNonce ?? minedNonce) < minedNonce) this.#unknown = undefined
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -116,97 +148,103 @@ export class Relayer {
   }
 
   readonly #sign: Sign = async ({ call, gas }, accountNonce, fees) => {
-    const { chainId } = this.#chain.network
+    const { chainId } = this.#options.chain.network
     const signed = await this.#signTransaction({ chainId, accountNonce, call, gas, fees })
     return { ...signed, relayer: this.address, accountNonce }
   }
 
-  async #sendNext(request: TransactionRequest): Promise<SendResult | UnsentTransaction> {
-    const { mayUse, maxFeePerGas } = this.#options
-    if (!mayUse()) return { kind: 'unsent', cause: 'lease' }
-    if (!(await this.#resolveUnknown())) return { kind: 'unsent', cause: 'unknown' }
-    const [accountNonce, current] = await Promise.all([this.#chooseNonce(), this.#chain.getFees()])
+  async #sendNext(request: TransactionRequest): Promise<SendResult | undefined> {
+    const { chain, maxFeePerGas } = this.#options
+    if (!(await this.#resolveUnknown())) return undefined
+    const [leastNonce, current] = await Promise.all([this.#chooseLeastNonce(), chain.getFees()])
     const fees = feesWithin(current, maxFeePerGas)
-    if (fees === undefined) throw gasPriceTooHigh(this.#chain)
-    const submission = await this.#sign(request, accountNonce, fees)
-    await request.writeAhead(submission)
-    if (!mayUse()) return { kind: 'rejected', cause: 'lease', submission }
-
-    // A nonce that was used is never used again before the chain was asked.
-    this.#nextNonce = undefined
-    const broadcast = await this.#broadcast(submission)
-    if (broadcast.kind === 'rejected') return { ...broadcast, submission }
-    this.#nextNonce = accountNonce + 1
-    const isUnknown = broadcast.kind === 'unknown'
-    this.#pending.add({ request, submission, fees, isUnknown, pricedAt: performance.now() })
-    if (isUnknown) void this.#inTurn(() => this.#resolveUnknown()).catch(this.#report)
-    this.#resubmitter.start()
-    return { ...broadcast, submission }
+    if (fees === undefined) throw gasPriceTooHigh(chain)
+    const submission = await this.#writeDown(request, leastNonce, fees)
+    await request.onStored?.(submission)
+    return this.#broadcast(submission)
   }
 
-  async #chooseNonce(): Promise<number> {
-    return (
-      this.#nextNonce ??
-      Math.max(await this.#chain.getPendingNonce(this.address), this.#pending.nextNonce)
-    )
+  /** Takes an account nonce, and writes the transaction down with it. */
+  async #writeDown(
+    request: TransactionRequest,
+    leastNonce: number,
+    fees: FeeValues,
+  ): Promise<Submission> {
+    const { chain, ledger } = this.#options
+    const account = { chainId: chain.network.chainId, relayer: this.address }
+    let written: Submission | undefined
+    const write = async (): Promise<void> => {
+      const lost = await ledger.submitNext(account, leastNonce, async (accountNonce) => {
+        written = await this.#sign(request, accountNonce, fees)
+        return { submission: written, members: request.members(written, stored) }
+      })
+      if (lost.length > 0) throw new LostLocks(new Map(lost.map((key) => [key, lockLost()])))
+    }
+    const stored = write()
+    await stored
+    if (written !== undefined) return written
+    throw new Error('A transaction was written down without a signature.')
   }
 
-  #broadcast(submission: Submission): Promise<Broadcast> {
-    return this.#chain
+  /** Reads the chain's next nonce at first. */
+  async #chooseLeastNonce(): Promise<number> {
+    if (this.#leastNonce !== undefined) return this.#leastNonce
+    const { chain, ledger } = this.#options
+    const nonce = await chain.getPendingNonce(this.address)
+    await ledger.lowerNonce({ chainId: chain.network.chainId, relayer: this.address }, nonce)
+    return (this.#leastNonce = nonce)
+  }
+
+  async #broadcast(submission: Submission): Promise<SendResult> {
+    const broadcast = await this.#options.chain
       .broadcastSync(submission, () => this.#queued > 1 || this.#options.isAwaited())
       .catch((error: unknown): Broadcast => {
         // Whatever went wrong, the transaction may be out: it never counts as unsent.
         this.#report(error)
         return { kind: 'unknown' }
       })
-  }
-
-  /** @returns Whether every transaction is known to be with the node. */
-  async #resolveUnknown(): Promise<boolean> {
-    if (!this.#pending.hasUnknown) return true
-    if (performance.now() < this.#retryAfter) return false
-    for (const one of this.#pending.all()) {
-      if (!one.isUnknown || (await this.#resolveOne(one))) continue
-      this.#retryAfter = performance.now() + LOCATE_PAUSE_MS
-      return false
+    this.#pending.set(submission.accountNonce, submission)
+    if (broadcast.kind === 'unknown') {
+      this.#unknown = submission
+      void this.#inTurn(() => this.#resolveUnknown()).catch(this.#report)
     }
-    return true
+    return { ...broadcast, submission }
   }
 
-  async #resolveOne(one: PendingTransaction): Promise<boolean> {
+  /** @returns Whether no earlier transaction may be missing at the node. */
+  async #resolveUnknown(): Promise<boolean> {
+    const one = this.#unknown
+    if (one === undefined) return true
+    if (performance.now() < this.#retryAfter) return false
     let pauseMs = LOCATE_MS.first
     for (let attempt = 1; ; attempt++) {
-      const found = await this.#locate(one.submission).catch(unknownIfUnreachable)
-      if (found === 'there') this.#pending.update(one, { isUnknown: false })
-      if (found === 'gone') {
-        // Its ledger record stays: what became of the call is read from the chain.
-        this.#pending.remove(one)
-        this.#nextNonce = undefined
+      if (await this.#isDecided(one).catch(notIfUnreachable)) {
+        this.#unknown = undefined
+        return true
       }
-      if (found !== 'unknown') return true
-      if (attempt === LOCATE_MS.attempts || this.#options.closed.aborted) return false
+      if (attempt === LOCATE_MS.attempts || this.#options.closed.aborted) break
       await sleep(pauseMs)
       pauseMs *= 2
     }
+    this.#retryAfter = performance.now() + LOCATE_PAUSE_MS
+    return false
   }
 
-  /** Finds out whether the node has a transaction, and rebroadcasts it if not. */
-  async #locate({ transaction, raw }: Submission): Promise<'there' | 'gone' | 'unknown'> {
-    if (await this.#chain.hasTransaction(transaction)) return 'there'
-    if (!this.#options.mayUse()) return 'unknown'
-    const broadcast = await this.#chain.broadcast(raw)
-    if (broadcast.kind !== 'rejected') return broadcast.kind === 'accepted' ? 'there' : 'unknown'
-    if (broadcast.cause === 'insufficient_gas_funds') return 'unknown'
-    // Fees have risen: the resubmitter replaces it as a stuck one.
-    if (broadcast.cause === 'fee_too_low') return 'there'
-    // Its nonce may be used: by itself, or by another transaction, and then it is never mined.
-    return (await this.#chain.hasTransaction(transaction)) ? 'there' : 'gone'
+  /** Whether the node has a transaction, or has taken or rejected it now. */
+  async #isDecided({ transaction, raw }: Submission): Promise<boolean> {
+    const { chain } = this.#options
+    if (await chain.hasTransaction(transaction)) return true
+    const { kind } = await chain.broadcast(raw)
+    return kind !== 'unknown'
   }
 
-  readonly #report = (error: unknown): void => this.#resubmitter.report(error)
+  readonly #report = (error: unknown): void => {
+    const fields = { network: this.#options.chain.network.caip2, relayer: this.address, error }
+    this.#options.logger.error('A transaction could not be sent.', fields)
+  }
 }
 
-function unknownIfUnreachable(error: unknown): 'unknown' {
-  if (error instanceof ChainError) return 'unknown'
+function notIfUnreachable(error: unknown): false {
+  if (error instanceof ChainError) return false
   throw error
 }

@@ -1,170 +1,197 @@
-import type { Chain } from '../chain/chain.js'
-import { ChainError, isLedgerError } from '../errors.js'
+import { LRUCache } from 'lru-cache'
+import { parseTransaction } from 'viem/utils'
+import type { Chain, FeeValues } from '../chain/chain.js'
+import type {
+  LedgerStore,
+  PendingRelayer,
+  RelayerTransaction,
+  Submission,
+} from '../ledger/ledger.js'
+import { LISTED_TRANSACTIONS, LOOK_AFTER_MS } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { bumpFees, feesWithin } from './fees.js'
-import type { PendingTransaction, PendingTransactions } from './pending-transactions.js'
-import type { Sign } from './transaction.js'
+import type { Sign, TransactionRequest } from './transaction.js'
 
-/** Milliseconds between two checks: `unknown` while the node's answer to a broadcast is missing. */
-const CHECK_INTERVAL_MS = { usual: 5000, unknown: 1000 }
+/** Milliseconds after which an empty transaction takes the place of one that the node rejects. */
+const REJECTED_MS = 5000
 
 /** Gas of a transaction that does nothing but use a nonce. */
 const EMPTY_TRANSACTION_GAS = 21_000n
 
+/** Replacements that are remembered. */
+const REMEMBERED = 1000
+
 /** Options of {@link Resubmitter}. */
 export interface ResubmitterOptions {
   readonly chain: Chain
+  readonly ledger: LedgerStore
   readonly address: Address
-  readonly pending: PendingTransactions
   readonly sign: Sign
   /** Most wei per gas that a transaction may offer. */
   readonly maxFeePerGas?: bigint | undefined
   /** Milliseconds after which a transaction that is not mined is replaced. */
   readonly stuckMs: number
-  /** Whether this process may send from the account now. */
-  readonly mayUse: () => boolean
-  /** Runs work after all work of the account that was queued before. */
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>
-  /** Finds out what became of broadcasts without an answer. @returns Whether all are known now. */
-  readonly resolveUnknown: () => Promise<boolean>
   readonly logger: Logger
-  /** Ends the checks. */
-  readonly closed: AbortSignal
+}
+
+/** What a signed transaction was made of. */
+interface ParsedTransaction {
+  readonly request: Pick<TransactionRequest, 'call' | 'gas'>
+  readonly fees: FeeValues
 }
 
 /**
- * Makes sure that every pending transaction of an account is mined in the end.
+ * Makes sure that every account nonce that was handed out is used in the end.
  *
- * Polls while transactions are pending. One that the node no longer has is rebroadcast. One that is
- * stuck while blocks are mined is replaced with higher fees. A nonce gap before the first one, left
- * by a reorganisation, is filled.
+ * It works from the ledger alone, whichever process has sent a transaction. One that the node does not
+ * have is broadcast. One that is stuck while blocks are mined is replaced with higher fees. A nonce
+ * that no payment needs any more is used by an empty transaction.
  */
 export class Resubmitter {
   readonly #options: ResubmitterOptions
-  /** The next check, from its scheduling to its end. */
-  #timer: NodeJS.Timeout | undefined
+  /** The first nonce that was not mined when the chain was last asked, and the block then. */
+  #waiting: { readonly nonce: number; readonly block: bigint } | undefined
+  /** The last transaction that was logged as too expensive to replace. */
+  #tooDear: Hex | undefined
+  /** Hashes of replacements, by the hash of what they replaced. */
+  readonly #replacements = new LRUCache<Hex, Hex>({ max: REMEMBERED })
 
   constructor(options: ResubmitterOptions) {
     this.#options = options
   }
 
-  /** Schedules the next check, unless one is scheduled or nothing is pending. */
-  start(): void {
-    const { closed, pending, stuckMs } = this.#options
-    if (this.#timer !== undefined || closed.aborted || pending.size === 0) return
-    const interval = pending.hasUnknown ? CHECK_INTERVAL_MS.unknown : CHECK_INTERVAL_MS.usual
-    this.#timer = setTimeout(() => this.#onTimer(), Math.min(interval, stuckMs / 3))
-    this.#timer.unref()
+  /** A transaction's own hash, those it replaced, and those that replaced it, newest first. */
+  hashesOf({ transaction, replaces = [] }: Submission): readonly Hex[] {
+    const hashes = [transaction, ...replaces]
+    let next = this.#replacements.get(transaction)
+    for (; next !== undefined; next = this.#replacements.get(next)) hashes.unshift(next)
+    return hashes
   }
 
-  /** Logs a failure of background work: a warning where the chain or the ledger failed. */
-  report(error: unknown): void {
-    const { logger, address } = this.#options
-    const isOutside = error instanceof ChainError || isLedgerError(error)
-    logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
-      relayer: address,
-      error,
-    })
-  }
-
-  #onTimer(): void {
-    void this.#check()
-      .catch((error: unknown) => this.report(error))
-      .finally(() => {
-        this.#timer = undefined
-        this.start()
-      })
-  }
-
-  async #check(): Promise<void> {
-    const { chain, address, pending, closed, mayUse, inTurn, resolveUnknown } = this.#options
-    if (closed.aborted || !mayUse()) return
-    if (pending.hasUnknown) await inTurn(resolveUnknown)
-    const minedNonce = await chain.getMinedNonce(address)
-    pending.noteMinedNonce(minedNonce)
-    const [first] = pending.all()
-    if (first === undefined) return
-    const [block, isThere] = await Promise.all([
-      chain.getBlockNumber(),
-      chain.hasTransaction(first.submission.transaction),
+  /**
+   * Looks after all transactions that are not mined.
+   *
+   * @returns The chain's next account nonce, pending transactions excluded.
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  async check(pending: PendingRelayer): Promise<number> {
+    const { chain, ledger, address } = this.#options
+    const [minedNonce, waitingNonce] = await Promise.all([
+      chain.getMinedNonce(address),
+      chain.getPendingNonce(address),
     ])
-    await inTurn(async () => {
-      if (!mayUse()) return
-      await this.#fillNonceGap(minedNonce)
-      if (!pending.has(first)) return
-      if (this.#isStuck(first, block)) await this.#replaceUnderpriced(first)
-      else if (!isThere) await this.#rebroadcastAll()
-    })
+    if (minedNonce !== pending.minedNonce) await ledger.noteMinedNonce(pending, minedNonce)
+    if (minedNonce >= pending.nextNonce) return minedNonce
+    if (waitingNonce < pending.nextNonce) await this.#sendMissing(pending, waitingNonce)
+    await this.#replaceStuck(pending, minedNonce)
+    return minedNonce
   }
 
-  /** Whether blocks were mined without the transaction for long enough. */
-  #isStuck(one: PendingTransaction, block: bigint): boolean {
-    const { pending, stuckMs } = this.#options
-    const { seenWaitingAt, pricedAt } = one
-    if (seenWaitingAt === undefined) pending.update(one, { seenWaitingAt: block })
-    if (seenWaitingAt === undefined || block <= seenWaitingAt) return false
-    return performance.now() - pricedAt >= stuckMs
+  /**
+   * Writes down a transaction in place of one that offers less.
+   *
+   * @returns The new one, to be broadcast; `undefined` if it would cost too much, or another process
+   * has replaced the old one.
+   */
+  async reprice(one: Submission): Promise<Submission | undefined> {
+    const { chain, ledger, sign, maxFeePerGas, logger } = this.#options
+    const { request, fees: earlierFees } = parse(one)
+    const fees = bumpFees(earlierFees, await chain.getFees(), maxFeePerGas)
+    if (fees === undefined) {
+      if (this.#tooDear !== one.transaction)
+        logger.warn('Gas costs too much to replace a stuck transaction.', {
+          network: chain.network.caip2,
+          relayer: this.#options.address,
+        })
+      this.#tooDear = one.transaction
+      return undefined
+    }
+    const { transaction, accountNonce, replaces = [] } = one
+    const signed = await sign(request, accountNonce, fees)
+    const next = { ...signed, replaces: [transaction, ...replaces] }
+    const isReplaced = await ledger.replaceTransaction(chain.network.chainId, transaction, next)
+    if (!isReplaced) return undefined
+    this.#replacements.set(transaction, next.transaction)
+    return next
   }
 
-  async #rebroadcastAll(): Promise<void> {
-    const { chain, pending } = this.#options
-    for (const { submission } of pending.all()) await chain.broadcast(submission.raw)
+  async #resend(one: Submission): Promise<void> {
+    const next = await this.reprice(one)
+    if (next !== undefined) await this.#options.chain.broadcast(next.raw)
   }
 
-  /** Replaces the first transaction, and later ones that offer less than a new one would. */
-  async #replaceUnderpriced(first: PendingTransaction): Promise<void> {
-    const { chain, pending } = this.#options
-    const fees = await chain.getFees()
-    for (const one of pending.all()) {
-      const isFirst = one.submission.accountNonce === first.submission.accountNonce
-      if (isFirst || one.fees.maxFeePerGas < fees.maxFeePerGas) await this.#replace(one)
+  /** Broadcasts transactions that the node does not have, from the first nonce that it waits for. */
+  async #sendMissing(pending: PendingRelayer, fromNonce: number): Promise<void> {
+    const listed = await this.#options.ledger.listTransactions(pending, fromNonce)
+    const byNonce = new Map(listed.map((one) => [one.accountNonce, one]))
+    const end = Math.min(pending.nextNonce, fromNonce + LISTED_TRANSACTIONS)
+    for (let nonce = fromNonce; nonce < end; nonce++) {
+      const one = byNonce.get(nonce)
+      if (one === undefined) await this.#fill(nonce)
+      else if (one.ageMs >= LOOK_AFTER_MS.age) await this.#sendAgain(one)
     }
   }
 
-  async #replace(one: PendingTransaction): Promise<void> {
-    const { chain, pending, sign, maxFeePerGas, mayUse, logger } = this.#options
-    const { request, submission } = one
-    const fees = bumpFees(one.fees, await chain.getFees(), maxFeePerGas)
-    if (fees === undefined) return logger.warn('Gas costs too much to replace a stuck transaction.')
-    const { accountNonce, transaction, replaces = [] } = submission
-    const next = {
-      ...(await sign(request, accountNonce, fees)),
-      replaces: [transaction, ...replaces],
-    }
-    try {
-      await request.writeAhead(next)
-    } catch (error) {
-      // The record may have been written, and another process may send its transaction.
-      const known = [...new Set([...replaces, next.transaction])]
-      pending.update(one, { submission: { ...submission, replaces: known } })
-      throw error
-    }
-    const pricedAt = performance.now()
-    pending.update(one, { submission: next, fees, pricedAt, seenWaitingAt: undefined })
-    if (!mayUse()) return
-    await chain.broadcast(next.raw)
+  async #sendAgain(one: RelayerTransaction): Promise<void> {
+    const isEmpty = this.#isEmpty(one)
+    if (!one.isNeeded && !isEmpty) return this.#fill(one.accountNonce, one)
+    const broadcast = await this.#options.chain.broadcast(one.raw)
+    if (broadcast.kind !== 'rejected') return
+    if (broadcast.cause === 'fee_too_low') await this.#resend(one)
+    const isHopeless = broadcast.cause === 'other' && one.ageMs >= REJECTED_MS
+    if (isHopeless && !isEmpty) await this.#fill(one.accountNonce, one)
   }
 
-  /** Sends a transaction for every nonce between the mined ones and the first pending one. */
-  async #fillNonceGap(minedNonce: number): Promise<void> {
-    const { chain, address, pending } = this.#options
-    const [first] = pending.all()
-    if (first === undefined || first.submission.accountNonce <= minedNonce) return
-    const next = await chain.getPendingNonce(address)
-    for (let nonce = next; nonce < first.submission.accountNonce; nonce++)
-      await chain.broadcast(
-        pending.minedAt(nonce)?.submission.raw ?? (await this.#emptyTransaction(nonce)),
-      )
+  /** Replaces the first transaction if it is stuck, and later ones that offer less than a new one. */
+  async #replaceStuck(pending: PendingRelayer, nonce: number): Promise<void> {
+    const { chain, ledger, stuckMs } = this.#options
+    const block = await chain.getBlockNumber()
+    if (this.#waiting?.nonce !== nonce) this.#waiting = { nonce, block }
+    if (block <= this.#waiting.block) return
+    const [first, ...others] = await ledger.listTransactions(pending, nonce)
+    if (first?.accountNonce !== nonce || first.ageMs < stuckMs) return
+    const { maxFeePerGas } = await chain.getFees()
+    const cheap = others.filter((one) => parse(one).fees.maxFeePerGas < maxFeePerGas)
+    for (const one of [first, ...cheap])
+      if (one.isNeeded || this.#isEmpty(one)) await this.#resend(one)
+      else await this.#fill(one.accountNonce, one)
+    this.#waiting = undefined
   }
 
-  /** Signs a transaction that moves nothing. */
-  async #emptyTransaction(nonce: number): Promise<Hex> {
-    const { chain, address, sign, maxFeePerGas } = this.#options
+  /** Uses a nonce for a transaction that moves nothing. */
+  async #fill(accountNonce: number, earlier?: Submission): Promise<void> {
+    const { chain, ledger, address, sign, maxFeePerGas } = this.#options
     const current = await chain.getFees()
-    const fees = feesWithin(current, maxFeePerGas) ?? current
+    const bumped = earlier && bumpFees(parse(earlier).fees, current, maxFeePerGas)
+    const fees = bumped ?? feesWithin(current, maxFeePerGas)
+    if (fees === undefined) return // Until gas costs less, the nonce waits.
     const call = { to: address, data: '0x' } as const
-    const { raw } = await sign({ call, gas: EMPTY_TRANSACTION_GAS }, nonce, fees)
-    return raw
+    const signed = await sign({ call, gas: EMPTY_TRANSACTION_GAS }, accountNonce, fees)
+    const empty =
+      earlier === undefined
+        ? signed
+        : { ...signed, replaces: [earlier.transaction, ...(earlier.replaces ?? [])] }
+    if (await ledger.fillNonce(chain.network.chainId, empty, earlier?.transaction))
+      await chain.broadcast(empty.raw)
+  }
+
+  #isEmpty({ raw }: Submission): boolean {
+    const { to, data } = parseTransaction(raw)
+    return data === undefined && to?.toLowerCase() === this.#options.address.toLowerCase()
+  }
+}
+
+function parse({ raw, relayer }: Submission): ParsedTransaction {
+  const {
+    to,
+    data = '0x',
+    gas = 0n,
+    maxFeePerGas = 0n,
+    maxPriorityFeePerGas = 0n,
+  } = parseTransaction(raw)
+  return {
+    request: { call: { to: to ?? relayer, data }, gas },
+    fees: { maxFeePerGas, maxPriorityFeePerGas },
   }
 }

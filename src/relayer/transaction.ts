@@ -1,6 +1,6 @@
 /** What the relayer sends, and what became of it. */
 import type { Call, FeeValues, RejectionCause } from '../chain/chain.js'
-import type { AuthorizationKey, Submission } from '../ledger/ledger.js'
+import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/ledger.js'
 import type { GasShare } from './batch-gas.js'
 
 /** A call to be sent as a transaction. */
@@ -8,10 +8,14 @@ export interface TransactionRequest {
   readonly call: Call
   readonly gas: bigint
   /**
-   * Records the signed transaction in the ledger. Nothing is sent when it throws. Called again with
-   * every replacement of the transaction.
+   * What the ledger writes down of each payment, in one change with the transaction. Called again
+   * with another transaction when one was rejected. Throws when the call must not be sent any more.
+   *
+   * @param stored - Resolves once it is in the ledger.
    */
-  readonly writeAhead: (submission: Submission) => Promise<void>
+  readonly members: (submission: Submission, stored: Promise<void>) => readonly KeyedSubmission[]
+  /** Called when the transaction is in the ledger, before it is sent. Nothing is sent if it throws. */
+  readonly onStored?: ((submission: Submission) => Promise<void>) | undefined
 }
 
 /** Signs a call with an account nonce and fees. */
@@ -25,22 +29,27 @@ export type Sign = (
 export type SendResult = SentTransaction | RejectedTransaction
 
 /** A node was given the transaction; `unknown` when its answer was lost. */
-type SentTransaction =
-  | { readonly kind: 'accepted'; readonly submission: Submission }
-  | { readonly kind: 'unknown'; readonly submission: Submission }
-
-/** No node has the transaction, and none will get it. */
-export interface RejectedTransaction {
-  readonly kind: 'rejected'
-  readonly cause: RejectionCause | 'lease'
+export interface SentTransaction {
+  readonly kind: 'accepted' | 'unknown'
   readonly submission: Submission
 }
 
-/** Nothing was recorded in the ledger, and nothing sent. */
-export interface UnsentTransaction {
-  readonly kind: 'unsent'
-  /** The lease has ended, or the node does not say whether it has an earlier transaction. */
-  readonly cause: 'lease' | 'unknown'
+/** A node rejected the transaction. That is no proof: another may have it, or get it later. */
+export interface RejectedTransaction {
+  readonly kind: 'rejected'
+  readonly cause: RejectionCause
+  readonly submission: Submission
+}
+
+/** Thrown when some payments of a transaction may not be sent; nothing was recorded then. */
+export class LostLocks extends Error {
+  /** The reason for each of them. */
+  readonly lost: ReadonlyMap<AuthorizationKey, unknown>
+
+  constructor(lost: ReadonlyMap<AuthorizationKey, unknown>) {
+    super('Some payments of a batch may not be sent.')
+    this.lost = lost
+  }
 }
 
 /** A settlement that may share its transaction with others. */
@@ -53,19 +62,17 @@ export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas'> {
   /** Called right before the transaction is sent; throws when the call must not be sent any more. */
   readonly recheck?: (() => Promise<void>) | undefined
   /**
-   * Makes what the ledger record says of a transaction; called again with every replacement. Throws
-   * when the call must not be sent any more.
+   * Makes what the ledger record says of a transaction. Throws when the call must not be sent any
+   * more.
    */
   readonly toSubmission: (submission: Submission) => Submission
   /** Called when the first transaction is being recorded, or another in place of a rejected one. */
   readonly onWriteAhead: (submission: Submission, stored: Promise<void>) => void
-  /** Whether the record may be withdrawn when nothing was sent: no caller has seen its transaction. */
-  readonly canForget: () => boolean
 }
 
 /** A settlement that waits for a transaction, and its caller. */
 export interface QueuedMember {
   readonly member: BatchMember
-  readonly resolve: (sent: SendResult) => void
+  readonly resolve: (sent: SentTransaction) => void
   readonly reject: (error: unknown) => void
 }

@@ -1,7 +1,9 @@
-import type { RequestHandler, Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
-import { findProjectByToken, type Merchant, type Project } from '../merchants/project.js'
+import type { Merchant, Project } from '../merchants/project.js'
+import type { ProjectDirectory } from '../merchants/project-directory.js'
 import { PROJECT_TOKEN } from '../protocol/headers.js'
+import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
 /**
@@ -10,11 +12,9 @@ import { RequestProblem } from '../http/respond-problem.js'
  * A token that comes with an `Origin` is in a browser, where anyone can read it. It works, but the
  * operator is warned once per project.
  */
-export function identifyProject(projects: readonly Project[], logger: Logger): RequestHandler {
+export function identifyProject(directory: ProjectDirectory, logger: Logger): RequestHandler {
   const warned = new Set<string>()
-  return function identify(req, res, next) {
-    const token = req.get(PROJECT_TOKEN)
-    const project = token === undefined ? undefined : findProjectByToken(projects, token)
+  const take = (req: Request, res: Response, project: Project | undefined): void => {
     res.locals['x402Project'] = project
     if (project !== undefined && req.get('origin') !== undefined && !warned.has(project.id)) {
       warned.add(project.id)
@@ -23,7 +23,18 @@ export function identifyProject(projects: readonly Project[], logger: Logger): R
         { project: project.id },
       )
     }
-    next()
+  }
+  return function identify(req, res, next) {
+    const token = req.get(PROJECT_TOKEN)
+    const project = token === undefined ? undefined : directory.findByToken(token)
+    take(req, res, project)
+    if (token === undefined || project !== undefined || directory.isLoaded) return next()
+    const lookAgain = (): void => {
+      take(req, res, directory.findByToken(token))
+      // What cannot be known yet is not denied.
+      res.locals['x402ProjectUnknown'] = !directory.isLoaded
+    }
+    directory.whenLoaded().then(lookAgain).then(next, next)
   }
 }
 
@@ -36,6 +47,15 @@ export function projectOf(res: Response): Project | undefined {
 export const requireProject: RequestHandler = (req, res, next) => {
   res.set('Cache-Control', 'no-store')
   if (projectOf(res) !== undefined) return next()
+  if (res.locals['x402ProjectUnknown'] === true) {
+    res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+    return next(
+      new RequestProblem(
+        'ledger_unavailable',
+        'The gateway has just started, and could not read its projects yet: try again later.',
+      ),
+    )
+  }
   const given = req.get(PROJECT_TOKEN) !== undefined
   res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
   next(

@@ -1,6 +1,6 @@
 import type { RequestHandler, Response } from 'express'
-import type { Logger } from '../logger.js'
 import { findNameProblems } from '../ucp/authority.js'
+import type { RouterContext } from './context.js'
 
 /** Stores for one request how to find the root URL under which `/ucp/…` is published. */
 export function setDocsUrl(res: Response, find: () => string): void {
@@ -12,21 +12,13 @@ export function docsUrlOf(res: Response): string {
   return (res.locals['x402DocsUrl'] as () => string)()
 }
 
-/** The name of the UCP handler, and where its documents are. */
-export interface HandlerNameContext {
-  readonly handlerId: string
-  readonly publicUrl: string | undefined
-  readonly docsUrl: string | undefined
-  readonly logger: Logger
-}
-
 /**
  * Makes a handler that warns, at its first request, of a handler name that platforms would refuse.
  *
  * Mounted only on routes that show the UCP handler, so that gateways without UCP are not warned. A URL
  * that was not configured, but comes from a request, is not checked.
  */
-export function warnOfHandlerName(context: HandlerNameContext): RequestHandler {
+export function warnOfHandlerName(context: RouterContext): RequestHandler {
   const { handlerId, publicUrl, docsUrl = publicUrl, logger } = context
   let isDone = docsUrl === undefined
   return function warnOnce(_req, _res, next) {

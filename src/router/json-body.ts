@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler } from 'express'
 import type { DocumentError, Parsed } from '../protocol/document.js'
-import { isNestedTooDeep, MAX_NESTING } from '../protocol/nesting.js'
+import { isNestedTooDeep, MAX_NESTING } from '../protocol/document.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
 /** Largest request body in bytes. */

@@ -1,26 +1,24 @@
-import express, { type Request, type Response, type Router } from 'express'
+import express, { type Router } from 'express'
 import { z } from 'zod'
 import { parseFiatAmount } from '../money/requested-amount.js'
 import { X402_VERSION } from '../protocol/payment.js'
-import { parseStrictDocument } from '../protocol/strict-document.js'
-import { CHECKOUT_MEMBERS } from '../protocol/tolerated-members.js'
+import { parseStrictDocument, CHECKOUT_MEMBERS } from '../protocol/strict-document.js'
 import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
+import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { absoluteUrl } from './absolute-url.js'
+import { withReference } from './checkout-reference.js'
 import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
+import type { Endpoint, RouterContext } from './context.js'
 import { docsUrlOf } from './docs-url.js'
 import { jsonBody, readBody } from './json-body.js'
 import { takesNoQuery } from './read-query.js'
-import { quoteFiat, type QuoteContext } from './quote-fiat.js'
-
-/** What the merchant endpoints need from the gateway. */
-export interface MerchantRoutesContext extends QuoteContext {
-  readonly handlerId: string
-}
+import { quoteFiat } from './quote-fiat.js'
 
 const checkoutSchema = z.intersection(
   z.looseObject({
     resource: z.looseObject({ url: absoluteUrl, description: z.string().nullish() }),
+    reference: z.custom<string>(isReference, NOT_A_REFERENCE).nullish(),
   }),
   // Parsed together, because the currency decides which amounts are valid.
   z.unknown().transform((body, context) => {
@@ -36,50 +34,40 @@ const checkoutSchema = z.intersection(
 const parseCheckout = (body: unknown) => parseStrictDocument(checkoutSchema, body, CHECKOUT_MEMBERS)
 
 /** `/api/v2/merchant/*`: what a shop publishes in its UCP profile and checkouts. */
-export function merchantRoutes(context: MerchantRoutesContext): Router {
-  const { handlerId } = context
+export function merchantRoutes(context: RouterContext): Router {
   const router = express.Router()
-
-  router.get(
-    '/payment-profile',
-    respondJson((_req, res) => {
-      merchantOf(res)
-      return { [handlerId]: [handlerDescriptor({ id: handlerId, docsUrl: docsUrlOf(res) })] }
-    }),
-  )
-  router.post(
-    '/checkout-prepare',
-    takesNoQuery,
-    jsonBody,
-    respondJson(async (req, res) => {
-      const config = await prepareCheckout(context, req, res)
-      return { [handlerId]: [checkoutEntry(handlerId, config)] }
-    }),
-  )
+  router.get('/payment-profile', respondJson(context, describeHandler))
+  router.post('/checkout-prepare', takesNoQuery, jsonBody, respondJson(context, prepareCheckout))
   return router
 }
 
-/** Makes the x402 envelope of one checkout. */
-async function prepareCheckout(
-  context: MerchantRoutesContext,
-  req: Request,
-  res: Response,
-): Promise<object> {
+const describeHandler: Endpoint = ({ handlerId: id }, _req, res) => {
+  merchantOf(res)
+  return { [id]: [handlerDescriptor({ id, docsUrl: docsUrlOf(res) })] }
+}
+
+const prepareCheckout: Endpoint = async (context, req, res) => {
+  const { handlerId, quotes } = context
   const merchant = merchantOf(res)
-  const { price, resource } = readBody(req, parseCheckout)
+  const { price, resource, reference } = readBody(req, parseCheckout)
   const quoted = await quoteFiat(context, merchant, price)
+  context.counters.count(merchant.project, 'asked')
   const { url, description } = resource
   const accepts = await Promise.all(
     quoted.map(async (entry) => {
       // Shops compare entries deeply between calls: the same checkout must get the same id.
       const request = ['project', merchant.project, 'resource', url]
-      const offerId = await context.quotes.nameOffer({ request, entry })
-      return { ...entry, extra: { ...entry.extra, offerId } }
+      const offerId = await quotes.nameOffer({ request, entry })
+      const named = { ...entry, extra: { ...entry.extra, offerId } }
+      return typeof reference === 'string'
+        ? withReference(quotes, merchant, { entry: named, reference })
+        : named
     }),
   )
-  return {
+  const config = {
     x402Version: X402_VERSION,
     resource: { url, ...(typeof description === 'string' && { description }) },
     accepts,
   }
+  return { [handlerId]: [checkoutEntry(handlerId, config)] }
 }

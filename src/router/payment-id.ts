@@ -1,8 +1,8 @@
 /** The id that a payer gave a payment: extension `payment-identifier`, at verify and settle. */
 import type { Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
-import type { OnceContext } from '../idempotency/once.js'
-import { lookOrWait } from '../idempotency/wait.js'
+import { askUntilFree, type WaitContext } from '../idempotency/wait.js'
+import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
@@ -13,6 +13,8 @@ import type { KeyedRequest } from './repeatable-request.js'
 /** The body of verify and settle, with the id of its payment. */
 export interface IdentifiedSubmission extends PaymentSubmission {
   readonly paymentId: string | undefined
+  /** The shop's own name for the payment. */
+  readonly reference?: string
 }
 
 /** Parses the body of verify and settle. */
@@ -21,8 +23,14 @@ export function parseSubmission(body: unknown): Parsed<IdentifiedSubmission> {
   if (!parsed.ok) return parsed
   const { paymentPayload, paymentRequirements } = parsed.value
   const id = readPaymentId(paymentPayload)
-  if (id.ok)
-    return { ok: true, value: { paymentPayload, paymentRequirements, paymentId: id.value } }
+  const { reference } = parsed.value as { readonly reference?: unknown }
+  const isNamed = reference !== undefined && reference !== null
+  if (isNamed && !isReference(reference))
+    return { ok: false, errors: [{ path: 'reference', message: NOT_A_REFERENCE }] }
+  if (id.ok) {
+    const submission = { paymentPayload, paymentRequirements, paymentId: id.value }
+    return { ok: true, value: { ...submission, ...(isNamed && { reference }) } }
+  }
   const errors = id.errors.map((error) => ({ ...error, path: `paymentPayload.${error.path}` }))
   return { ok: false, errors }
 }
@@ -58,7 +66,7 @@ export function paymentIdKey(
  * @throws {@link RequestProblem} if another payment has the id.
  */
 export async function bindPaymentId(
-  { idempotency }: Pick<OnceContext, 'idempotency'>,
+  { idempotency }: WaitContext,
   byId: KeyedRequest,
 ): Promise<void> {
   const begun = await idempotency.begin(byId)
@@ -70,11 +78,8 @@ export async function bindPaymentId(
  * Tells whether a payment was settled under its id, so that settle would repeat its answer. Reads
  * only: it neither binds nor frees the id.
  */
-export async function wasSettledForId(
-  { idempotency, settleTimeoutMs }: Pick<OnceContext, 'idempotency' | 'settleTimeoutMs'>,
-  byId: KeyedRequest,
-): Promise<boolean> {
-  const known = await lookOrWait(idempotency, byId, settleTimeoutMs)
+export async function wasSettledForId(context: WaitContext, byId: KeyedRequest): Promise<boolean> {
+  const known = await askUntilFree(context, byId, () => context.idempotency.look(byId))
   return known.state === 'paused' ? known.kept !== undefined : known.state === 'done'
 }
 
@@ -84,7 +89,7 @@ export async function wasSettledForId(
  * @throws {@link RequestProblem}
  */
 export async function requireFreeId(
-  { idempotency }: Pick<OnceContext, 'idempotency'>,
+  { idempotency }: WaitContext,
   byId: KeyedRequest,
 ): Promise<void> {
   const { state } = await idempotency.look(byId)

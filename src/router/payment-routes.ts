@@ -1,4 +1,4 @@
-import express, { type Request, type Response, type Router } from 'express'
+import express, { type Router } from 'express'
 import { z } from 'zod'
 import { explainCurrency, isCurrency } from '../money/currency.js'
 import { requestedAmountToDecimal } from '../money/requested-amount.js'
@@ -6,21 +6,17 @@ import { sameNetwork } from '../protocol/networks.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
 import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
-import type { PaymentRequired, SupportedResponse } from '../protocol/payment.js'
-import { parseStrictDocument } from '../protocol/strict-document.js'
-import { REQUIREMENTS_MEMBERS } from '../protocol/tolerated-members.js'
+import type { PaymentRequired } from '../protocol/payment.js'
+import { parseStrictDocument, REQUIREMENTS_MEMBERS } from '../protocol/strict-document.js'
 import { respondJson } from '../http/respond-json.js'
 import { merchantOf } from './authenticate.js'
+import type { Endpoint, RouterContext } from './context.js'
 import { jsonBody, readBody } from './json-body.js'
 import { absoluteUrl } from './absolute-url.js'
 import { takesNoQuery } from './read-query.js'
-import { settlePayment, type SettlePaymentContext } from './settle-payment.js'
-import { verifyPayment, type VerifyPaymentContext } from './verify-payment.js'
-import { quoteFiat, type QuoteContext } from './quote-fiat.js'
-
-/** What the facilitator's endpoints need from the gateway. */
-export interface PaymentRoutesContext
-  extends QuoteContext, SettlePaymentContext, VerifyPaymentContext {}
+import { settlePayment } from './settle-payment.js'
+import { verifyPayment } from './verify-payment.js'
+import { quoteFiat } from './quote-fiat.js'
 
 const requirementsSchema = z.object({
   resourceUrl: absoluteUrl,
@@ -47,47 +43,28 @@ const parseRequirements = (body: unknown) =>
   parseStrictDocument(requirementsSchema, body, REQUIREMENTS_MEMBERS)
 
 /** `/api/v2/payment/*`: the facilitator's endpoints. */
-export function paymentRoutes(context: PaymentRoutesContext): Router {
+export function paymentRoutes(context: RouterContext): Router {
   const router = express.Router()
-
-  router.post(
-    '/verify',
-    jsonBody,
-    respondJson((req, res) => verifyPayment(context, req, res)),
-  )
-  router.post(
-    '/settle',
-    jsonBody,
-    respondJson((req, res) => settlePayment(context, req, res)),
-  )
-  router.post(
-    '/requirements',
-    takesNoQuery,
-    jsonBody,
-    respondJson((req, res) => requirePayment(context, req, res)),
-  )
-  router.get(
-    '/supported',
-    respondJson(async (_req, res) => {
-      const { accepts } = merchantOf(res)
-      const supported = await context.facilitator.supported()
-      const isAccepted = ({ network }: SupportedResponse['kinds'][number]): boolean =>
-        accepts.some((asset) => sameNetwork(asset.network.caip2, network))
-      return {
-        ...supported,
-        kinds: supported.kinds.filter(isAccepted),
-        extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER])],
-      }
-    }),
-  )
+  router.post('/verify', jsonBody, respondJson(context, verifyPayment))
+  router.post('/settle', jsonBody, respondJson(context, settlePayment))
+  router.post('/requirements', takesNoQuery, jsonBody, respondJson(context, requirePayment))
+  router.get('/supported', respondJson(context, listSupported))
   return router
 }
 
-async function requirePayment(
-  context: PaymentRoutesContext,
-  req: Request,
-  res: Response,
-): Promise<PaymentRequired> {
+const listSupported: Endpoint = async ({ facilitator }, _req, res) => {
+  const { accepts } = merchantOf(res)
+  const supported = await facilitator.supported()
+  return {
+    ...supported,
+    kinds: supported.kinds.filter(({ network }) =>
+      accepts.some((asset) => sameNetwork(asset.network.caip2, network)),
+    ),
+    extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER])],
+  }
+}
+
+const requirePayment: Endpoint = async (context, req, res) => {
   const merchant = merchantOf(res)
   const { resourceUrl, requestedAmount, currency, description, mimeType } = readBody(
     req,
@@ -98,6 +75,7 @@ async function requirePayment(
     currency: currency ?? merchant.currency,
     path: 'requestedAmount',
   })
+  context.counters.count(merchant.project, 'asked')
   return {
     x402Version: X402_VERSION,
     resource: {
@@ -107,5 +85,5 @@ async function requirePayment(
     },
     accepts: withProtocolVersion(withOfferId(accepts, newOfferId())),
     protocolVersion: X402_VERSION,
-  }
+  } satisfies PaymentRequired
 }

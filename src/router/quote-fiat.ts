@@ -1,27 +1,13 @@
 import { isRateError } from '../errors.js'
 import { createQuoter } from '../merchants/quote.js'
-import {
-  signQuote,
-  type OfferNamer,
-  type QuoteSigner,
-  type QuoteSubject,
-} from '../merchants/signed-quote.js'
+import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Decimal } from '../money/decimal.js'
-import type { AppliedRate, RateSource } from '../money/rates.js'
-import type { NetworkNameStyle } from '../protocol/networks.js'
+import type { AppliedRate } from '../money/rates.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { UINT256_LIMIT } from '../protocol/primitives.js'
+import type { RouterContext } from './context.js'
 import { invalidBody } from './json-body.js'
-
-/** What quoting needs from the gateway. */
-export interface QuoteContext {
-  readonly rates: RateSource
-  readonly networkNames: NetworkNameStyle
-  readonly quotes: QuoteSigner & OfferNamer
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-}
 
 /** A price that a request asks for. */
 export interface RequestedPrice {
@@ -37,12 +23,12 @@ export interface RequestedPrice {
  * @throws {@link RequestProblem} 400 for an amount that is out of range; `RateError` without a rate.
  */
 export async function quoteFiat(
-  { rates, networkNames, quotes: signer, now }: QuoteContext,
+  { facilitator, rates, networkNames, quotes: signer, now }: RouterContext,
   merchant: Merchant,
   { amount, currency, path }: RequestedPrice,
 ): Promise<readonly PaymentRequirements[]> {
   const price = { kind: 'fiat', amount, currency } as const
-  const quotes = await createQuoter(merchant, rates)
+  const quotes = await createQuoter(merchant, rates, facilitator.formats)
     .quote(price, { networkNames })
     .catch((error: unknown) => {
       if (!isRateError(error) || error.code !== 'amount_out_of_range') throw error
@@ -66,7 +52,7 @@ export async function quoteFiat(
  * It is for the shop's books only: the shop decides which amounts it submits for settlement.
  */
 export async function appliedRateOf(
-  { quotes }: Pick<QuoteContext, 'quotes'>,
+  { quotes }: Pick<RouterContext, 'quotes'>,
   merchant: Merchant,
   entry: PaymentRequirements,
 ): Promise<AppliedRate | undefined> {

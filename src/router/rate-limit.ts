@@ -1,9 +1,14 @@
-import type { RequestHandler } from 'express'
+import type { RequestHandler, Response } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
 import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { projectOf } from './authenticate.js'
 import { RequestProblem } from '../http/respond-problem.js'
+
+/** Names who is counted, where that is no project. */
+export function setLimitKey(res: Response, key: string): void {
+  res.locals['x402LimitKey'] = key
+}
 
 /** Limits requests per project, and per address for requests without a valid token. */
 export function limitRequests(options: RateLimitOptions, logger: Logger): RequestHandler {
@@ -13,6 +18,8 @@ export function limitRequests(options: RateLimitOptions, logger: Logger): Reques
     ...settings,
     standardHeaders: 'draft-8',
     keyGenerator: (req, res) => {
+      const key: unknown = res.locals['x402LimitKey']
+      if (typeof key === 'string') return key
       const project = projectOf(res)
       return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
     },

@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express'
 import type { z } from 'zod'
 import type { DocumentError } from '../protocol/document.js'
 import { findUnknownMembers, parseStrictDocument } from '../protocol/strict-document.js'
-import { NO_QUERY, type KnownMembers } from '../protocol/tolerated-members.js'
+import { NO_QUERY, type KnownMembers } from '../protocol/strict-document.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
 /**

@@ -1,5 +1,5 @@
 /** Which refusals are final, which may pass, and which leave the payment undecided. */
-import type { Reason } from '../protocol/reasons.js'
+import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
 
 /**
  * The payment is undecided: the ledger is asked again. Includes a payment that was settled, since it
@@ -24,8 +24,6 @@ const FINAL: readonly Reason[] = [
   'invalid_exact_evm_payload_recipient_mismatch',
   'invalid_exact_evm_payload_authorization_value_mismatch',
   'invalid_exact_evm_payload_authorization_valid_before',
-  'invalid_transaction_state',
-  'invalid_exact_evm_transfer_event_mismatch',
   'eip6492_factory_not_allowed',
   'unsupported_asset',
   'accepted_mismatch',
@@ -35,17 +33,9 @@ const FINAL: readonly Reason[] = [
   'quote_expired',
 ]
 
-/** A transaction was submitted, or rejected by the node, and did not pay the merchant. */
-const FAILED_TRANSACTION: readonly Reason[] = [
-  'invalid_transaction_state',
-  'invalid_exact_evm_transfer_event_mismatch',
-]
-
 /** Tells whether a later request may find the payment settled, or free. */
 export const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
 
 /** Tells whether the same request can never succeed. */
-export const isFinal = (reason: Reason): boolean => FINAL.includes(reason)
-
-/** Tells whether a settlement failed with its own transaction. */
-export const isFailedTransaction = (reason: Reason): boolean => FAILED_TRANSACTION.includes(reason)
+export const isFinal = (reason: Reason): boolean =>
+  FINAL.includes(reason) || isFailedTransaction(reason)

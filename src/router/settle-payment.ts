@@ -1,26 +1,22 @@
-import type { Request, Response } from 'express'
-import type { ReservingFacilitator } from '../facilitator/facilitator.js'
-import type { KeyClaim, OnceContext } from '../idempotency/once.js'
+import type { Response } from 'express'
+import type { KeyClaim } from '../idempotency/once.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
+import { isFailedTransaction } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
+import type { PaymentDetails } from '../ledger/payment-details.js'
+import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
+import type { AppliedRate } from '../money/rates.js'
 import { merchantOf } from './authenticate.js'
+import type { Endpoint, RouterContext } from './context.js'
 import { readBody } from './json-body.js'
-import {
-  bindPaymentId,
-  parseSubmission,
-  paymentIdKey,
-  type IdentifiedSubmission,
-} from './payment-id.js'
-import { appliedRateOf, type QuoteContext } from './quote-fiat.js'
-import { isFailedTransaction, isFinal, isUndecided } from './reason-finality.js'
+import { bindPaymentId, parseSubmission, paymentIdKey } from './payment-id.js'
+import type { IdentifiedSubmission } from './payment-id.js'
+import { appliedRateOf } from './quote-fiat.js'
+import { checkoutReferenceOf } from './checkout-reference.js'
+import { isFinal, isUndecided } from './reason-finality.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
-
-/** What {@link settlePayment} needs from the gateway. */
-export interface SettlePaymentContext extends OnceContext, Pick<QuoteContext, 'quotes'> {
-  readonly facilitator: ReservingFacilitator
-}
 
 /** The result of a settlement. Stored as JSON, so that its members keep their names. */
 interface SettleOutcome {
@@ -45,11 +41,7 @@ interface SettleRequest {
  * A repeated `Idempotency-Key` repeats every final answer. A repeated payment id repeats success, and
  * only for merchants with `repeatSettlements`.
  */
-export async function settlePayment(
-  context: SettlePaymentContext,
-  req: Request,
-  res: Response,
-): Promise<SettleResponse> {
+export const settlePayment: Endpoint = async (context, req, res) => {
   const { project, repeatSettlements } = merchantOf(res)
   const submission = readBody(req, parseSubmission)
   const byId = paymentIdKey(res, project, submission)
@@ -89,14 +81,16 @@ function isFinalOutcome({ answer, failed }: SettleOutcome): boolean {
 }
 
 async function reserveAndSettle(
-  context: SettlePaymentContext,
+  context: RouterContext,
   request: SettleRequest,
 ): Promise<SettleOutcome> {
   const { res, submission, bound } = request
   const { paymentPayload, paymentRequirements } = submission
   const merchant = merchantOf(res)
+  context.counters.count(merchant.project, 'presented')
   const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
-  const terms = { ...merchant, appliedRate }
+  const details = await detailsOf(context, merchant, { submission, appliedRate })
+  const terms = { ...merchant, appliedRate, details }
   const payment = decodePayment(paymentPayload, paymentRequirements)
   const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
@@ -112,6 +106,23 @@ async function reserveAndSettle(
   const outcome = { answer, failed: false }
   await markDelivered(reserved, request, outcome)
   return outcome
+}
+
+/** What the record of a payment says of it, in the shop's own words. */
+async function detailsOf(
+  { quotes }: RouterContext,
+  merchant: Merchant,
+  {
+    submission,
+    appliedRate,
+  }: { submission: IdentifiedSubmission; appliedRate?: AppliedRate | undefined },
+): Promise<PaymentDetails> {
+  const { paymentRequirements, reference } = submission
+  return {
+    decimals: findAcceptedAsset(merchant, paymentRequirements)?.decimals,
+    askedPrice: appliedRate && `${appliedRate.price} ${appliedRate.currency}`,
+    reference: reference ?? (await checkoutReferenceOf(quotes, merchant, paymentRequirements)),
+  }
 }
 
 /** The success that a process kept before it died, where the payment was delivered. */

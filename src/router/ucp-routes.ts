@@ -1,21 +1,11 @@
 import express, { type RequestHandler, type Response, type Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import { sha256 } from '../crypto/sha256.js'
-import type { NetworkNameStyle } from '../protocol/networks.js'
-import { documentUrl, HANDLER_VERSION, type Handler, type HandlerDocument } from '../ucp/handler.js'
-import { renderSpecification } from '../ucp/render.js'
-import { handlerSchema } from '../ucp/schema/handler-schema.js'
-import { instrumentSchema } from '../ucp/schema/instrument-schema.js'
+import { documentRoot, HANDLER_VERSION, type Handler } from '../ucp/handler.js'
+import { handlerSchema, instrumentSchema, renderSpecification } from '../ucp/render.js'
+import type { RouterContext } from './context.js'
 import { docsUrlOf } from './docs-url.js'
 import { RequestProblem } from '../http/respond-problem.js'
-
-/** What the handler's public documents need from the gateway. */
-export interface UcpRoutesContext {
-  readonly handlerId: string
-  readonly networkNames: NetworkNameStyle
-  readonly publicUrl: string | undefined
-  readonly docsUrl: string | undefined
-}
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -31,17 +21,15 @@ const DATED = `public, max-age=${YEAR}, immutable`
  */
 const UNCONFIGURED = 'private, no-store'
 
-/** The media type of each document, and how it is rendered. */
-const DOCUMENTS: Readonly<
-  Record<HandlerDocument, readonly [string, (handler: Handler, version?: string) => string]>
-> = {
-  'schema.json': ['application/json', (...of) => JSON.stringify(handlerSchema(...of))],
-  'instrument_schema.json': [
-    'application/json',
-    (...of) => JSON.stringify(instrumentSchema(...of)),
-  ],
-  'gateway.md': ['text/markdown', (handler) => renderSpecification(handler)],
+/** How each document is rendered. */
+const DOCUMENTS = {
+  'schema.json': (...of: Rendered) => JSON.stringify(handlerSchema(...of)),
+  'instrument_schema.json': (...of: Rendered) => JSON.stringify(instrumentSchema(...of)),
+  'gateway.md': (...[handler]: Rendered) => renderSpecification(handler),
 }
+
+type Rendered = [handler: Handler, version?: string]
+type DocumentName = keyof typeof DOCUMENTS
 
 /** A rendered document. */
 interface Publication {
@@ -54,25 +42,25 @@ interface Publication {
 const MAX_KEPT = 32
 
 /** `/ucp/*`: the handler's public documents, current and by version; the latter never change. */
-export function ucpRoutes(context: UcpRoutesContext): Router {
+export function ucpRoutes(context: RouterContext): Router {
   const { handlerId: id, networkNames, docsUrl: configured = context.publicUrl } = context
   const cached = (cacheControl: string): string =>
     configured === undefined ? UNCONFIGURED : cacheControl
   const kept = new LRUCache<string, Publication>({ max: MAX_KEPT })
-  const publication = (name: HandlerDocument, docsUrl: string, version?: string): Publication => {
-    const key = documentUrl({ id, docsUrl }, name, version)
+  const publication = (name: DocumentName, docsUrl: string, version?: string): Publication => {
+    const handler = { id, networkNames, docsUrl }
+    const key = `${documentRoot(handler, version)}/${name}`
     const found = kept.get(key)
     if (found !== undefined) return found
-    const [type, write] = DOCUMENTS[name]
-    const text = write({ id, networkNames, docsUrl }, version)
-    const tag = sha256(text, 'base64url').slice(0, 27)
-    const made = { type, text, tag: `"${tag}"` }
+    const text = DOCUMENTS[name](handler, version)
+    const type = name === 'gateway.md' ? 'text/markdown' : 'application/json'
+    const made = { type, text, tag: `"${sha256(text, 'base64url').slice(0, 27)}"` }
     kept.set(key, made)
     return made
   }
 
   const router = express.Router()
-  for (const name of Object.keys(DOCUMENTS) as HandlerDocument[]) {
+  for (const name of Object.keys(DOCUMENTS) as DocumentName[]) {
     router.get(`/${name}`, (_req, res) => {
       respondDocument(res, publication(name, docsUrlOf(res)), cached(CURRENT))
     })

@@ -1,18 +1,11 @@
-import type { Request, Response } from 'express'
-import type { ReservingFacilitator } from '../facilitator/facilitator.js'
-import type { OnceContext } from '../idempotency/once.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { VerifyResponse } from '../protocol/payment.js'
 import { merchantOf } from './authenticate.js'
+import type { Endpoint } from './context.js'
 import { readBody } from './json-body.js'
 import { parseSubmission, paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
 import { isFinal, isUndecided } from './reason-finality.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
-
-/** What {@link verifyPayment} needs from the gateway. */
-export interface VerifyPaymentContext extends OnceContext {
-  readonly facilitator: ReservingFacilitator
-}
 
 /**
  * `POST /api/v2/payment/verify`.
@@ -20,11 +13,7 @@ export interface VerifyPaymentContext extends OnceContext {
  * A payment whose settlement would be repeated for its id is valid: a client that verifies before it
  * settles could not ask for the repetition otherwise.
  */
-export async function verifyPayment(
-  context: VerifyPaymentContext,
-  req: Request,
-  res: Response,
-): Promise<VerifyResponse> {
+export const verifyPayment: Endpoint = async (context, req, res) => {
   const merchant = merchantOf(res)
   const { project } = merchant
   const submission = readBody(req, parseSubmission)
@@ -35,6 +24,8 @@ export async function verifyPayment(
   const verify = async (): Promise<VerifyResponse> => {
     if (byId !== undefined) await requireFreeId(context, byId)
     const verified = await context.facilitator.verifyPayment(payment, merchant)
+    // One that is valid is counted when it comes to be settled.
+    if (!verified.isValid) context.counters.count(project, 'presented')
     if (verified.isValid || byId === undefined) return verified
     const mayRepeat = merchant.repeatSettlements && isUndecided(verified.invalidReason)
     if (!mayRepeat || !(await wasSettledForId(context, byId))) return verified

@@ -1,11 +1,7 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
 import type { LedgerRecord } from '../ledger/ledger.js'
-import {
-  bringsSameProof,
-  isSameBuyer,
-  isSamePurchase,
-  type PresentedPurchase,
-} from '../ledger/purchase.js'
+import { bringsSameProof, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
+import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { Refusal } from './scheme.js'
 

@@ -1,7 +1,11 @@
 /** What a payment scheme is given, and what it gives back. */
+import type { RefundRefusal } from '../ledger/refunds.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
+import type { PaymentDetails } from '../ledger/payment-details.js'
+import type { Asset } from '../money/assets.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { Payment } from '../protocol/decoded-payment.js'
+import type { DecodedPayload, Payment } from '../protocol/decoded-payment.js'
+import type { DocumentError } from '../protocol/document.js'
 import { sameHex } from '../protocol/hex.js'
 import { sameNetwork } from '../protocol/networks.js'
 import type { Address, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
@@ -9,6 +13,7 @@ import type { Reason } from '../protocol/reasons.js'
 
 /** One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on. */
 export interface Scheme {
+  readonly format: SchemeFormat
   /**
    * Verifies a payment whose offer was checked: version, scheme, network, and that payer and merchant
    * mean the same entry.
@@ -21,18 +26,47 @@ export interface Scheme {
   supported(): SchemeSupport
 }
 
+/** How payments by a scheme are offered, and how they are written. */
+export interface SchemeFormat {
+  /** `extra` of the entry of `accepts` for a token; `undefined` for a token it is not offered for. */
+  extra(asset: Asset): PaymentRequirements['extra']
+  /** What is wrong with the shape of `payload.payload`, for the developer of the client. */
+  errors(decoded: DecodedPayload): readonly DocumentError[]
+}
+
+/** By the names that x402 gives the schemes: `exact`. */
+export type SchemeFormats = ReadonlyMap<string, SchemeFormat>
+
 /** A payment as it is presented to a scheme. */
 export interface PresentedPayment {
   readonly payment: Payment
   readonly terms?: MerchantTerms | undefined
   /** `reserve`: a handler may run before it is settled. `settle`: it is settled at once. */
   readonly purpose: 'verify' | 'reserve' | 'settle'
+  /** Called with each transaction that is sent for it; absent where nobody watches. */
+  readonly onSubmitted?: ((transaction: string) => void) | undefined
+  /** Id of the payment that it refunds. No event tells of refunds: listeners count income. */
+  readonly refundOf?: string | undefined
+}
+
+/** Thrown where a refund is not reserved, because its payment does not cover it. */
+export class RefundRefused extends Error {
+  readonly refusal: RefundRefusal
+
+  constructor(refusal: RefundRefusal) {
+    super(`The refund is not covered by its payment: ${refusal.kind}.`)
+    this.refusal = refusal
+  }
 }
 
 /** A payment that could be settled now. */
 export interface Verified {
   readonly payer: Address
-  /** Takes it for one request. Called at most once, where it was verified for that. */
+  /**
+   * Takes it for one request. Called at most once, where it was verified for that.
+   *
+   * @throws {@link RefundRefused}
+   */
   reserve(): Promise<Reservation | Refusal>
 }
 
@@ -62,6 +96,8 @@ export interface MerchantTerms {
   readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
   readonly appliedRate?: AppliedRate | undefined
+  /** What the merchant's books say of the payment, kept with it. */
+  readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
   /** What is bought with the payment, and by whom: it redeems nothing else, and for nobody else. */
   readonly purchase?: PurchaseTerms | undefined
   /** What happens to an open payment whose client dropped its offer id. @defaultValue `'same-address'` */

@@ -70,18 +70,7 @@ export function ucpProfile(
       "is missing: the root URL under which the gateway's /ucp is published; `publicUrl` will do where the router is mounted at its root",
       'missing_option',
     )
-  return writeProfile({
-    ...options,
-    paymentHandlers: { ...options.paymentHandlers, [id]: [handlerDescriptor({ id, docsUrl })] },
-  })
-}
-
-/** Writes a UCP profile, of a business or of a platform. */
-export function writeProfile({
-  version = UCP_VERSION,
-  services = {},
-  capabilities = {},
-  paymentHandlers = {},
-}: UcpProfileOptions): UcpProfile {
-  return { ucp: { version, services, capabilities, payment_handlers: paymentHandlers } }
+  const { version = UCP_VERSION, services = {}, capabilities = {}, paymentHandlers } = options
+  const payment_handlers = { ...paymentHandlers, [id]: [handlerDescriptor({ id, docsUrl })] }
+  return { ucp: { version, services, capabilities, payment_handlers } }
 }

@@ -4,9 +4,6 @@ import type { NetworkNameStyle } from '../protocol/networks.js'
 /** Version of the handler: the date on which its documents last changed meaning. */
 export const HANDLER_VERSION = '2026-11-21'
 
-/** `type` of the instruments that pay through this handler, and of their credentials. */
-export const INSTRUMENT_TYPE = 'x402'
-
 /** Version of UCP whose schemas ours extend. Documents that fit it also fit 2026-01-23. */
 export const UCP_VERSION = '2026-04-08'
 
@@ -23,64 +20,29 @@ export interface Handler extends HandlerSite {
   readonly networkNames: NetworkNameStyle
 }
 
-/** The documents of a handler. */
-export type HandlerDocument = 'schema.json' | 'instrument_schema.json' | 'gateway.md'
-
 /**
- * Returns the URL of a document.
+ * Returns the URL that the documents of a handler are under.
  *
- * @param version - Selects the copy of that version, which never changes. Without it, the URL of the
- * current document.
+ * @param version - Selects the copies of that version, which never change. Without it, the URL of the
+ * current documents.
  */
-export function documentUrl(
-  { docsUrl }: HandlerSite,
-  document: HandlerDocument,
-  version?: string,
-): string {
-  return [docsUrl, 'ucp', version, document].filter((part) => part !== undefined).join('/')
+export function documentRoot({ docsUrl }: HandlerSite, version?: string): string {
+  return version === undefined ? `${docsUrl}/ucp` : `${docsUrl}/ucp/${version}`
 }
 
-/** One entry of a business profile's `payment_handlers`. */
-export interface HandlerDescriptor {
-  readonly id: string
-  readonly version: string
-  /** The human-readable specification. */
-  readonly spec: string
-  /** The JSON schema. */
-  readonly schema: string
-  readonly available_instruments: readonly { readonly type: string }[]
-  readonly config: object
-}
-
-/** Writes the handler's entry in a business profile. */
-export function handlerDescriptor(site: HandlerSite): HandlerDescriptor {
+/** Writes the handler's entry in a business profile: what it is, and where its documents are. */
+export function handlerDescriptor(site: HandlerSite) {
   return {
     id: site.id,
     version: HANDLER_VERSION,
-    spec: documentUrl(site, 'gateway.md'),
-    schema: documentUrl(site, 'schema.json'),
-    available_instruments: [{ type: INSTRUMENT_TYPE }],
+    spec: `${documentRoot(site)}/gateway.md`,
+    schema: `${documentRoot(site)}/schema.json`,
+    available_instruments: [{ type: 'x402' }],
     config: {},
   }
 }
 
-/** One entry of a checkout's `payment_handlers`. */
-export interface CheckoutEntry<Config extends object> {
-  readonly id: string
-  readonly version: string
-  /** The x402 envelope that goes to the wallet. */
-  readonly config: Config
-}
-
-/** Writes the handler's entry in a checkout. */
-export function checkoutEntry<Config extends object>(
-  id: string,
-  config: Config,
-): CheckoutEntry<Config> {
+/** Writes the handler's entry in a checkout; `config` is the x402 envelope that goes to the wallet. */
+export function checkoutEntry(id: string, config: object) {
   return { id, version: HANDLER_VERSION, config }
-}
-
-/** Returns the URL of one of UCP's own schemas. */
-export function ucpSchema(path: string): string {
-  return `https://ucp.dev/${UCP_VERSION}/schemas/${path}`
 }

@@ -1,29 +1,101 @@
+/** Renders the public documents of the handler from the templates beside this file. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as checkout from './examples/checkout.js'
-import * as payment from './examples/payment.js'
+import type { NetworkNameStyle } from '../protocol/networks.js'
 import { formatJson } from './format-json.js'
-import { HANDLER_VERSION, UCP_VERSION, type Handler } from './handler.js'
-import { ownFolder } from './own-folder.cjs'
-import { networkSchemas } from './schema/payment-definitions.js'
+import { documentRoot, HANDLER_VERSION, handlerDescriptor, UCP_VERSION } from './handler.js'
+import type { Handler } from './handler.js'
+import { templates } from './templates.cjs'
 
-let template: string | undefined
+/** Values of placeholders such as `{{handlerId}}`, by name. */
+type Placeholders = Readonly<Record<string, unknown>>
+
+/** Base in the examples, and any network in the schemas, by the style of the gateway. */
+const NETWORK_NAMES = {
+  caip2: {
+    network: 'eip155:8453',
+    networkDescription: 'Chain, as CAIP-2 writes it: `eip155:8453`.',
+    networkPattern: '^eip155:[1-9][0-9]*$',
+  },
+  short: {
+    network: 'base',
+    networkDescription:
+      'Chain: its short name (`base`), or CAIP-2 (`eip155:8453`) where it has none.',
+    networkPattern: '^(eip155:[1-9][0-9]*|[a-z][a-z0-9-]*)$',
+  },
+} as const satisfies Record<NetworkNameStyle, Placeholders>
+
+let specification: string | undefined
 
 /**
  * Renders the human-readable specification of the handler, in Markdown.
  *
- * The text is `gateway.md`, which is read once. A placeholder such as `{{handlerId}}` stands for a
- * string or for the JSON of an example; {@link placeholdersOf} lists them.
+ * The text is `gateway.md`, which is read once.
  *
  * @throws Error when the template is missing or has an unknown placeholder.
  */
 export function renderSpecification(handler: Handler): string {
-  template ??= readTemplate()
-  return fillTemplate(template, placeholdersOf(handler))
+  specification ??= readTemplate()
+  return fillTemplate(specification, placeholdersOf(handler))
+}
+
+/**
+ * Renders the JSON schema (draft 2020-12) of the handler.
+ *
+ * UCP composes its own schemas with `$defs[<handler id>]`. The document as a whole accepts the
+ * handler's declaration in any of its three places. Some shops look up `instrument` by that name.
+ *
+ * @param version - Selects the copy of that version, which never changes.
+ */
+export function handlerSchema(handler: Handler, version?: string): object {
+  const schema = renderSchema(templates.handlerSchema, handler, version)
+  const { $defs } = renderSchema(templates.instrumentSchema, handler, version)
+  return { ...schema, $defs: { ...schema.$defs, ...$defs } }
+}
+
+/**
+ * Renders the JSON schema (draft 2020-12) of the instruments that pay through the handler.
+ *
+ * @param version - Selects the copy of that version, which never changes.
+ */
+export function instrumentSchema(handler: Handler, version?: string): object {
+  return renderSchema(templates.instrumentSchema, handler, version)
+}
+
+function renderSchema(template: object, handler: Handler, version?: string): { $defs: object } {
+  const documents = documentRoot(handler, version)
+  const values = { ...placeholdersOf(handler), documents }
+  return fillDocument(template, values) as { $defs: object }
+}
+
+/**
+ * Values of all placeholders, the examples of the documents included: $15.00 for two books, in USDC
+ * on Base.
+ *
+ * The signature in `examples.json` is a real one over its `typedData`, so that wallet developers can
+ * compare theirs with it. Its key is a public one of local development chains.
+ */
+function placeholdersOf(handler: Handler): Placeholders {
+  const values: Record<string, unknown> = {
+    handlerId: handler.id,
+    handlerVersion: HANDLER_VERSION,
+    docsUrl: handler.docsUrl,
+    ucpVersion: UCP_VERSION,
+    descriptor: handlerDescriptor(handler),
+    ...NETWORK_NAMES[handler.networkNames],
+  }
+  for (const [name, example] of Object.entries(templates.examples))
+    values[name] = fillDocument(example, values)
+  const { checkout, completed, refused } = values as Record<string, object>
+  return {
+    ...values,
+    completedCheckout: { ...checkout, ...completed },
+    refusedCheckout: { ...checkout, ...refused },
+  }
 }
 
 /** Reads the template, by default the one beside this file. */
-export function readTemplate(path = join(ownFolder, 'gateway.md')): string {
+export function readTemplate(path = join(templates.folder, 'gateway.md')): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
@@ -34,39 +106,29 @@ export function readTemplate(path = join(ownFolder, 'gateway.md')): string {
   }
 }
 
-/** Values of placeholders, by name. */
-type Placeholders = Readonly<Record<string, string | object>>
-
-function placeholdersOf(handler: Handler): Placeholders {
-  return {
-    handlerId: handler.id,
-    handlerVersion: HANDLER_VERSION,
-    docsUrl: handler.docsUrl,
-    ucpVersion: UCP_VERSION,
-    networkDescription: networkSchemas[handler.networkNames].description,
-    businessProfile: checkout.exampleBusinessProfile(handler),
-    platformProfile: checkout.examplePlatformProfile(handler),
-    prepareRequest: checkout.examplePrepareRequest,
-    prepareResponse: checkout.examplePrepareResponse(handler),
-    checkout: checkout.exampleCheckout(handler),
-    completion: checkout.exampleCompletion(handler),
-    completedCheckout: checkout.exampleCompleted(handler),
-    refusedCheckout: checkout.exampleRefused(handler),
-    requirement: payment.exampleRequirement(handler),
-    typedData: payment.exampleTypedData(handler),
-    payload: payment.examplePayload(handler),
-    submission: payment.exampleSubmission(handler),
-    settlement: payment.exampleSettlement(handler),
-    refusal: payment.exampleRefusal(handler),
-  }
-}
-
 /** Replaces each `{{name}}` by its value: strings unchanged, everything else as JSON. */
 export function fillTemplate(text: string, values: Placeholders): string {
-  return text.replaceAll(/\{\{(.*?)\}\}/g, (placeholder, name: string) => {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined
-    if (value === undefined)
-      throw new Error(`A template has the unknown placeholder ${placeholder}.`)
+  return text.replaceAll(/\{\{(.*?)\}\}/g, (_placeholder, name: string) => {
+    const value = valueOf(name, values)
     return typeof value === 'string' ? value : formatJson(value)
   })
+}
+
+/** Replaces each `{{name}}` in the names and strings of a JSON document. */
+function fillDocument(document: unknown, values: Placeholders): unknown {
+  if (typeof document === 'string') {
+    const [, name] = /^\{\{(\w+)\}\}$/.exec(document) ?? []
+    return name === undefined ? fillTemplate(document, values) : valueOf(name, values)
+  }
+  if (Array.isArray(document)) return document.map((one) => fillDocument(one, values))
+  if (typeof document !== 'object' || document === null) return document
+  const members = Object.entries(document).map(
+    ([name, member]) => [fillTemplate(name, values), fillDocument(member, values)] as const,
+  )
+  return Object.fromEntries(members)
+}
+
+function valueOf(name: string, values: Placeholders): unknown {
+  if (Object.hasOwn(values, name)) return values[name]
+  throw new Error(`A template has the unknown placeholder {{${name}}}.`)
 }

@@ -8,6 +8,10 @@ export interface Bench {
   readonly isQuick: boolean
   /** URL of another checkout's entry, to be measured beside this one. */
   readonly before?: string
+  /** Minutes of the sustained load. */
+  readonly sustainedMinutes: number
+  /** Settled payments in the ledger, one measurement for each number. */
+  readonly rows: readonly number[]
   /** Enough of them for the largest crowd. */
   readonly buyers: readonly TestPayer[]
   readonly table: Table

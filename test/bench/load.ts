@@ -32,15 +32,15 @@ export interface LoadResult {
 
 /** Every client makes its calls one after the other, all clients at once. */
 export async function runClients(
-  clients: readonly (readonly Call[])[],
+  clients: readonly (Iterable<Call> | AsyncIterable<Call>)[],
   isGood: (answer: Answer) => boolean,
 ): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients.length })
   const latenciesMs: number[] = []
   let failed = 0
   let failure: string | undefined
-  const client = async (calls: readonly Call[]): Promise<void> => {
-    for (const call of calls) {
+  const client = async (calls: Iterable<Call> | AsyncIterable<Call>): Promise<void> => {
+    for await (const call of calls) {
       const startedAt = performance.now()
       const answer = await send(agent, call).catch((error: unknown) => String(error))
       latenciesMs.push(performance.now() - startedAt)

@@ -27,7 +27,7 @@ export async function describeMachine(rounds: number): Promise<string> {
 
 - Date: ${new Date().toISOString().slice(0, 10)}
 - Machine: ${cpu?.model ?? 'unknown'}, ${others.length + 1} cores, which servers, chain and load share
-- Ours: express-x402-gateway ${own.version}, memory ledger
+- Ours: express-x402-gateway ${own.version}, with its ledger in SQLite, PostgreSQL or memory
 - Official: @x402/express ${dependencies['@x402/express']}, @x402/evm ${dependencies['@x402/evm']}, @x402/core ${dependencies['@x402/core']}, facilitator in the same process, viem's nonce manager
 - Node ${process.versions.node}, anvil ${anvil}, ${versions.join(', ')}
 - ${rounds} rounds, alternating, with new servers in each, for requests without a payment three times; medians, and medians of each ratio

@@ -3,7 +3,8 @@
  *
  * `-- --rounds 5` says how often each is measured, `-- --only paid,402` which sections are run, and
  * `-- --quick` takes one round of a quarter of the load. `-- --before DIR` measures the build of
- * another checkout (its `dist`) beside this one's. A whole run is written to RESULTS.md.
+ * another checkout (its `dist`) beside this one's. `-- --sustained MINUTES` adds a load of minutes, and
+ * `-- --rows 0,1000000,5000000` the paid rate and the lists with so many settled rows. A whole run is written to RESULTS.md.
  */
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -13,9 +14,12 @@ import type { Bench } from './bench.js'
 import { createBuyers } from './buyers.js'
 import { measureSettle, measureVerify } from './figures/facilitator.js'
 import { measureGas } from './figures/gas.js'
+import { measureGateways } from './figures/gateways.js'
 import { measureHeap } from './figures/heap.js'
 import { measureRpc } from './figures/rpc.js'
 import { measurePaid, measurePaidInBlocks } from './figures/paid.js'
+import { measureRows } from './figures/rows.js'
+import { measureSustained } from './figures/sustained.js'
 import { measureFree, measureUnpaid } from './figures/unpaid.js'
 import { describeMachine } from './machine.js'
 import { Table } from './table.js'
@@ -25,12 +29,15 @@ const SECTIONS = new Map([
   ['paid', measurePaid],
   ['verify', measureVerify],
   ['settle', measureSettle],
+  ['gateways', measureGateways],
   ['402', measureUnpaid],
   ['free', measureFree],
   ['rpc', measureRpc],
   ['gas', measureGas],
   ['heap', measureHeap],
   ['blocks', measurePaidInBlocks],
+  ['rows', measureRows],
+  ['sustained', measureSustained],
 ])
 
 const BUYERS = 128
@@ -41,11 +48,21 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     only: { type: 'string' },
     before: { type: 'string' },
+    sustained: { type: 'string' },
+    rows: { type: 'string' },
     quick: { type: 'boolean', default: false },
   },
 })
 const rounds = Number(values.rounds ?? (values.quick ? 1 : LEAST_ROUNDS))
-const chosen = values.only?.split(',') ?? [...SECTIONS.keys()]
+/** Sections that take long, and are run where their option is given. */
+const isAsked = (name: string): boolean =>
+  (name !== 'rows' && name !== 'sustained') || values[name] !== undefined
+const chosen = values.only?.split(',') ?? [...SECTIONS.keys()].filter(isAsked)
+const sustainedMinutes = Number(values.sustained ?? 10)
+const rows = (values.rows ?? '0,1000000,5000000').split(',').map(Number)
+if (!(sustainedMinutes > 0)) throw new TypeError('--sustained takes minutes')
+if (!rows.every((count) => Number.isSafeInteger(count) && count >= 0))
+  throw new TypeError('--rows takes integers, separated by commas')
 if (!Number.isSafeInteger(rounds) || rounds < 1) throw new TypeError('--rounds is an integer')
 for (const name of chosen)
   if (!SECTIONS.has(name))
@@ -58,6 +75,8 @@ const bench: Bench = {
   ...(values.before !== undefined && {
     before: pathToFileURL(resolve(values.before, 'dist/esm/index.js')).href,
   }),
+  sustainedMinutes,
+  rows,
   buyers: createBuyers(BUYERS),
   table,
   note: (words) => void process.stderr.write(`bench: ${words}\n`),

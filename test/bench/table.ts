@@ -2,7 +2,8 @@
 import { median } from './statistics.js'
 
 /** Whose figure it is. */
-export type Column = 'ours' | 'oursWithThree' | 'before' | 'official' | 'bare'
+export type Column =
+  'sqlite' | 'postgres' | 'ours' | 'oursWithThree' | 'before' | 'official' | 'bare'
 
 /** One figure, measured once a round. */
 interface Row {
@@ -11,17 +12,25 @@ interface Row {
 }
 
 const TITLES: Readonly<Record<Column, string>> = {
-  ours: 'ours',
-  oursWithThree: 'ours, 3 relayers',
+  sqlite: 'SQLite',
+  postgres: 'PostgreSQL',
+  ours: 'memory',
+  oursWithThree: 'memory, 3 relayers',
   before: 'before',
   official: 'official',
   bare: 'bare Express',
 }
 const COLUMNS = Object.keys(TITLES) as Column[]
 
-/** What ours is compared with. */
-const SHORT_TITLES = { before: 'before', official: 'official', bare: 'bare' } as const
-const RIVALS = Object.keys(SHORT_TITLES) as (keyof typeof SHORT_TITLES)[]
+/** What is compared. */
+const RATIOS = [
+  ['sqlite', 'ours'],
+  ['postgres', 'ours'],
+  ['sqlite', 'official'],
+  ['ours', 'before'],
+  ['ours', 'official'],
+  ['ours', 'bare'],
+] as const
 
 /** All figures of a run. */
 export class Table {
@@ -39,18 +48,18 @@ export class Table {
 
   /** Markdown: medians, and the medians of each round's ratio. */
   toMarkdown(): string {
-    const hasBefore = [...this.#rows.values()].some(({ values }) => values.before)
-    const columns = COLUMNS.filter((column) => column !== 'before' || hasBefore)
-    const rivals = RIVALS.filter((column) => column !== 'before' || hasBefore)
+    const rows = [...this.#rows.values()]
+    const columns = COLUMNS.filter((column) => rows.some(({ values }) => values[column]))
+    const ratios = RATIOS.filter((pair) => pair.every((column) => columns.includes(column)))
     const head = [
       ...['figure', 'unit', ...columns.map((column) => TITLES[column])],
-      ...rivals.map((column) => `ours ÷ ${SHORT_TITLES[column]}`),
+      ...ratios.map(([one, other]) => `${TITLES[one]} ÷ ${TITLES[other]}`),
     ]
     const lines = [...this.#rows].map(([figure, { unit, values }]) => [
       figure,
       unit,
       ...columns.map((column) => format(values[column] && median(values[column]))),
-      ...rivals.map((column) => format(ratio(values.ours, values[column]))),
+      ...ratios.map(([one, other]) => format(ratio(values[one], values[other]))),
     ])
     return toMarkdown(head, lines)
   }

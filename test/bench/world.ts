@@ -1,20 +1,26 @@
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { fund } from './buyers.js'
 import type { Bench } from './bench.js'
+import { createLedger, type DurableLedger, type LedgerPlace } from './ledgers.js'
 import { type ServerProcess, startServer } from './server-process.js'
 import type { BareAnswer, Stack } from './servers/setup.js'
+import type { Column } from './table.js'
 
-/** A contestant: a stack, and how many relayers it has. */
+/** A contestant: a stack, how many relayers it has, and where it keeps its payments. */
 export interface Contestant {
-  readonly column: 'ours' | 'oursWithThree' | 'before' | 'official'
+  readonly column: Exclude<Column, 'bare'>
   readonly stack: 'ours' | 'official'
   readonly relayers: number
   /** See {@link ServerOptions.entry}. */
   readonly entry?: string
+  /** @defaultValue in memory */
+  readonly ledger?: DurableLedger
 }
 
 export const OURS: Contestant = { column: 'ours', stack: 'ours', relayers: 1 }
 export const OURS_WITH_THREE: Contestant = { column: 'oursWithThree', stack: 'ours', relayers: 3 }
+export const SQLITE: Contestant = { ...OURS, column: 'sqlite', ledger: 'sqlite' }
+export const POSTGRES: Contestant = { ...OURS, column: 'postgres', ledger: 'postgres' }
 export const OFFICIAL: Contestant = { column: 'official', stack: 'official', relayers: 1 }
 
 /** Our stack as another checkout has built it, where `--before` names one. */
@@ -57,6 +63,8 @@ export interface ServerOptions {
   readonly relayers?: number
   /** URL of the package's entry to load. @defaultValue this checkout's build */
   readonly entry?: string
+  /** See {@link ServerSetup.ledger}. */
+  readonly ledger?: string
   readonly answer?: BareAnswer
   readonly heap?: number
 }
@@ -65,7 +73,7 @@ export interface ServerOptions {
 export function openServer(
   devnet: Devnet,
   stack: Stack,
-  { rpcUrl = devnet.rpcUrl, relayers = 1, entry, answer, heap }: ServerOptions = {},
+  { rpcUrl = devnet.rpcUrl, relayers = 1, entry, ledger, answer, heap }: ServerOptions = {},
 ): Promise<ServerProcess> {
   return startServer({
     stack,
@@ -73,26 +81,46 @@ export function openServer(
     relayerKeys: devnet.relayerKeys.slice(0, relayers),
     payTo: devnet.merchant.address,
     ...(entry !== undefined && { entry }),
+    ...(ledger !== undefined && { ledger }),
     ...(answer && { answer }),
     ...(heap !== undefined && { heap }),
   })
 }
 
-/** Runs something against a fresh chain with one server, and clears up. */
+/** What a contestant is measured in. */
+export interface World {
+  readonly devnet: Devnet
+  readonly servers: readonly ServerProcess[]
+  readonly ledger: LedgerPlace | undefined
+}
+
+/** Runs something against a fresh chain and ledger with one server, or several, and clears up. */
 export async function withWorld<T>(
   bench: Bench,
-  { contestant, blockTime }: { contestant: Contestant; blockTime?: number },
-  run: (server: ServerProcess, devnet: Devnet) => Promise<T>,
+  {
+    contestant: { ledger: kind, ...contestant },
+    blockTime,
+    count = 1,
+  }: { contestant: Contestant; blockTime?: number; count?: number },
+  run: (server: ServerProcess, world: World) => Promise<T>,
 ): Promise<T> {
-  const devnet = await openDevnet(bench, blockTime)
+  const endings: (() => Promise<void>)[] = []
   try {
-    const server = await openServer(devnet, contestant.stack, contestant)
-    try {
-      return await run(server, devnet)
-    } finally {
-      await server.close()
+    const devnet = await openDevnet(bench, blockTime)
+    endings.unshift(() => devnet.close())
+    const ledger = kind && (await createLedger(kind))
+    if (ledger) endings.unshift(() => ledger.drop())
+    const options = { ...contestant, ...(ledger && { ledger: ledger.location }) }
+    const servers: ServerProcess[] = []
+    for (let started = 0; started < count; started++) {
+      const server = await openServer(devnet, contestant.stack, options)
+      endings.unshift(() => server.close())
+      servers.push(server)
     }
+    const [first] = servers
+    if (first === undefined) throw new TypeError('count is at least 1')
+    return await run(first, { devnet, servers, ledger })
   } finally {
-    await devnet.close()
+    for (const end of endings) await end()
   }
 }

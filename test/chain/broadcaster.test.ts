@@ -85,8 +85,8 @@ describe('a node that answers with receipts', () => {
     const { proxy, core } = await open()
     fail(proxy, { kind: 'refuse', code: -32000, message: 'exceeds block gas limit' })
     const payment = await sign()
-    expect(await settle(core, payment)).toMatchObject({ errorReason: 'invalid_transaction_state' })
     expect(await settle(core, payment)).toMatchObject({ success: true })
+    expect(sends(proxy).length).toBeGreaterThan(1)
   })
 
   it('may have a transaction that it rejects, when it does not say afterwards', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { getAddress } from 'viem'
 import { chainlinkRates, type ChainlinkRatesOptions } from '../../src/chain/chainlink-rates.js'
-import { knownFeeds } from '../../src/chain/chainlink-feeds.js'
+import { knownFeeds } from '../../src/chain/chainlink-rates.js'
 import { ConfigError } from '../../src/errors.js'
 import { formatDecimal } from '../../src/money/decimal.js'
 import { deploy, endlessCode } from '../support/contracts.js'

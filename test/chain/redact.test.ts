@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { redactUrl } from '../../src/chain/redact.js'
+import { redactUrl } from '../../src/chain/rpc.js'
 
 describe('redacting an RPC URL', () => {
   it.each([

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
@@ -27,7 +28,12 @@ afterEach(async () => {
 })
 afterAll(() => rm(cwd, { recursive: true }))
 
-function serve(rpcUrl: string, args: readonly string[] = [], bin = BIN): Program {
+function serve(
+  rpcUrl: string,
+  args: readonly string[] = [],
+  bin = BIN,
+  env: Readonly<Record<string, string>> = {},
+): Program {
   const program = startProgram([bin, 'serve', '--port', '0', ...args], {
     cwd,
     env: {
@@ -38,11 +44,22 @@ function serve(rpcUrl: string, args: readonly string[] = [], bin = BIN): Program
       X402_RPC_URL: rpcUrl,
       X402_RELAYER_KEY: devnet.relayerKeys[0],
       X402_PROJECT_TOKEN: SHOP_TOKEN,
+      ...env,
     },
   })
   programs.push(program)
   return program
 }
+/** Waits for a line of its log. */
+const logs = (program: Program, line: RegExp): Promise<void> =>
+  until(() => line.test(program.output()))
+/** The lines of its log so far. */
+const logged = (program: Program) =>
+  program
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { message: string })
 const urlOf = (program: Program): Promise<string> => program.prints(/(http:\/\/\S+)\n/)
 
 async function post(url: string, path: string, body: object): Promise<Response> {
@@ -89,6 +106,47 @@ describe('the program', () => {
       expect(await program.end(signal)).toBe(0)
     },
   )
+
+  it('says at start what it uses and what it has found, and logs settlements', async () => {
+    const program = serve(devnet.rpcUrl)
+    const url = await urlOf(program)
+    const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
+    await logs(program, /"message":"(Project default takes prices in USD)/)
+    const lines = logged(program)
+    expect(lines).toContainEqual(
+      expect.objectContaining({ message: 'Starting.', ledger: join(cwd, 'data/ledger.db') }),
+    )
+    for (const words of [
+      'Base Sepolia: chain id 84532, block',
+      `Relayer ${relayer} on Base Sepolia has`,
+      "EIP-712 domain 'USDC', version '2'",
+    ])
+      expect(lines).toContainEqual(
+        expect.objectContaining({ level: 'info', message: expect.stringContaining(words) }),
+      )
+    await post(url, 'settle', await newSubmission(url))
+    await logs(program, /"message":"(A payment is settled)/)
+    const settled = logged(program).find(({ message }) => message === 'A payment is settled.')
+    expect(settled).toMatchObject({ level: 'info', project: 'default', network: 'eip155:84532' })
+    expect(settled).toHaveProperty('transaction', expect.stringMatching(/^0x[0-9a-f]{64}$/))
+    for (const secret of [devnet.relayerKeys[0]!.slice(2), SHOP_TOKEN])
+      expect(program.output()).not.toContain(secret)
+  })
+
+  it('starts where the node is away, says so, and logs a relayer that runs dry', async () => {
+    const away = serve('http://127.0.0.1:9')
+    await urlOf(away)
+    await logs(away, /"level":"(error)".*The node did not answer/)
+    expect(await away.end('SIGTERM')).toBe(0)
+
+    const poor = generatePrivateKey()
+    const program = serve(devnet.rpcUrl, [], BIN, { X402_RELAYER_KEY: poor })
+    await urlOf(program)
+    const address = privateKeyToAddress(poor)
+    await logs(program, new RegExp(`"level":"error".*${address}.*not enough for one settlement`))
+    const low = logged(program).find(({ message }) => message.includes('running out of gas money'))
+    expect(low).toMatchObject({ level: 'warn', relayer: address, balance: '0' })
+  })
 
   it('finishes what is under way before it ends, and takes nothing new', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
@@ -151,7 +209,10 @@ describe('the program', () => {
   it('names the packages that are missing, and the way to do without', async () => {
     // A copy that finds what we depend on, and not what is optional.
     const home = join(cwd, 'without-peers')
-    const packages = ['express', 'viem', 'zod', 'lru-cache', 'express-rate-limit', 'currency-codes']
+    const packages = [
+      ...['express', 'viem', 'zod', 'lru-cache', 'express-rate-limit', 'currency-codes'],
+      ...['jsonc-parser', 'standardwebhooks'],
+    ]
     await mkdir(join(home, 'node_modules'), { recursive: true })
     await cp(resolve('dist'), join(home, 'dist'), { recursive: true })
     await writeFile(join(home, 'package.json'), '{}')
@@ -168,6 +229,12 @@ describe('the program', () => {
       (await fetch(`${await urlOf(serve(devnet.rpcUrl, ['--memory'], bin))}/ucp/schema.json`))
         .status,
     ).toBe(200)
+
+    // What its message says is what one does, in the working directory.
+    await mkdir(join(cwd, 'node_modules/@photostructure'), { recursive: true })
+    for (const name of ['kysely', '@photostructure/sqlite'])
+      await symlink(resolve('node_modules', name), join(cwd, 'node_modules', name))
+    await urlOf(serve(devnet.rpcUrl, [], bin))
   })
 })
 

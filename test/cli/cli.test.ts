@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -55,6 +55,7 @@ function start(argv: readonly string[], env: Environment = {}) {
       onLine(line)
     },
     complain: (line) => void complained.push(line),
+    write: async (text) => void printed.push(text),
   })
   return {
     printed,
@@ -197,9 +198,52 @@ describe('serve', () => {
     expect(status).toBe(200)
   })
 
+  it('takes secrets from the environment and from .env, where the file refers to them', async () => {
+    await writeConfig(`{
+      // The node, with its key.
+      "networks": { "base": { "rpcUrl": "http://127.0.0.1:9/\${RPC_KEY}", "relayerKeys": [{ "env": "KEY" }] } },
+      "projects": [{ "id": "acme", "tokens": ["\${TOKEN}"], "merchant": { "payTo": "${PAY_TO}" } }]
+    }`)
+    await writeFile(join(cwd, '.env'), `KEY=${KEY}\nTOKEN=overridden\nPORT=1\n`)
+    const env = { RPC_KEY: 'secret', TOKEN }
+    const { status } = await serve([], env)
+    const without = await run(['serve'], { RPC_KEY: 'secret', TOKEN: ' ' })
+    await rm(join(cwd, '.env'))
+    const missing = await run(['serve'], { TOKEN })
+    expect(status).toBe(200)
+    expect(without.complained).toContain('projects.0.tokens.0')
+    expect(missing.complained.split('\n')).toStrictEqual([
+      'networks.base.rpcUrl: is the environment variable RPC_KEY, which is not set',
+      'networks.base.relayerKeys.0: is the environment variable KEY, which is not set',
+    ])
+  })
+
+  it('warns of variables that nobody reads', async () => {
+    const { complained } = await serve([], { ...ENVIRONMENT, X402_PUBLICURL: 'x', X402_FOO: 'x' })
+    const messages = complained.map((line) => (JSON.parse(line) as { message: string }).message)
+    expect(messages).toContain(
+      'X402_PUBLICURL: nothing reads this variable; did you mean X402_PUBLIC_URL?',
+    )
+    expect(messages).toContain('X402_FOO: nothing reads this variable')
+  })
+
+  it('listens where PORT and HOST say, unless a flag does', async () => {
+    const command = start(['serve', '--memory'], { ...ENVIRONMENT, PORT: '0', HOST: '127.0.0.1' })
+    expect(await command.firstLine).toMatch(/127\.0\.0\.1:[1-9]/)
+    expect(await command.end()).toBe(0)
+    const wrong = await run(['serve'], { ...ENVIRONMENT, PORT: 'http' })
+    expect([wrong.code, wrong.complained]).toStrictEqual([
+      1,
+      'PORT: must be a port between 0 and 65535',
+    ])
+    const flagged = await serve([], { ...ENVIRONMENT, PORT: '70000' })
+    expect(flagged.status).toBe(200)
+  })
+
   it('logs a line of JSON for what an operator should know', async () => {
     const { complained } = await serve([], ENVIRONMENT)
-    expect(complained.map((line) => JSON.parse(line))).toStrictEqual([
+    const lines = complained.map((line) => JSON.parse(line) as { message: string })
+    expect(lines.filter(({ message }) => message.includes('browser'))).toStrictEqual([
       {
         level: 'warn',
         time: expect.any(String),
@@ -243,7 +287,8 @@ describe('serve', () => {
     expect(answer.status).toBe(502)
     expect(await command.end()).toBe(0)
     const log = command.complained.join()
-    expect(JSON.parse(command.complained[0]!)).toMatchObject({
+    const lines = command.complained.map((line) => JSON.parse(line) as { level: string })
+    expect(lines.find((line) => 'error' in line)).toMatchObject({
       level: 'error',
       code: 'chain_unreachable',
       error: { message: expect.any(String), cause: { message: expect.any(String) } },
@@ -306,8 +351,40 @@ describe('serve keeps its payments', () => {
       [variable]: 'postgres://me:pa55word@127.0.0.1:9/none',
     })
     expect([code, printed]).toStrictEqual([1, []])
-    expect(complained).toMatch(new RegExp(`^${variable}: .*ECONNREFUSED`))
-    expect(complained).not.toMatch(/pa55word|127\.0\.0\.1/)
+    expect(complained).toMatch(
+      new RegExp(`^${variable}: nobody listens at 127.0.0.1:9.*ECONNREFUSED`),
+    )
+    expect(complained).not.toContain('pa55word')
+  })
+
+  it('in the file of --ledger, relative to the configuration, which only its owner can read', async () => {
+    await mkdir(join(cwd, 'etc'), { recursive: true })
+    await writeConfig(CONFIG, 'etc/shop.json')
+    const { complained } = await serve(['--config', 'etc/shop.json', '--ledger', 'kept/a.db'])
+    const file = join(cwd, 'etc/kept/a.db')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(complained.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({
+        ...{ level: 'info', message: 'Starting.', ledger: file },
+        configuration: join(cwd, 'etc/shop.json'),
+      }),
+    )
+  })
+
+  it('beside its configuration, and refuses to begin an empty one where an earlier version has kept one', async () => {
+    await mkdir(join(cwd, 'srv'), { recursive: true })
+    await writeConfig(CONFIG, 'srv/shop.json')
+    await serve(['--config', 'srv/shop.json'])
+    expect(existsSync(join(cwd, 'srv/data/ledger.db'))).toBe(true)
+    await rm(join(cwd, 'srv/data'), { recursive: true })
+
+    await writeConfig(CONFIG)
+    await serve([])
+    const { code, complained } = await run(['serve', '--config', 'srv/shop.json'])
+    expect(code).toBe(1)
+    expect(complained).toMatch(/^ledger: .*srv\/data\/ledger\.db is not there.*--ledger/m)
+    const named = await serve(['--config', 'srv/shop.json', '--ledger', ledgerFile()])
+    expect(named.status).toBe(200)
   })
 
   it('in no database of another kind', async () => {
@@ -403,6 +480,38 @@ describe('serve refuses', () => {
     )
   })
 
+  it.each([
+    ['ledger', '--ledger'],
+    ['facilitator', 'X402_FACILITATOR_URL'],
+    ['logger', 'standard error'],
+  ])('%s in a file, and says what to use instead', async (option, instead) => {
+    await writeConfig({ ...CONFIG, [option]: 'x' })
+    const { code, complained } = await run(['serve'])
+    expect(code).toBe(1)
+    expect(complained).toMatch(new RegExp(`^${option}: cannot be set in a file.*${instead}`))
+  })
+
+  it('misspelled members and networks, and says what was probably meant', async () => {
+    await writeConfig({
+      networks: { Base: { rpcURL: 'http://127.0.0.1:9', relayerKeys: [KEY] }, 8453: {} },
+      projects: [{ id: 'acme', merchant: { payto: PAY_TO } }],
+    })
+    const { complained } = await run(['serve'])
+    expect(complained).toContain('networks.Base: names no network')
+    expect(complained).toContain("did you mean 'base'?")
+    expect(complained).toContain("did you mean 'eip155:8453'?")
+    expect(complained).toContain(
+      "networks.Base.rpcURL: there is no such member; did you mean 'rpcUrl'?",
+    )
+    expect(complained).toContain("merchant.payto: there is no such member; did you mean 'payTo'?")
+  })
+
+  it('to guess where it is: it says that there is no file', async () => {
+    const { complained } = await run(['serve'])
+    expect(complained).toContain(`config: there is no ${join(cwd, 'gateway.config.json')}; npx`)
+    expect(complained).toContain('X402_NETWORK: is missing')
+  })
+
   it('to guess: without a file it names every variable it needs', async () => {
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)
@@ -423,44 +532,67 @@ describe('serve refuses', () => {
     const taken = await run(['serve', '--port', String(port)], ENVIRONMENT)
     other.close()
     expect(taken.code).toBe(1)
-    expect(taken.complained).toMatch(new RegExp(`^port: ${port} .*--port`))
+    expect(taken.complained).toMatch(new RegExp(`^port: ${port} .*--port`, 'm'))
 
     const away = await run(['serve', '--port', '0', '--host', '203.0.113.1'], ENVIRONMENT)
     expect(away.code).toBe(1)
-    expect(away.complained).toMatch(/^host: .*203\.0\.113\.1/)
+    expect(away.complained).toMatch(/^host: .*203\.0\.113\.1/m)
   })
 })
 
 describe('the command line', () => {
   it.each([
-    [[]],
-    [['sell']],
-    [['serve', '--prot', '1']],
-    [['serve', 'now']],
-    [['serve', '--port']],
-    [['serve', '--memory=1']],
-    [['serve', '--port', 'http']],
-    [['serve', '--port', '']],
-    [['serve', '--port', '1.5']],
-    [['serve', '--port', '65536']],
-    [['devnet', '--port', '-1']],
-    [['devnet', '--block-time', 'soon']],
-    [['token', '--length', '5']],
-  ])('is misused by %j: exit code 2, with the usage', async (argv) => {
+    [[], 'A command is missing.'],
+    [['sell'], "There is no command 'sell'."],
+    [['sevre'], "There is no command 'sevre'; did you mean 'serve'?"],
+    [['serve', '--prot', '1'], 'There is no --prot here; did you mean --port?'],
+    [
+      ['serve', '--x'],
+      'There is no --x here; there is --config, --ledger, --port, --host, --memory, --access-log.',
+    ],
+    [['serve', 'now'], "'now' is one word too many."],
+    [['serve', '--port'], undefined],
+    [['serve', '--memory=1'], undefined],
+    [['serve', '--memory', '--ledger', 'x'], '--memory and --ledger exclude each other.'],
+    [['serve', '--port', 'http'], undefined],
+    [['serve', '--port', ''], undefined],
+    [['serve', '--port', '1.5'], undefined],
+    [['serve', '--port', '65536'], undefined],
+    [['devnet', '--port', '-1'], undefined],
+    [['devnet', '--block-time', 'soon'], undefined],
+    [['token', '--length', '5'], 'There is no --length here.'],
+  ])('is misused by %j: exit code 2, with the usage', async (argv, message) => {
     const { code, printed, complained } = await run(argv)
     expect([code, printed]).toStrictEqual([2, []])
-    expect(complained).toMatch(/Usage: express-x402-gateway <command>/)
+    const [name = ''] = argv
+    const isKnown = ['serve', 'devnet', 'token'].includes(name)
+    expect(complained).toContain(`Usage: express-x402-gateway ${isKnown ? name : '<command>'}`)
+    if (message !== undefined) expect(complained.split('\n')[0]).toBe(message)
   })
 
-  it.each([[['help']], [['--help']], [['-h']], [['serve', '--help']], [['token', '-h']]])(
-    'explains itself on %j',
-    async (argv) => {
-      const { code, printed, complained } = await run(argv)
-      expect([code, complained]).toStrictEqual([0, ''])
-      for (const command of ['serve', 'devnet', 'token'])
-        expect(printed.join()).toContain(`\n  ${command}`)
-    },
-  )
+  it.each([[['help']], [['--help']], [['-h']]])('gives an overview on %j', async (argv) => {
+    const { code, printed, complained } = await run(argv)
+    expect([code, complained]).toStrictEqual([0, ''])
+    for (const command of ['serve', 'devnet', 'ledger', 'token'])
+      expect(printed.join()).toContain(`\n  ${command} `)
+  })
+
+  it.each([
+    [['serve', '--help'], 'serve '],
+    [['token', '-h'], 'token'],
+    [['help', 'devnet'], 'devnet '],
+    [['ledger', '--help'], 'ledger export'],
+    [['ledger', 'prune', '--help'], 'ledger prune'],
+  ])('explains one command on %j', async (argv, usage) => {
+    const { code, printed, complained } = await run(argv)
+    expect([code, complained]).toStrictEqual([0, ''])
+    expect(printed.join()).toMatch(new RegExp(`^Usage: express-x402-gateway ${usage}`))
+  })
+
+  it.each(['--version', '-v'])('prints the version on %s', async (flag) => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string }
+    expect((await run([flag])).printed).toStrictEqual([version])
+  })
 })
 
 describe('token', () => {

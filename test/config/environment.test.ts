@@ -150,7 +150,7 @@ describe('the environment', () => {
   })
 
   it('has no secret in what it complains about', () => {
-    const env = { ...COMPLETE, X402_NETWORK: COMPLETE.X402_RPC_URL, X402_RELAYER_KEY: KEY.slice(2) }
+    const env = { ...COMPLETE, X402_NETWORK: COMPLETE.X402_RPC_URL, X402_RELAYER_KEY: KEY.slice(3) }
     const refuse = (): unknown => resolveOptions(optionsFromEnvironment(env))
     expect(refuse).toThrow(ConfigError)
     expect(refuse).not.toThrow(/5e5e|v2\/key/)

@@ -47,14 +47,10 @@ describe('the defaults', () => {
   it('are those of the documentation', () => {
     const resolved = resolveOptions({ networks: { base: BASE }, projects: [shop()] })
     expect(resolved).toMatchObject({
-      publicUrl: undefined,
-      docsUrl: undefined,
       handlerId: 'xyz.vendor.gateway_payment',
       networkNames: 'caip2',
       rateLimit: {},
       paymentRateLimit: false,
-      facilitator: undefined,
-      ledger: undefined,
       settleTimeoutMs: 25_000,
       now: Date.now,
       networks: [
@@ -82,6 +78,8 @@ describe('the defaults', () => {
       ],
     })
     expect(resolved.logger).toBe(processWarnings)
+    const { publicUrl, docsUrl, facilitator, ledger } = resolved
+    for (const one of [publicUrl, docsUrl, facilitator, ledger]) expect(one).toBeUndefined()
   })
 
   it('are enough for a gateway that serves nobody yet', () => {

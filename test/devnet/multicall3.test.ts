@@ -7,7 +7,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
-import { multicall3Abi, usdcAbi } from '../../src/devnet/artifacts.js'
+import { multicall3Abi, usdcAbi } from './abis.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { publicClient } from './clients.js'
 

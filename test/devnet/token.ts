@@ -1,6 +1,6 @@
 import { getAddress, keccak256, numberToHex, parseSignature, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { usdcAbi } from '../../src/devnet/artifacts.js'
+import { usdcAbi } from './abis.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce, transferTypes } from '../support/sign-payment.js'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, pad, parseEventLogs } from 'viem'
-import { usdcAbi } from '../../src/devnet/artifacts.js'
+import { usdcAbi } from './abis.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { deploy, fakeTokenCode } from '../support/contracts.js'
 import { askNode } from '../support/core.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { hashDomain, parseEventLogs } from 'viem'
-import { usdcAbi } from '../../src/devnet/artifacts.js'
+import { usdcAbi } from './abis.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { askNode } from '../support/core.js'
 import { balanceOf as tokenBalanceOf, useDevnet } from '../support/devnet.js'

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createGateway } from '../../src/gateway.js'
-import { warnOfCluster } from '../../src/config/cluster-warning.js'
+import { warnOfMemory } from '../../src/config/memory-warning.js'
 import { paymentHeader } from '../support/http.js'
 import { useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf } from '../support/shop.js'
@@ -75,10 +75,10 @@ describe('rule 20: a cluster with ledgers in memory', () => {
       error: () => undefined,
     }
     await createGateway({ logger }).close()
-    warnOfCluster(logger, { NODE_APP_INSTANCE: '0' })
+    warnOfMemory(logger, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })
     expect(warned).toEqual([])
-    warnOfCluster(logger, { NODE_APP_INSTANCE: '1' })
-    warnOfCluster(logger, { NODE_APP_INSTANCE: '1' })
+    warnOfMemory(logger, { NODE_APP_INSTANCE: '1' })
+    warnOfMemory(logger, { NODE_APP_INSTANCE: '1' })
     expect(warned).toHaveLength(1)
   })
 })

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { tokenAbi } from '../../src/chain/abi.js'
-import { isRefusal, type Reservation } from '../../src/schemes/scheme.js'
+import type { Reservation } from '../../src/schemes/scheme.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
 import { deploy, fakeTokenCode, type tokenPieces } from '../support/contracts.js'
 import {
@@ -11,6 +10,7 @@ import {
   minedCount,
   offerOf,
   openCore,
+  reserveOn,
   termsOf,
   usdc,
   type Core,
@@ -19,6 +19,7 @@ import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
+import { transferOf } from '../support/on-chain.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
@@ -50,23 +51,13 @@ const sign = (payer = 0): Promise<PaymentPayload> =>
 const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
   core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
 const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
-const authorizationOf = (payment: PaymentPayload) => {
-  const { authorization, signature } = decoded(payment, offerOf(devnet)).signed.value
-  return { ...authorization, signature }
-}
 const keyOf = (payment: PaymentPayload) => decoded(payment, offerOf(devnet)).key
 const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
 const count = (answers: readonly SettleResponse[], reason: string): number =>
   answers.filter((answer) => !answer.success && answer.errorReason === reason).length
 
-async function reserve(core: Core, payment: PaymentPayload): Promise<Reservation> {
-  const reserved = await core.facilitator.reserve(
-    decoded(payment, offerOf(devnet)),
-    termsOf(devnet),
-  )
-  if (isRefusal(reserved)) throw new Error(reserved.refused)
-  return reserved
-}
+const reserve = (core: Core, payment: PaymentPayload): Promise<Reservation> =>
+  reserveOn(core, devnet, payment)
 
 /** Keeps transactions waiting while something is done. */
 async function withoutMining<T>(work: () => Promise<T>): Promise<T> {
@@ -87,15 +78,6 @@ async function sendAhead(from: Hex, to: Hex, data: Hex): Promise<Hex> {
 }
 
 const otherRelayer = () => privateKeyToAccount(devnet.relayerKeys[1]!).address
-
-const transferOf = (payment: PaymentPayload): Hex => {
-  const { from, to, value, validAfter, validBefore, nonce, signature } = authorizationOf(payment)
-  return encodeFunctionData({
-    abi: tokenAbi,
-    functionName: 'transferWithAuthorization',
-    args: [from, to, value, validAfter, validBefore, nonce, signature],
-  })
-}
 
 describe('settle', () => {
   it('moves the money once, and tells by which transaction', async () => {

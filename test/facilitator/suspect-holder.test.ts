@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
@@ -8,11 +6,11 @@ import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { askNode, offerOf, openCore, termsOf, type Core } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { signPayment } from '../support/sign-payment.js'
+import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup()
 afterEach(async () => {
-  for (const end of toEnd.splice(0).toReversed()) await end()
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
@@ -30,8 +28,7 @@ describe('a payment that another process has sent', () => {
     [0, 'settlement_pending', 'pending'],
     [5, 'settlement_pending', 'pending'],
   ] as const)('and whose hold it renewed %d s ago is %s', async (seconds, errorReason, event) => {
-    const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
-    toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder(toEnd)
     const file = join(folder, 'ledger.db')
     // It renews nothing while this test lasts.
     const silent = open(openSqliteLedger(file, { lockMs: 10_000_000 }))

@@ -4,11 +4,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import { createGateway } from '../../dist/esm/index.js'
-import { openPostgresLedger } from '../../dist/esm/ledger/sql/postgres-ledger.js'
-import { openSqliteLedger } from '../../dist/esm/ledger/sql/sqlite-ledger.js'
+import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
 const { network, payTo, token, ledger, lockMs, options } = JSON.parse(process.env.FAULT_GATEWAY)
-const openLedger = ledger.startsWith('postgres') ? openPostgresLedger : openSqliteLedger
+const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
 
 const write = (level) => (message, fields) =>
   process.stderr.write(
@@ -20,6 +19,7 @@ const write = (level) => (message, fields) =>
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
   projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
+  // The second argument is for tests; no declaration has it.
   ledger: openLedger(ledger, { lockMs }),
   rateLimit: false,
   // Clients see one shop, whichever process answers on whichever port.

@@ -23,6 +23,8 @@ export interface GatewayProcess {
   readonly alive: boolean
   /** What it has logged. */
   log(): string
+  /** Kills it, pauses it (SIGSTOP), or lets it go on (SIGCONT). */
+  signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   /** Kills it on the spot (SIGKILL); resolves when it is gone. */
   kill(): Promise<void>
   /** Asks it to end (SIGTERM); resolves with its exit code. */
@@ -58,6 +60,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
       return child.exitCode === null && child.signalCode === null
     },
     log: () => log,
+    signal: (name) => void child.kill(name),
     async kill() {
       child.kill('SIGKILL')
       await ended

@@ -54,9 +54,17 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
   const grants = countBy(
     answers.filter(({ delivered }) => delivered).map(({ authorization }) => authorization),
   )
+  const told = new Map<string, Answer[]>()
+  for (const answer of answers) {
+    const heard = told.get(answer.authorization)
+    if (heard === undefined) told.set(answer.authorization, [answer])
+    else heard.push(answer)
+  }
   const violations = new Map<string, string[]>()
   const report = (what: string, authorization: string): void => {
-    const example = `${authorization} (record: ${recordOf.get(authorization)?.state ?? 'none'})`
+    const heard = (told.get(authorization) ?? []).map(describeAnswer).join(', ')
+    const state = recordOf.get(authorization)?.state ?? 'none'
+    const example = `${authorization} (record: ${state}; answers in their order: ${heard})`
     violations.set(what, [...(violations.get(what) ?? []), example])
   }
 
@@ -76,12 +84,6 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
     if (state === 'settled' && !paid.has(authorization))
       report('settled in the ledger, but not paid', authorization)
 
-  const told = new Map<string, Answer[]>()
-  for (const answer of answers) {
-    const heard = told.get(answer.authorization)
-    if (heard === undefined) told.set(answer.authorization, [answer])
-    else heard.push(answer)
-  }
   for (const [authorization, heard] of told) {
     if (!paid.has(authorization)) continue
     const failed = heard.find(({ reason = '' }) => FAILED_REASONS.includes(reason))
@@ -100,6 +102,11 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
     ...(damage ?? []).map((complaint) => `the ledger’s file is damaged: ${complaint}`),
     ...[...violations].map(([what, found]) => `${found.length} × ${what}, such as ${found[0]}`),
   ]
+}
+
+function describeAnswer({ status, delivered, reason, transaction }: Answer): string {
+  const result = delivered ? 'delivered' : (reason ?? '')
+  return [status || 'none', result, transaction?.slice(0, 10)].filter(Boolean).join(' ')
 }
 
 /** Names an authorization as the oracle does. */

@@ -56,7 +56,11 @@ async function presentTogether(
     await until(async () => (await world.records()).length === known + 1 + payments.length)
     await sleep(GATHERING_MS)
     letThrough?.()
-    await until(() => sendsOf(world) === before + 2)
+    // Both are with the node, and the next block has them. The first may have been sent twice.
+    await until(async () => {
+      const { pending } = await world.node<{ pending: string }>('txpool_status')
+      return Number(pending) === 2
+    })
     await meanwhile()
     await first
     return await answering

@@ -70,6 +70,8 @@ export interface World {
   readonly devnet: Devnet
   readonly proxy: RpcProxy
   readonly merchant: Hex
+  /** The merchant's key, for refunds. */
+  readonly merchantKey: Hex
   readonly relayers: readonly { readonly key: Hex; readonly address: Hex }[]
   readonly ledger: string
   /** The shop's identify token. */
@@ -113,7 +115,8 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     const key = newNonce()
     return { key, address: privateKeyToAddress(key) }
   })
-  const merchant: Hex = privateKeyToAddress(newNonce())
+  const merchantKey = newNonce()
+  const merchant: Hex = privateKeyToAddress(merchantKey)
   const node = async <T>(method: string, ...params: unknown[]): Promise<T> => {
     const [result] = await sendBatch(devnet.rpcUrl, [[method, ...params]])
     return result as T
@@ -166,6 +169,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     devnet,
     proxy,
     merchant,
+    merchantKey,
     relayers,
     ledger,
     token: TOKEN,

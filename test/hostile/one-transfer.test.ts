@@ -11,13 +11,13 @@ import { newPayer, signedAuthorization, toHex } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup()
 afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
-  for (const end of toEnd.splice(0).toReversed()) await end()
 })
 
 const token = parseAbi([

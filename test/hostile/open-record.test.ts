@@ -15,15 +15,15 @@ import { newPayer, signedAuthorization } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { storeMakers } from './stores.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const OTHER_TOKEN = 'x402_test-token-of-another'
 const USED = 'invalid_exact_evm_nonce_already_used'
 
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup()
 afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
-  for (const end of toEnd.splice(0).toReversed()) await end()
 })
 
 /** Two merchants: a shop with a cheap and an expensive route, and another with its own address. */

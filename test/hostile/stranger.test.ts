@@ -14,13 +14,13 @@ import { emptyAccount, frontRun, newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const USED = 'invalid_exact_evm_nonce_already_used'
 const devnet = useDevnet()
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup()
 afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
-  for (const end of toEnd.splice(0).toReversed()) await end()
 })
 
 interface Opened {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { problemDetails } from '../../src/http/problem.js'
+import { problemDetails } from '../../src/http/respond-problem.js'
 
 describe('problemDetails', () => {
   it('writes the members of RFC 9457, and the code', () => {
     expect(
-      problemDetails({ status: 404, code: 'not_found', detail: 'There is nothing here.' }),
+      problemDetails({ code: 'not_found', detail: 'There is nothing here.' }, 404),
     ).toStrictEqual({
       type: 'urn:x402-gateway:problem:not_found',
       title: 'Not Found',
@@ -15,8 +15,9 @@ describe('problemDetails', () => {
   })
 
   it('adds extension members', () => {
-    const problem = { status: 502, code: 'transaction_failed', detail: 'It failed.' } as const
-    expect(problemDetails(problem, { success: false, transaction: '0x1' })).toMatchObject({
+    const extensions = { success: false, transaction: '0x1' }
+    const problem = { code: 'transaction_failed', detail: 'It failed.', extensions } as const
+    expect(problemDetails(problem, 502)).toMatchObject({
       success: false,
       transaction: '0x1',
       status: 502,
@@ -24,6 +25,6 @@ describe('problemDetails', () => {
   })
 
   it('has a title for a status without a phrase', () => {
-    expect(problemDetails({ status: 599, code: 'internal_error', detail: '' }).title).toBe('Error')
+    expect(problemDetails({ code: 'internal_error', detail: '' }, 599).title).toBe('Error')
   })
 })

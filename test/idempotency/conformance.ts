@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { beginOrWait } from '../../src/idempotency/wait.js'
+import { askUntilFree } from '../../src/idempotency/wait.js'
 import type { IdempotencyClaim, IdempotencyStore } from '../../src/idempotency/store.js'
 
 /** A request that nobody has made. */
@@ -140,8 +140,10 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       const store = await open()
       const request = newRequest()
       const first = await claim(store, request)
-      expect(await beginOrWait(store, request, 50)).toEqual({ state: 'busy' })
-      const waiting = beginOrWait(store, request, 10_000)
+      const wait = (settleTimeoutMs: number) =>
+        askUntilFree({ idempotency: store, settleTimeoutMs }, request, () => store.begin(request))
+      expect(await wait(50)).toEqual({ state: 'busy' })
+      const waiting = wait(10_000)
       await first.finish('at last')
       expect(await waiting).toEqual({ state: 'done', answer: 'at last' })
     })

@@ -1,18 +1,16 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { checkRecord } from '../../src/schemes/check-record.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const root = await findPostgres()
 const describePostgres = root === undefined ? describe.skip : describe
 
-const toEnd: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of toEnd.splice(0).toReversed()) await end()
-})
+const toEnd = useCleanup()
 
 /** A ledger whose database is behind a proxy. */
 async function open(): Promise<{ ledger: LedgerStore; database: TcpProxy }> {
@@ -49,7 +47,7 @@ describePostgres('a database that loses an answer', () => {
     const entry = newEntry()
     await ledger.reserve(entry)
     await ledger.submit(entry, SUBMISSION)
-    database.loseAnswerTo = '"delivered" = '
+    database.loseAnswerTo = 'delivered = 1'
     const delivered = await ledger.markDelivered(entry).then(
       () => true,
       () => false,

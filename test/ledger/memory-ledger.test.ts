@@ -1,8 +1,13 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../src/errors.js'
-import type { LedgerEntry } from '../../src/ledger/ledger.js'
+import type { LedgerEntry, LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { Tombstones } from '../../src/ledger/memory/tombstones.js'
+import { checkRecord, refusalDetails } from '../../src/schemes/check-record.js'
 import { describeLedger, newEntry } from './ledger-conformance.js'
+import { until } from '../support/until.js'
 
 describeLedger('the memory ledger', createMemoryLedger)
 
@@ -10,14 +15,15 @@ const START_MS = 1_800_000_000_000
 const TRANSACTION = `0x${'aa'.repeat(32)}` as const
 const HOUR = 3_600_000
 
-function open(maxRecords = 3) {
+function open(maxRecords?: number) {
   const clock = { ms: START_MS }
-  return { clock, ledger: createMemoryLedger({ maxRecords, now: () => clock.ms }) }
+  const limit = maxRecords === undefined ? {} : { maxRecords }
+  return { clock, ledger: createMemoryLedger({ ...limit, now: () => clock.ms }) }
 }
 
 describe('the memory ledger', () => {
   it('is full with live records, and drops none of them', async () => {
-    const { ledger } = open()
+    const { ledger } = open(3)
     const entries = [newEntry(), newEntry(), newEntry()]
     for (const entry of entries) await ledger.reserve(entry)
     const full = ledger.reserve(newEntry())
@@ -48,7 +54,7 @@ describe('the memory ledger', () => {
   })
 
   it('forgets a settled payment an hour after its authorization has lapsed', async () => {
-    const { ledger, clock } = open()
+    const { ledger, clock } = open(3)
     const entry = newEntry()
     await ledger.reserve(entry)
     await ledger.markSettled(entry, TRANSACTION)
@@ -59,7 +65,7 @@ describe('the memory ledger', () => {
   })
 
   it('forgets a settled payment after two days where its authorization never ends', async () => {
-    const { ledger, clock } = open()
+    const { ledger, clock } = open(3)
     const entry = newEntry({ validBefore: 2n ** 256n - 1n })
     await ledger.reserve(entry)
     await ledger.markSettled(entry, TRANSACTION)
@@ -70,7 +76,7 @@ describe('the memory ledger', () => {
   })
 
   it('keeps an open payment for two days after its authorization has lapsed', async () => {
-    const { ledger, clock } = open()
+    const { ledger, clock } = open(3)
     const entry = newEntry({ validBefore: 1n })
     await ledger.reserve(entry)
     clock.ms += 48 * HOUR - 1
@@ -80,7 +86,7 @@ describe('the memory ledger', () => {
   })
 
   it('closes: every method throws then, and what is let go is let go', async () => {
-    const { ledger } = open()
+    const { ledger } = open(3)
     const entry = newEntry()
     await ledger.reserve(entry)
     await ledger.markSettled(entry, TRANSACTION)
@@ -92,13 +98,14 @@ describe('the memory ledger', () => {
       accountNonce: 0,
       raw: TRANSACTION,
     }
+    const account = { chainId: 1, relayer: entry.from }
     const concluded = { state: 'settled', withinMs: 1, limit: 1 } as const
     for (const use of [
       () => ledger.find(entry),
       () => ledger.reserve(newEntry()),
       () => ledger.reserve(entry),
       () => ledger.submit(entry, submission),
-      () => ledger.submitTogether([{ key: entry, submission }]),
+      () => ledger.submitNext(account, 0, async () => ({ submission, members: [] })),
       () => ledger.withdraw(entry, TRANSACTION),
       () => ledger.adopt([entry], submission),
       () => ledger.knowsTransaction(TRANSACTION),
@@ -109,7 +116,7 @@ describe('the memory ledger', () => {
       () => ledger.listSubmitted(),
       () => ledger.listFinal(concluded),
       () => ledger.list({ project: 'shop', limit: 1 }),
-      () => ledger.leaseRelayers(1, [entry.from]),
+      () => ledger.claimPending(1),
       () => ledger.idempotency.begin({ key: 'k', fingerprint: 'f' }),
     ])
       await expect(use()).rejects.toMatchObject(closed)
@@ -127,16 +134,13 @@ describe('the memory ledger', () => {
       clock.ms += 100
       const entry = entryAt(n, clock.ms)
       first ??= entry
-      if ((await ledger.reserve(entry)) !== undefined) throw new Error('It was known before.')
-      await ledger.markSettled(entry, TRANSACTION)
-      await ledger.markDelivered(entry)
+      await deliver(ledger, entry)
     }
     // Its record has given way, and it is refused by what is left of it.
     expect(await ledger.find(first!)).toMatchObject({
       state: 'settled',
       delivered: true,
       locked: true,
-      transaction: TRANSACTION,
     })
     expect(await ledger.reserve(first!)).toMatchObject({ delivered: true })
     expect(await ledger.relock(first!)).toBe(false)
@@ -145,6 +149,46 @@ describe('the memory ledger', () => {
       [0, 100, 200].map((ago) => clock.ms - ago),
     )
   })
+
+  it('refuses a delivered payment whose record has given way, whatever it is presented for', async () => {
+    const { ledger } = open(1)
+    const [sold, next, other] = [newEntry(), newEntry(), newEntry()]
+    await deliver(ledger, sold, TRANSFER)
+    await deliver(ledger, next)
+    for (const entry of [sold, { ...sold, value: 1n, project: 'other' }]) {
+      const record = await ledger.find(entry)
+      expect(checkRecord(record, { entry })).toBe('invalid_exact_evm_nonce_already_used')
+      // Nor does it say by which transaction: that is forgotten.
+      expect(refusalDetails(record!, { entry }, 'invalid_exact_evm_nonce_already_used')).toEqual({})
+    }
+    await expect(ledger.markDelivered(sold)).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    await ledger.release(sold)
+    await ledger.adopt([sold], SUBMISSION)
+    expect(await ledger.markSettledLate(sold, TRANSACTION)).toBe(true)
+    expect(await ledger.find(sold)).toMatchObject({ state: 'settled', delivered: true })
+    expect(await ledger.knowsTransaction(TRANSACTION)).toBe(true)
+    expect(await ledger.knowsTransaction(SUBMISSION.transaction)).toBe(false)
+    // Its transfer pays for no other record.
+    expect(await ledger.reserve(other)).toBeUndefined()
+    expect(await ledger.markSettled(other, TRANSACTION, TRANSFER)).toBe(false)
+    expect(await ledger.markSettled(other, TRANSACTION, `${TRANSFER}0`)).toBe(true)
+  })
+
+  it('keeps less than 100 bytes of a payment whose record has given way', async () => {
+    const { ledger, clock } = open()
+    const payments = 200_000
+    let atHalf = 0
+    for (let n = 0; n < payments; n++) {
+      clock.ms += 1
+      await deliver(ledger, entryAt(n, clock.ms), `${TRANSFER}${n}`)
+      if (n === payments / 2) atHalf = bytesInUse()
+    }
+    // What is still being collected goes with one of the next turns.
+    await until(() => (bytesInUse() - atHalf) / (payments / 2) < 100)
+    for (const n of [0, payments / 2, payments - 1])
+      expect(await ledger.reserve(entryAt(n, clock.ms))).toMatchObject({ delivered: true })
+    expect(await ledger.reserve(entryAt(payments, clock.ms))).toBeUndefined()
+  }, 120_000)
 
   it('refuses in microseconds while it is full of open payments', async () => {
     const { ledger } = open(20_000)
@@ -187,7 +231,50 @@ describe('the memory ledger', () => {
   })
 })
 
+describe('the tombstones of the memory ledger', () => {
+  it('know the last half million digests, however many there were', () => {
+    const tombstones = new Tombstones()
+    const digestOf = (n: number): string => (n + 1).toString(16).padStart(8, '0').repeat(4)
+    const count = 1_200_000
+    for (let n = 0; n < count; n++) tombstones.add(digestOf(n))
+    for (let ago = 1; ago <= 2 ** 19; ago += 1000)
+      expect(tombstones.has(digestOf(count - ago))).toBe(true)
+    expect(tombstones.has(digestOf(0))).toBe(false)
+    expect(tombstones.has(digestOf(count))).toBe(false)
+  })
+
+  it('tell digests apart that differ in their last digit alone', () => {
+    const tombstones = new Tombstones()
+    for (const word of ['00000000', 'ffffffff']) {
+      tombstones.add(`${word.repeat(3)}00000001`)
+      expect(tombstones.has(`${word.repeat(3)}00000001`)).toBe(true)
+      expect(tombstones.has(`${word.repeat(3)}00000002`)).toBe(false)
+    }
+  })
+})
+
 const PAYMENT = newEntry({ project: 'shop' })
+const TRANSFER = `${TRANSACTION}:7`
+const SUBMISSION = {
+  transaction: `0x${'bb'.repeat(32)}`,
+  relayer: PAYMENT.from,
+  accountNonce: 0,
+  raw: '0x02',
+} as const
+
+async function deliver(ledger: LedgerStore, entry: LedgerEntry, transfer?: string): Promise<void> {
+  if ((await ledger.reserve(entry)) !== undefined) throw new Error('It was known before.')
+  await ledger.markSettled(entry, TRANSACTION, transfer)
+  await ledger.markDelivered(entry)
+}
+
+/** Bytes in use after a garbage collection. */
+function bytesInUse(): number {
+  setFlagsFromString('--expose_gc')
+  runInNewContext('gc')()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
 
 /** A payment that is valid for five minutes. */
 function entryAt(n: number, nowMs: number): LedgerEntry {

@@ -1,12 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'
+import { migrations } from '../../src/ledger/sql/migrations.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
+import { newNonce } from '../support/sign-payment.js'
 import { UNAVAILABLE } from './ledger-conformance.js'
 import {
   OLD,
@@ -14,7 +17,6 @@ import {
   OLD_DATABASE,
   OLD_PURCHASE,
   OLD_RATE,
-  OLD_RELAYERS,
   OLD_SUBMISSION,
   OLD_TRANSFER,
   PUBLISHED_MIGRATIONS,
@@ -22,6 +24,8 @@ import {
 
 interface OldDatabase {
   open(): LedgerStore
+  /** Keeps others from changing its tables. @returns A function that lets them. */
+  block(): Promise<() => Promise<unknown>>
   read(statement: string): Promise<readonly unknown[]>
   drop(): Promise<void>
 }
@@ -30,9 +34,14 @@ describeMigration('SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'x402-migrations-'))
   const file = join(folder, 'ledger.db')
   const database = new Database(file)
+  database.exec('PRAGMA journal_mode = WAL')
   for (const statement of OLD_DATABASE) database.exec(statement)
   return {
     open: () => openSqliteLedger(file),
+    async block() {
+      database.exec('BEGIN IMMEDIATE')
+      return async () => database.exec('COMMIT')
+    },
     read: async (statement) => database.prepare(statement).all().map(copy),
     async drop() {
       database.close()
@@ -47,7 +56,13 @@ if (root !== undefined)
     const schema = await createSchema(root)
     for (const statement of OLD_DATABASE) await schema.execute(statement)
     return {
-      open: () => openPostgresLedger(schema.url),
+      // Migrations take as long as they need, whatever the timeout of other statements.
+      open: () => openPostgresLedger(`${schema.url}%20-c%20statement_timeout%3D1000`),
+      async block() {
+        await schema.execute('BEGIN')
+        await schema.execute('LOCK TABLE x402_authorizations')
+        return () => schema.execute('COMMIT')
+      },
       read: schema.execute,
       drop: schema.drop,
     }
@@ -73,7 +88,9 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
     it('gets only the migrations that it lacks', async () => {
       await open().listSubmitted()
       const rows = await database.read('SELECT name FROM x402_migrations ORDER BY name')
-      expect(rows).toEqual([...PUBLISHED_MIGRATIONS, '0008_words'].map((each) => ({ name: each })))
+      const added = Object.keys(migrations).filter((each) => !PUBLISHED_MIGRATIONS.includes(each))
+      expect(rows).toEqual([...PUBLISHED_MIGRATIONS, ...added].map((each) => ({ name: each })))
+      expect(added).toContain('0010_lists')
     })
 
     it('is opened by several processes at once', async () => {
@@ -81,6 +98,21 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       const found = await Promise.all(ledgers.map((ledger) => ledger.find(OLD.submitted)))
       expect(found).toMatchObject(Array.from({ length: 4 }, () => ({ state: 'submitted' })))
     })
+
+    it('is migrated once by several processes, however long it takes, with all its rows', async () => {
+      await database.read(MANY_ROWS)
+      const letGo = await database.block()
+      const ledgers = Array.from({ length: 4 }, open)
+      const found = Promise.all(ledgers.map((ledger) => ledger.find(OLD.submitted)))
+      // Longer than a request waits for the database.
+      await sleep(4000)
+      await letGo()
+      expect(await found).toMatchObject(Array.from({ length: 4 }, () => ({ state: 'submitted' })))
+      const page = await ledgers[0]!.list({ project: 'many', state: 'failed', limit: 100 })
+      expect(page.map(({ createdAt }) => createdAt)).toEqual([19_000, 9000])
+      const all = await ledgers[0]!.list({ project: 'many', limit: 3 })
+      expect(all.map(({ state }) => state)).toEqual(['settled', 'settled', 'settled'])
+    }, 20_000)
 
     it('keeps every record as it was', async () => {
       const ledger = open()
@@ -124,18 +156,37 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       expect(await ledger.knowsTransaction(OLD_SUBMISSION.replaces![1]!)).toBe(true)
     })
 
-    it('keeps its answers, leases and secrets', async () => {
+    it('refunds a payment that was made before there were refunds', async () => {
+      const ledger = open()
+      const { from, payTo } = OLD.delivered
+      const refundOf = recordId(OLD.delivered)
+      const refund = { ...OLD.delivered, from: payTo, payTo: from, nonce: newNonce(), refundOf }
+      expect(await ledger.reserveRefund(refund)).toEqual({ kind: 'reserved' })
+      expect(await ledger.reserveRefund({ ...refund, nonce: newNonce() })).toEqual({
+        kind: 'exceeds_payment',
+        left: 0n,
+      })
+    })
+
+    it('keeps its answers and secrets', async () => {
       const ledger = open()
       expect(await ledger.idempotency.begin(OLD_ANSWER)).toEqual({
         state: 'done',
         answer: 'the answer',
       })
       expect(await ledger.sharedSecret?.('quote')).toBe('the secret')
-      // Two processes share two accounts, of which the other one has leased the first.
-      expect(await ledger.leaseRelayers(84532, OLD_RELAYERS)).toEqual([OLD_RELAYERS[1]])
     })
   })
 }
+
+const MANY_ROWS = `
+  WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < 19999)
+  INSERT INTO x402_authorizations
+    (chain_id, asset, payer, nonce, id, pay_to, value, valid_before, project, state, held_until,
+     granted, transaction_hash, created_at, updated_at)
+  SELECT 84532, '0xaa', '0xbb', '0x' || n, 'id' || n, '0xcc', '1', '2', 'many',
+    CASE WHEN n % 10000 = 9000 THEN 'failed' ELSE 'settled' END, 0, 1, '0x' || n, n, n
+  FROM s`
 
 /** Rows of SQLite have no prototype. */
 function copy(row: unknown): unknown {

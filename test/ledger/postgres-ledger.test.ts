@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { ConfigError } from '../../src/errors.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { until } from '../support/until.js'
 import { describeLedger, newEntry, UNAVAILABLE, steps } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
@@ -124,6 +126,34 @@ describePostgres('on PostgreSQL', () => {
       await proxy.close()
     }, 60_000)
 
+    it('is seen to live by a session of its own, until it is closed', async () => {
+      const { url, execute, name } = await newSchema()
+      const owners = () => execute(`SELECT owner FROM ${name}.x402_owners`)
+      const ledger = open(url)
+      await ledger.reserve(newEntry())
+      await until(async () => (await owners()).length === 1)
+      await ledger.close()
+      expect(await owners()).toEqual([])
+    })
+
+    it('behind a pooler warns once, and its locks lapse by the clock only', async () => {
+      const { url, execute, name } = await newSchema()
+      const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+      const pooler = await openProxy(url, { isPooler: true })
+      const [pooled, direct] = [open(pooler.url), open(url)]
+      const entry = newEntry()
+      await pooled.reserve(entry)
+      await direct.reserve(newEntry())
+      await until(async () => (await execute(`SELECT FROM ${name}.x402_owners`)).length > 0)
+      await sleep(2500)
+      expect(await execute(`SELECT FROM ${name}.x402_owners`)).toHaveLength(1)
+      expect(await direct.find(entry)).toMatchObject({ locked: true })
+      expect(warn.mock.calls).toEqual([[expect.stringContaining('pooler'), 'X402Warning']])
+      warn.mockRestore()
+      await pooled.close()
+      await pooler.close()
+    })
+
     it('opens when the database comes up after it', async () => {
       const proxy = await openProxy((await newSchema()).url)
       proxy.cut()
@@ -168,14 +198,22 @@ describe('postgresLedger', () => {
   })
 })
 
-/** A way to the database that can be cut. */
-async function openProxy(url: string) {
+/** The beginning of the message that tells a client which process of the server serves it. */
+const BACKEND_KEY_DATA = Buffer.from([0x4b, 0, 0, 0, 12])
+
+/** A way to the database that can be cut, or that hides which process serves it as poolers do. */
+async function openProxy(url: string, { isPooler = false } = {}) {
   const target = new URL(url)
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer((socket) => {
     if (isCut) return void socket.resetAndDestroy()
     const upstream = connect(Number(target.port || 5432), target.hostname)
+    if (isPooler)
+      upstream.prependListener('data', (chunk: Buffer) => {
+        const at = chunk.indexOf(BACKEND_KEY_DATA) + BACKEND_KEY_DATA.length
+        if (at >= BACKEND_KEY_DATA.length) chunk.writeInt32BE(chunk.readInt32BE(at) ^ 1, at)
+      })
     for (const [one, other] of [
       [socket, upstream],
       [upstream, socket],

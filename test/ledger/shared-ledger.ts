@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'
+import {
+  KEPT_MINED,
+  recordId,
+  type LedgerEntry,
+  type LedgerStore,
+} from '../../src/ledger/ledger.js'
 import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
+import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { newEntry, UNAVAILABLE, steps, SUBMISSION } from './ledger-conformance.js'
 
@@ -42,6 +48,25 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     }
     const lapse = () => database.execute('UPDATE x402_authorizations SET locked_until = 1')
 
+    it('lets a process that slept send no refund whose amount another has reserved', async () => {
+      const [sleepy, other] = [await openSleepy(), open()]
+      const payment = newEntry()
+      await steps.settled(other, payment)
+      await other.markDelivered(payment)
+      const { from, payTo } = payment
+      const refund = () => {
+        const parties = { from: payTo, payTo: from, nonce: newNonce() }
+        return { ...payment, ...parties, refundOf: recordId(payment) }
+      }
+      const first = refund()
+      expect(await sleepy.reserveRefund(first)).toEqual({ kind: 'reserved' })
+      expect(await other.reserveRefund(refund())).toMatchObject({ kind: 'exceeds_payment' })
+      await lapse()
+      expect(await other.reserveRefund(refund())).toEqual({ kind: 'reserved' })
+      await expect(sleepy.submit(first, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
+      expect(await other.refundsOf([recordId(payment)])).toHaveLength(1)
+    })
+
     it('is made by all of them at once', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
       const answers = await Promise.all(ledgers.map((ledger) => ledger.reserve(newEntry())))
@@ -49,22 +74,46 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await open().list({ project: 'shop', limit: 10 })).toHaveLength(4)
     })
 
-    it('keeps the bytes of a settled payment for a while, and its record for good', async () => {
-      const [settled, submitted] = [newEntry(), newEntry()]
-      const ledger = open({ bytes: { keptMs: 300, sweepMs: 20 } })
-      for (const entry of [settled, submitted]) {
-        await ledger.reserve(entry)
-        await ledger.submit(entry, SUBMISSION)
+    it('keeps the bytes of a mined transaction for a while, and the records of its payments for good', async () => {
+      const [settled, failed, submitted] = [newEntry(), newEntry(), newEntry()]
+      const ledger = open({ bytes: { keptMs: 1500, sweepMs: 20 } })
+      for (const entry of [settled, failed, submitted]) await ledger.reserve(entry)
+      const account = { chainId: settled.chainId, relayer: SUBMISSION.relayer }
+      const write = async (accountNonce: number, ...keys: readonly LedgerEntry[]) => {
+        const submission = { ...SUBMISSION, accountNonce }
+        const members = keys.map((key) => ({ key, submission }))
+        expect(
+          await ledger.submitNext(account, accountNonce, async () => ({ submission, members })),
+        ).toEqual([])
       }
-      await ledger.markSettled(settled, SUBMISSION.transaction)
-      expect(await ledger.find(settled)).toMatchObject({ submission: SUBMISSION })
-      await until(async () => {
-        const record = await ledger.find(settled)
-        return record?.state === 'settled' && record.submission === undefined
-      })
+      await write(7, settled, failed)
+      await write(8, submitted)
       const { transaction } = SUBMISSION
+      await ledger.markSettled(settled, transaction)
+      await ledger.markFailed(failed, { transaction, reason: 'invalid_transaction_state' })
+      await ledger.noteMinedNonce(account, 8 + KEPT_MINED)
+      for (const entry of [settled, failed])
+        expect(await ledger.find(entry)).toMatchObject({ submission: SUBMISSION })
+      for (const entry of [settled, failed])
+        await until(async () => !('submission' in ((await ledger.find(entry)) ?? {})))
       expect(await ledger.find(settled)).toMatchObject({ state: 'settled', transaction })
-      expect(await ledger.find(submitted)).toMatchObject({ submission: SUBMISSION })
+      expect(await ledger.find(failed)).toMatchObject({ state: 'failed', transaction })
+      const { raw } = SUBMISSION
+      expect(await ledger.find(submitted)).toMatchObject({ submission: { raw, accountNonce: 8 } })
+    })
+
+    it('forgets more transactions than one statement does', async () => {
+      const ledger = open({ bytes: { keptMs: 3000, sweepMs: 20 } })
+      const entry = newEntry()
+      const account = { chainId: entry.chainId, relayer: SUBMISSION.relayer }
+      await ledger.submitNext(account, 0, async () => ({ submission: SUBMISSION, members: [] }))
+      await ledger.noteMinedNonce(account, 2000)
+      await database.execute(`WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 1201)
+        INSERT INTO x402_relayer_transactions
+          (chain_id, relayer, account_nonce, transaction_hash, raw, written_at)
+        SELECT ${account.chainId}, '${account.relayer}', n, '0x' || n, '0x02', ${Date.now()} FROM s`)
+      expect(await ledger.listTransactions(account, 1)).toHaveLength(100)
+      await until(async () => (await ledger.listTransactions(account, 0)).length === 0)
     })
 
     it('has one secret a name for all processes', async () => {

@@ -78,7 +78,7 @@ export const OLD_SUBMISSION: Submission = {
 export const OLD_TRANSFER = `${OLD_SUBMISSION.transaction}:3`
 export const OLD_PURCHASE = { resource: hashOf('GET /report'), offer: hashOf('offer') }
 export const OLD_RATE = RATE
-export const OLD_RELAYERS = [`0x${'5e'.repeat(20)}`, `0x${'6f'.repeat(20)}`] as const
+const OLD_RELAYERS = [`0x${'5e'.repeat(20)}`, `0x${'6f'.repeat(20)}`] as const
 export const OLD_ANSWER = { key: 'key', fingerprint: 'fingerprint' }
 
 type Row = Readonly<Record<string, string | number>>

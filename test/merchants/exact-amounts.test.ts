@@ -2,13 +2,13 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { Merchant } from '../../src/merchants/project.js'
-import { createQuoter } from '../../src/merchants/quote.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { currencyDigits } from '../../src/money/currency.js'
 import { compare, formatDecimal, multiply, type Decimal } from '../../src/money/decimal.js'
 import { parseFiatAmount } from '../../src/money/requested-amount.js'
 import { fixedRates } from '../../src/money/fixed-rates.js'
 import { findNetwork } from '../../src/protocol/networks.js'
+import { exactQuoter } from '../support/quoter.js'
 
 const base = findNetwork('base')!
 const usdc = findKnownAsset(base, 'USDC')!
@@ -49,7 +49,7 @@ async function quote(amount: string, currency: string, terms: Partial<Merchant>)
   const fiat = parseFiatAmount(amount, currency)
   if (!fiat.ok) throw new Error(fiat.message)
   const price = { kind: 'fiat', amount: fiat.amount, currency } as const
-  const quotes = await createQuoter(merchant, fixedRates(RATES)).quote(price, {
+  const quotes = await exactQuoter(merchant, fixedRates(RATES)).quote(price, {
     networkNames: 'caip2',
   })
   return Object.fromEntries(
@@ -116,7 +116,7 @@ describe('a token that is priced by a rate', () => {
     const price = parseFiatAmount(amount, currency)
     if (!price.ok) throw new Error(price.message)
     const merchant = merchantWith({ accepts: [weth], ...terms })
-    return createQuoter(merchant, rates).quote(
+    return exactQuoter(merchant, rates).quote(
       { kind: 'fiat', amount: price.amount, currency },
       { networkNames: 'caip2' },
     )
@@ -145,7 +145,7 @@ describe('a token that is priced by a rate', () => {
 describe('the guard of a pegged token', () => {
   const guarded: Asset = { ...usdc, depegGuardBps: 100 }
   const priceOf = async (accepts: readonly Asset[], rates: Record<string, string>) => {
-    const quoter = createQuoter(
+    const quoter = exactQuoter(
       merchantWith({ accepts, crossCurrency: false }),
       fixedRates(rates, { symbols: ['USDC', 'CIRCLE'] }),
     )
@@ -182,7 +182,7 @@ describe('the limits of a merchant', () => {
     accepts: [usdc, eurc, { ...usdx, currency: undefined }],
   })
   const quoteAt = (amount: string, currency: string) => {
-    const quoter = createQuoter(merchant, fixedRates(RATES))
+    const quoter = exactQuoter(merchant, fixedRates(RATES))
     const price = parseFiatAmount(amount, currency)
     if (!price.ok) throw new Error(price.message)
     return quoter.quote({ kind: 'fiat', amount: price.amount, currency }, { networkNames: 'caip2' })
@@ -212,7 +212,7 @@ describe('the limits of a merchant', () => {
   })
 
   it('hold for prices in tokens, as far as their currency is known', () => {
-    const quoter = createQuoter(merchant, fixedRates(RATES))
+    const quoter = exactQuoter(merchant, fixedRates(RATES))
     const style = { networkNames: 'caip2' } as const
     const inToken = (asset: string, amount: bigint) =>
       quoter.quoteFixed({ kind: 'asset', asset, network: base.caip2, amount }, style)

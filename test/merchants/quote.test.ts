@@ -7,6 +7,9 @@ import { parsePrice, type Price } from '../../src/money/price.js'
 import { fixedRates } from '../../src/money/fixed-rates.js'
 import type { RateSource } from '../../src/money/rates.js'
 import { findNetwork } from '../../src/protocol/networks.js'
+import { exactFormat } from '../../src/schemes/exact-evm/format.js'
+import type { SchemeFormat } from '../../src/schemes/scheme.js'
+import { exactQuoter } from '../support/quoter.js'
 
 const base = findNetwork('base')!
 const polygon = findNetwork('polygon')!
@@ -46,7 +49,7 @@ async function quote(
   rates: RateSource = fixedRates(RATES),
 ) {
   const merchant = merchantWith(terms)
-  const quotes = await createQuoter(merchant, rates).quote(priceOf(price), STYLE)
+  const quotes = await exactQuoter(merchant, rates).quote(priceOf(price), STYLE)
   return quotes.map(({ entry: { asset, network, amount } }) => {
     const found = merchant.accepts.find(
       (one) => one.address === asset && one.network.caip2 === network,
@@ -57,7 +60,7 @@ async function quote(
 
 describe('an entry', () => {
   it('has the fields of the specification and the domain that wallets sign under', async () => {
-    const quoter = createQuoter(merchantWith(), fixedRates({}))
+    const quoter = exactQuoter(merchantWith(), fixedRates({}))
     const quotes = await quoter.quote(priceOf('$0.01'), STYLE)
     expect(quotes.map(({ entry }) => entry)).toStrictEqual([
       {
@@ -73,7 +76,7 @@ describe('an entry', () => {
   })
 
   it('says that it is paid upfront, and nothing where it is not', async () => {
-    const quoter = createQuoter(merchantWith(), fixedRates({}))
+    const quoter = exactQuoter(merchantWith(), fixedRates({}))
     const flows = ['upfront', 'authorization'] as const
     const extras = flows.map(
       (paymentFlow) => quoter.quoteFixed(priceOf('$0.01'), { ...STYLE, paymentFlow })?.[0]?.extra,
@@ -85,11 +88,42 @@ describe('an entry', () => {
   })
 
   it('takes a time-out of its own over the merchant’s', () => {
-    const quoter = createQuoter(merchantWith(), fixedRates({}))
+    const quoter = exactQuoter(merchantWith(), fixedRates({}))
     const style = { networkNames: 'short', maxTimeoutSeconds: 60 } as const
     expect(quoter.quoteFixed(priceOf('$0.01'), style)).toMatchObject([
       { network: 'base', maxTimeoutSeconds: 60 },
     ])
+  })
+})
+
+describe('a token that several schemes could be offered for', () => {
+  const dollarsOnly: SchemeFormat = {
+    extra: ({ currency }) => (currency === 'USD' ? { isVoucher: true } : undefined),
+    errors: () => [],
+  }
+  const quoteBy = async (schemes: Record<string, SchemeFormat>, price: Price) => {
+    const merchant = merchantWith({ accepts: [usdc, eurc], crossCurrency: true })
+    const formats = new Map(Object.entries(schemes))
+    const quotes = await createQuoter(merchant, fixedRates(RATES), formats).quote(
+      priceOf(price),
+      STYLE,
+    )
+    return quotes.map(({ entry: { scheme, amount }, applied }) =>
+      [scheme, amount, applied ? 'by rate' : 'fixed'].join(' '),
+    )
+  }
+
+  it('has an entry for each one that is', async () => {
+    expect(await quoteBy({ exact: exactFormat, voucher: dollarsOnly }, '$2')).toEqual([
+      'exact 2000000 fixed',
+      'voucher 2000000 fixed',
+      'exact 1851852 by rate',
+    ])
+    expect(await quoteBy({ voucher: dollarsOnly }, '$2')).toEqual(['voucher 2000000 fixed'])
+  })
+
+  it('takes no price where none is', async () => {
+    await expect(quoteBy({}, '$2')).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 })
 
@@ -169,13 +203,13 @@ describe('a price in a currency', () => {
 describe('quoteFixed', () => {
   it('leaves to quote what takes a rate', () => {
     const merchant = merchantWith({ accepts: [usdc, eurc], crossCurrency: true })
-    const quoter = createQuoter(merchant, fixedRates(RATES))
+    const quoter = exactQuoter(merchant, fixedRates(RATES))
     expect(quoter.quoteFixed(priceOf('$1'), STYLE)).toBeUndefined()
   })
 
   it('needs no rate where all tokens are of the price’s currency', () => {
     const merchant = merchantWith({ crossCurrency: true })
-    const quoter = createQuoter(merchant, fixedRates({}))
+    const quoter = exactQuoter(merchant, fixedRates({}))
     expect(quoter.quoteFixed(priceOf('$1'), STYLE)).toHaveLength(1)
   })
 })

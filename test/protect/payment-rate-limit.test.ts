@@ -224,8 +224,8 @@ describe('the limit of requests that bring a payment', () => {
     })
   })
 
-  it('lets payments through, and says so, while its store is away', async () => {
-    const errors: unknown[] = []
+  it('lets payments through, and says so once a minute, while its store is away', async () => {
+    const warnings: unknown[] = []
     const quiet = () => undefined
     const store: Store = {
       increment: () => Promise.reject(new Error('the store is away')),
@@ -233,16 +233,13 @@ describe('the limit of requests that bring a payment', () => {
       resetKey: quiet,
     }
     const logger = {
-      ...{ debug: quiet, info: quiet, warn: quiet },
-      error: (_message: string, details?: object) => errors.push(details),
+      ...{ debug: quiet, info: quiet, error: quiet },
+      warn: (_message: string, details?: object) => warnings.push(details),
     }
     await open({ limit: 1, store }, { options: { logger } })
     for (const path of FLOWS) expect((await shop.buy(path, payer(0))).status).toBe(200)
-    expect(errors).toEqual(
-      Array.from({ length: 4 }, () => ({
-        error: expect.objectContaining({ message: 'the store is away' }),
-      })),
-    )
+    // Four counts failed, within the same minute.
+    expect(warnings).toEqual([{ error: expect.objectContaining({ message: 'the store is away' }) }])
   })
 
   it('counts a payer once, however his address is written', async () => {

@@ -90,8 +90,8 @@ describe('a process that dies', () => {
   it('after the grant: its answer is given by the next, and no handler runs again', async () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (ledger, stop) => ({
-      markDelivered: async (key) => {
-        await ledger.markDelivered(key)
+      markDelivered: async (...delivered) => {
+        await ledger.markDelivered(...delivered)
         await stop()
       },
     }))
@@ -122,8 +122,8 @@ describe('a process that dies', () => {
 
   it('after the grant of a stream: the next knows that it was paid, and not what it was', async () => {
     const { shop, payment } = await crash('/upfront', (ledger, stop) => ({
-      markDelivered: async (key) => {
-        await ledger.markDelivered(key)
+      markDelivered: async (...delivered) => {
+        await ledger.markDelivered(...delivered)
         await stop()
       },
     }))
@@ -142,9 +142,9 @@ describe('a ledger that fails', () => {
       let isAway = true
       const shop = await openShop(devnet, routes, {
         ledger: patchedLedger(ledger, {
-          markDelivered: async (key) => {
-            if (!isAway) return ledger.markDelivered(key)
-            await ledger.unlock(key)
+          markDelivered: async (...delivered) => {
+            if (!isAway) return ledger.markDelivered(...delivered)
+            await ledger.unlock(delivered[0])
             throw new LedgerError('ledger_unavailable', 'away')
           },
         }),

@@ -31,6 +31,8 @@ describe('parseDocument', () => {
     [z.enum(['a', 'b']), 'c', ': must be "a" or "b"'],
     [z.int().min(1), 0, ': must be at least 1'],
     [z.int().max(5), 6, ': must be at most 5'],
+    [z.int().positive(), 0, ': must be more than 0'],
+    [z.number().lt(5), 5, ': must be less than 5'],
     [z.string('must be a name'), 1, ': must be a name'],
   ])('says what is meant', (schema, value, message) => {
     expect(wrong(schema, value)).toStrictEqual([message])
@@ -39,8 +41,16 @@ describe('parseDocument', () => {
   it('names each member that there should not be', () => {
     const schema = z.object({ inner: z.strictObject({ a: z.string() }) })
     expect(wrong(schema, { inner: { a: '', b: 1, c: 2 } })).toStrictEqual([
-      'inner.b: there is no such member',
-      'inner.c: there is no such member',
+      'inner.b: there is no such member; there is a',
+      'inner.c: there is no such member; there is a',
+    ])
+  })
+
+  it('says which member was probably meant', () => {
+    const schema = z.strictObject({ payTo: z.string().optional(), currency: z.string().optional() })
+    expect(wrong(schema, { payto: '', curency: '' })).toStrictEqual([
+      "payto: there is no such member; did you mean 'payTo'?",
+      "curency: there is no such member; did you mean 'currency'?",
     ])
   })
 
@@ -49,7 +59,7 @@ describe('parseDocument', () => {
     expect(wrong(schema, [{ a: 1, c: 1 }])).toStrictEqual([
       '0.a: must be a string',
       '0.b: is missing',
-      '0.c: there is no such member',
+      '0.c: there is no such member; there is a, b',
     ])
     expect(wrong(schema, [5])).toStrictEqual(['0: must be a string, or must be an object'])
   })

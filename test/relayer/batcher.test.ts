@@ -1,11 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
 import { ChainError, LedgerError, RelayerError } from '../../src/errors.js'
 import { Batcher } from '../../src/relayer/batcher.js'
-import type { BatchMember, SendResult, TransactionRequest } from '../../src/relayer/transaction.js'
+import {
+  LostLocks,
+  type BatchMember,
+  type SendResult,
+  type TransactionRequest,
+} from '../../src/relayer/transaction.js'
 import type { Submission } from '../../src/ledger/ledger.js'
+import { lockLost } from '../../src/ledger/lock-lost.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
-import { patchedLedger } from '../support/patched-ledger.js'
 
 const submissionOf = (accountNonce: number): Submission => ({
   transaction: `0x${accountNonce.toString(16).padStart(64, '0')}`,
@@ -24,15 +29,8 @@ function openSending({ maxInFlight = 1, canShare = true } = {}) {
   const written: number[] = []
   let isDown = false
   const batcher = new Batcher({
-    maxInFlight: () => maxInFlight,
+    maxInFlight,
     canBatch: async () => canShare,
-    ledger: patchedLedger(ledger, {
-      submitTogether: async (members) => {
-        if (isDown) throw new LedgerError('ledger_unavailable', 'down')
-        written.push(members.length)
-        return ledger.submitTogether(members)
-      },
-    }),
     async send(request) {
       const submission = submissionOf(sends.length + 1)
       const answered = new Promise<SendResult>((resolve, reject) => {
@@ -41,7 +39,17 @@ function openSending({ maxInFlight = 1, canShare = true } = {}) {
         sends.push({ request, answer })
       })
       answered.catch(() => undefined)
-      await request.writeAhead(submission)
+      const stored: Promise<void> = (async () => {
+        if (isDown) throw new LedgerError('ledger_unavailable', 'down')
+        const account = { chainId: 1, relayer: submission.relayer }
+        const lost = await ledger.submitNext(account, submission.accountNonce, async () => {
+          const members = request.members(submission, stored)
+          written.push(members.length)
+          return { submission, members }
+        })
+        if (lost.length > 0) throw new LostLocks(new Map(lost.map((key) => [key, lockLost()])))
+      })()
+      await stored
       return answered
     },
   })
@@ -58,7 +66,6 @@ function openSending({ maxInFlight = 1, canShare = true } = {}) {
       gas: 100_000n,
       toSubmission: (submission) => submission,
       onWriteAhead: () => undefined,
-      canForget: () => true,
       ...overrides,
     }
     /** What the ledger knows of it. */
@@ -186,51 +193,19 @@ describe('Batcher', () => {
     for (const { known } of all) expect(await known()).toBeUndefined()
   })
 
-  it('records a replacement after an earlier write of it failed', async () => {
-    const { batcher, sends, several, ledger, goDown } = openSending()
-    const all = await several(2)
-    const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
-    await turn()
-    sends[0]!.answer(accepted)
-    await sending
-    // One of them is settled meanwhile: it stays as it is, and the other is written.
-    const first = submissionOf(1)
-    await ledger.markSettled(all[0]!.member.key, first.transaction)
-    const next = { ...submissionOf(9), accountNonce: 1, replaces: [first.transaction] }
-    goDown()
-    await expect(sends[0]!.request.writeAhead(next)).rejects.toMatchObject({
-      code: 'ledger_unavailable',
-    })
-    expect(await all[1]!.known()).toEqual(first)
-    goDown(false)
-    await sends[0]!.request.writeAhead(next)
-    expect(await all[1]!.known()).toEqual(next)
-    expect(await ledger.find(all[0]!.member.key)).toMatchObject({ state: 'settled' })
-  })
-
-  it('withdraws all records when no node was given their transaction', async () => {
+  it('keeps all records when their transaction could not be sent: their bytes are written down', async () => {
     const { batcher, sends, several } = openSending()
     const all = await several(2)
     const sending = Promise.allSettled(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer(new RelayerError('gas_price_too_high', 'too high'))
     expect((await sending).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    for (const { known } of all) expect(await known()).toBeUndefined()
+    for (const { known } of all) expect(await known()).toEqual(submissionOf(1))
   })
 
-  it('withdraws all records when the node rejected their transaction as too cheap', async () => {
+  it('calls a transaction unknown that the node has rejected, and keeps its records', async () => {
     const { batcher, sends, several } = openSending()
     const all = await several(2)
-    const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
-    await turn()
-    sends[0]!.answer({ kind: 'rejected', cause: 'fee_too_low' })
-    for (const sent of await sending) expect(sent.kind).toBe('rejected')
-    for (const { known } of all) expect(await known()).toBeUndefined()
-  })
-
-  it('withdraws no record of a batch when one may not be withdrawn: its bytes pay for all', async () => {
-    const { batcher, sends, settlement } = openSending()
-    const all = [await settlement(), await settlement({ canForget: () => false })]
     const sending = Promise.all(all.map(({ member }) => batcher.send(member)))
     await turn()
     sends[0]!.answer({ kind: 'rejected', cause: 'fee_too_low' })
@@ -254,24 +229,11 @@ describe('Batcher', () => {
     await turn()
     sends[1]!.answer({ kind: 'rejected', cause: 'other' })
     await turn()
-    // It is not forgotten before the other one has left the transaction that they shared.
-    expect(await all[0]!.known()).toEqual(submissionOf(2))
     sends[2]!.answer(accepted)
     const [first, second] = await sending
-    expect(first).toMatchObject({ value: { kind: 'rejected' } })
+    expect(first).toMatchObject({ value: { kind: 'unknown', submission: submissionOf(2) } })
     expect(second).toMatchObject({ value: { kind: 'accepted', submission: submissionOf(3) } })
-    expect(await all[0]!.known()).toBeUndefined()
+    expect(await all[0]!.known()).toEqual(submissionOf(2))
     expect(await all[1]!.known()).toEqual(submissionOf(3))
-  })
-
-  it('withdraws the records of a rejected batch whose members then could not be recorded alone', async () => {
-    const { batcher, sends, several, goDown } = openSending()
-    const all = await several(2)
-    const sending = Promise.allSettled(all.map(({ member }) => batcher.send(member)))
-    await turn()
-    goDown()
-    sends[0]!.answer({ kind: 'rejected', cause: 'other' })
-    expect((await sending).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    for (const { known } of all) expect(await known()).toBeUndefined()
   })
 })

@@ -123,6 +123,7 @@ export function problemOf(status: number, code: string, title: string): object {
     status,
     code,
     detail: expect.any(String),
+    requestId: expect.any(String),
   }
 }
 

@@ -535,6 +535,12 @@ describe('the rate limit', () => {
     expect(api.log.lines.join()).toContain('the store is away')
   })
 
+  it('says so where two limits share one store', async () => {
+    const api = await open(limited(100, new MemoryStore()))
+    api.gateway.gatewayRouter()
+    expect(api.log.lines.join()).toMatch(/error The rate limiter is set up wrongly.*STORE_REUSE/)
+  })
+
   it('is off where it is turned off', async () => {
     const answer = await (await open({ rateLimit: false })).get(PROFILE)
     expect(answer.status).toBe(200)

@@ -205,25 +205,22 @@ describe('a transaction that fails on chain', () => {
     })
   })
 
-  it('is answered with 502 and no hash where the node does not take it', async () => {
-    const api = await open()
+  it('is answered as pending where the node does not take it, and settled once it does', async () => {
+    const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api)
     proxy.fault = (method) =>
       method === 'eth_sendRawTransaction'
         ? { kind: 'refuse', code: -32_000, message: `transaction underpriced at ${proxy.url}` }
         : undefined
     const answer = await settle(api, body)
-    expect(answer.status).toBe(502)
-    expect(answer.body).toStrictEqual({
-      ...problemOf(502, 'transaction_failed', 'Bad Gateway'),
+    expect(answer.body).toMatchObject({
       success: false,
-      errorReason: 'invalid_transaction_state',
-      transaction: '',
-      network: 'eip155:84532',
-      payer: devnet.payers[0]!.address,
+      errorReason: 'settlement_pending',
+      transaction: expect.stringMatching(HASH),
     })
     proxy.fault = undefined
-    expect((await settle(api, body)).body).toMatchObject({ success: true })
+    const later = await settleBeyond(api, 'settlement_pending', body)
+    expect(later.body).toMatchObject({ success: true })
   })
 })
 

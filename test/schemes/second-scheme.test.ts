@@ -1,25 +1,32 @@
 /** A second scheme, beside `exact`, is a class and an entry of a map: no face has to know it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import express from 'express'
+import express, { type RequestHandler } from 'express'
 import { resolveOptions } from '../../src/config/resolve.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
+import { Counters } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
-import { createQuoteSigner } from '../../src/merchants/signed-quote.js'
+import { merchantReader } from '../../src/config/projects.js'
+import { ProjectDirectory } from '../../src/merchants/project-directory.js'
+import { QuoteSigner } from '../../src/merchants/signed-quote.js'
+import { createX402Protect } from '../../src/protect/x402-protect.js'
 import { createGatewayRouter } from '../../src/router/gateway-router.js'
+import { RevenueReader } from '../../src/router/views/revenue-reader.js'
 import { createEventBus } from '../../src/schemes/events.js'
 import type {
   PresentedPayment,
   Refusal,
   Reservation,
   Scheme,
+  SchemeFormat,
   Verified,
 } from '../../src/schemes/scheme.js'
 import { usdc } from '../support/core.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
-import { listen } from '../support/http.js'
+import { listen, paymentHeader } from '../support/http.js'
+import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 
 const payer = PAYERS[0]!.address
 const network = 'eip155:84532'
@@ -27,6 +34,11 @@ const transaction = `0x${'cd'.repeat(32)}`
 
 /** Pays with vouchers that are good once: no chain, no signature. */
 class VoucherScheme implements Scheme {
+  readonly format: SchemeFormat = {
+    extra: () => ({ vouchers: 'accepted' }),
+    errors: ({ payload: { payload } }) =>
+      typeof payload['voucher'] === 'string' ? [] : [{ path: 'voucher', message: 'is missing' }],
+  }
   readonly #spent = new Set<string>()
 
   async verify({ payment }: PresentedPayment): Promise<Verified | Refusal> {
@@ -77,11 +89,28 @@ describe('a scheme beside exact', () => {
       ...resolved,
       facilitator: createLocalFacilitator({ schemes, events }),
       merchants: new Map(resolved.projects.map(({ id, merchant }) => [id, merchant!] as const)),
+      directory: new ProjectDirectory({
+        ...resolved,
+        readMerchant: merchantReader(resolved.networks),
+      }),
       ledger,
       idempotency: ledger.idempotency,
-      quotes: createQuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
+      quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
+      settledAssets: [],
+      counters: new Counters({ ...resolved, store: ledger }),
+      revenue: new RevenueReader(ledger),
     }
-    server = await listen(express().use(createGatewayRouter(context)))
+    const app = express().use(createGatewayRouter(context))
+    const protect = createX402Protect(context)
+    const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402.payer })
+    app.get('/fixed', protect('$0.01'), sell)
+    app.get(
+      '/quoted',
+      protect(() => '$0.01', { signQuotes: true }),
+      sell,
+    )
+    app.get('/upfront', protect('$0.01', { paymentFlow: 'upfront' }), sell)
+    server = await listen(app)
   })
   afterAll(() => server.close())
 
@@ -124,6 +153,37 @@ describe('a scheme beside exact', () => {
       kinds: [{ x402Version: 2, scheme: 'voucher', network }],
       signers: { 'eip155:*': [MERCHANT.address] },
     })
+  })
+
+  it.each(['/fixed', '/quoted', '/upfront'])('sells %s once for a voucher', async (path) => {
+    const [accepted, ...others] = paymentRequiredOf(await fetch(server.url + path)).accepts
+    expect(others).toEqual([])
+    expect(accepted).toMatchObject({ scheme: 'voucher', extra: { vouchers: 'accepted' } })
+    const pay = (payload: object, changed = {}) => {
+      const payment = { x402Version: 2, accepted: { ...accepted, ...changed }, payload }
+      return fetch(server.url + path, { headers: paymentHeader(payment) })
+    }
+
+    const sold = await pay({ voucher: path })
+    expect(sold.status).toBe(200)
+    expect(await sold.json()).toEqual({ paidBy: payer })
+    expect(settlementOf(sold)).toEqual({ success: true, transaction, network, payer })
+
+    const again = await pay({ voucher: path })
+    expect(again.status).toBe(402)
+    expect(paymentRequiredOf(again).error).toBe('duplicate_settlement')
+    expect((await pay({})).status).toBe(400)
+    const unknown = await pay({ voucher: 'new' }, { scheme: 'exact' })
+    expect(paymentRequiredOf(unknown).error).toBe('unsupported_scheme')
+  })
+
+  it('has quotes of its own: one for exact is none for it', async () => {
+    const signer = new QuoteSigner(async () => 'secret')
+    const subject = { request: ['GET', '/quoted'], entry: requirements }
+    const quote = await signer.sign(subject, { expiresAt: 1 })
+    expect(await signer.read(quote, subject)).toMatchObject({ expiresAt: 1 })
+    const exact = { ...subject, entry: { ...requirements, scheme: 'exact' } }
+    expect(await signer.read(quote, exact)).toBeUndefined()
   })
 
   it('leaves schemes that nobody settles refused', async () => {

@@ -9,14 +9,15 @@ import {
   settlementAssets,
 } from '../../src/schemes/exact-evm/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
-import type { MerchantTerms } from '../../src/schemes/scheme.js'
+import { isRefusal, type MerchantTerms, type Reservation } from '../../src/schemes/scheme.js'
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
 import { RelayerPool } from '../../src/relayer/pool.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
-import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { decoded } from './decoded.js'
 import { withWrittenCalls } from './written-calls.js'
 
 /** The devnet's network. */
@@ -158,6 +159,17 @@ export function offerOf(
 /** What the devnet's merchant takes. */
 export function termsOf(devnet: Devnet): MerchantTerms {
   return { payTo: devnet.merchant.address, accepts: [usdc], project: 'shop' }
+}
+
+/** Reserves a payment of one cent. */
+export async function reserveOn(
+  { facilitator }: Core,
+  devnet: Devnet,
+  payment: PaymentPayload,
+): Promise<Reservation> {
+  const reserved = await facilitator.reserve(decoded(payment, offerOf(devnet)), termsOf(devnet))
+  if (isRefusal(reserved)) throw new Error(reserved.refused)
+  return reserved
 }
 
 /** Asks the node itself. */

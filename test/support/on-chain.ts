@@ -1,6 +1,7 @@
 /** What payers, strangers and the token's operator do on the chain by themselves. */
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { tokenAbi } from '../../src/chain/abi.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
 import { askNode } from './core.js'
@@ -35,6 +36,18 @@ export function signedAuthorization({ payload }: PaymentPayload): SignedAuthoriz
 
 /** A number as JSON-RPC takes it. */
 export const toHex = (value: bigint | number): Hex => `0x${value.toString(16)}`
+
+/** The call that a relayer makes of a payment. */
+export function transferOf(payment: PaymentPayload): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
+  const { signature } = payment.payload as { signature: Hex }
+  const window = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
+  return encodeFunctionData({
+    abi: tokenAbi,
+    functionName: 'transferWithAuthorization',
+    args: [from, to, ...window, nonce, signature],
+  })
+}
 
 /** A stranger sends the payer's authorization himself. */
 export async function frontRun(devnet: Devnet, payment: PaymentPayload): Promise<Hex> {

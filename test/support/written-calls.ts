@@ -1,12 +1,12 @@
 import type { BatchMember } from '../../src/relayer/transaction.js'
 import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/ledger.js'
+import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce } from './sign-payment.js'
 import { patchedLedger } from './patched-ledger.js'
 
 /** What a ledger was told of a call that pays for nothing. */
 export interface WrittenCall {
   readonly written: Submission[]
-  readonly takenBack: Submission[]
 }
 
 /** How such a call differs. */
@@ -24,41 +24,42 @@ export function writtenCall(
 ): WrittenCall & { readonly member: BatchMember } {
   const address = `0x${'11'.repeat(20)}` as const
   const key = { chainId: 84532, asset: address, from: address, nonce: newNonce() }
-  const kept: WrittenCall = { written: [], takenBack: [] }
+  const kept: WrittenCall = { written: [] }
   calls.set(key, { ...kept, writeAhead })
   const member = {
     key,
     isAlone: true,
     toSubmission: (submission: Submission) => submission,
     onWriteAhead: () => undefined,
-    canForget: () => true,
     ...call,
     ...overrides,
   }
   return { member, ...kept }
 }
 
-/** A ledger that takes the calls of tests for held, and payments as they are. */
+/** A ledger that keeps account of such calls, as payments that are reserved when they are written. */
 export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
+  const byTransaction = new Map<Hex, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
+  const note = async (call: ReturnType<typeof calls.get>, submission: Submission) => {
+    await call?.writeAhead?.(submission)
+    call?.written.push(submission)
+    if (call !== undefined) byTransaction.set(submission.transaction, call)
+  }
   return patchedLedger(ledger, {
-    async submitTogether(members) {
-      for (const { key, submission } of members) {
-        const call = calls.get(key)
-        await call?.writeAhead?.(submission)
-        call?.written.push(submission)
-      }
-      return ledger.submitTogether(members.filter(({ key }) => !calls.has(key)))
-    },
-    async withdrawTogether(keys, transaction) {
-      for (const key of keys) {
-        const call = calls.get(key)
-        const last = call?.written.at(-1)
-        if (last?.transaction === transaction) call?.takenBack.push(last)
-      }
-      await ledger.withdrawTogether(
-        keys.filter((key) => !calls.has(key)),
-        transaction,
-      )
+    submitNext: (account, leastNonce, sign) =>
+      ledger.submitNext(account, leastNonce, async (accountNonce) => {
+        const signed = await sign(accountNonce)
+        for (const { key, submission } of signed.members) {
+          const call = calls.get(key)
+          await note(call, submission)
+          if (call !== undefined)
+            await ledger.reserve({ ...key, payTo: key.from, value: 1n, validBefore: 2n ** 40n })
+        }
+        return signed
+      }),
+    async replaceTransaction(chainId, earlier, next) {
+      await note(byTransaction.get(earlier), next)
+      return ledger.replaceTransaction(chainId, earlier, next)
     },
   })
 }

@@ -2,9 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { createHash } from 'node:crypto'
 import { handlerDescriptor, HANDLER_VERSION } from '../../src/ucp/handler.js'
-import { handlerSchema } from '../../src/ucp/schema/handler-schema.js'
-import { instrumentSchema } from '../../src/ucp/schema/instrument-schema.js'
-import { exampleInstrument } from '../../src/ucp/examples/payment.js'
+import { handlerSchema, instrumentSchema } from '../../src/ucp/render.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators, type UcpValidators } from './ucp-schemas.js'
@@ -80,7 +78,7 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
     lone = ucp.compose((await api.send('GET', '/ucp/instrument_schema.json')).body)
     entry = (await prepare(api)).body[HANDLER][0]
     descriptor = (await api.get('/api/v2/merchant/payment-profile')).body[HANDLER][0]
-    payment = exampleInstrument({ id: HANDLER, networkNames: 'caip2' })
+    payment = schema.$defs[HANDLER].payment_instrument.examples[0]
   })
   afterAll(() => api.close())
 

@@ -1,6 +1,6 @@
 /**
- * Compiles the contracts of the local chain into ../artifacts.ts, and the code that looks at transfers
- * into ../../chain/transfer-probe-code.ts.
+ * Compiles the contracts of the local chain into ../artifacts.ts, their ABIs for the tests into
+ * test/devnet/abis.ts, and the code that looks at transfers into ../../chain/transfer-probe-code.ts.
  *
  *     node src/devnet/contracts/compile.mjs           writes the artifacts
  *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
@@ -20,13 +20,29 @@ const PROXY = '@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol'
 const require = createRequire(import.meta.url)
 const HEAD = '// Written by src/devnet/contracts/compile.mjs (npm run contracts). Do not edit.'
 
-await write('../artifacts.ts', artifactsText())
-await write('../../chain/transfer-probe-code.ts', probeText())
+const compiled = compile(['usdc.sol', 'multicall3.sol', PROXY])
+const usdc = compiled.contracts['usdc.sol'].USDC
+const proxy = compiled.contracts[PROXY].ERC1967Proxy
+const multicall3 = compiled.contracts['multicall3.sol'].Multicall3
 
-async function write(path, source) {
+await write('../artifacts.ts', [
+  declareCode('usdcCode', fillImmutables(usdc, compiled.sources, eip712Immutables('USDC', '2'))),
+  declareCode('usdcProxyCode', fillImmutables(proxy, compiled.sources, {})),
+  declareCode('multicall3Code', runtimeCode(multicall3)),
+])
+await write('../../../test/devnet/abis.ts', [
+  declareAbi('usdcAbi', usdc),
+  declareAbi('multicall3Abi', multicall3),
+])
+await write('../../chain/transfer-probe-code.ts', [probe()])
+
+async function write(path, declarations) {
   const file = fileURLToPath(new URL(path, import.meta.url))
   const style = await prettier.resolveConfig(file)
-  const text = await prettier.format(source, { ...style, filepath: file })
+  const text = await prettier.format([HEAD, ...declarations].join('\n\n'), {
+    ...style,
+    filepath: file,
+  })
   if (!process.argv.includes('--check')) writeFileSync(file, text)
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     process.stderr.write(`${file} is stale: npm run contracts\n`)
@@ -34,22 +50,7 @@ async function write(path, source) {
   }
 }
 
-function artifactsText() {
-  const { contracts, sources } = compile(['usdc.sol', 'multicall3.sol', PROXY])
-  const usdc = contracts['usdc.sol'].USDC
-  const proxy = contracts[PROXY].ERC1967Proxy
-  const multicall3 = contracts['multicall3.sol'].Multicall3
-  return [
-    HEAD,
-    declareAbi('usdcAbi', usdc),
-    declareCode('usdcCode', fillImmutables(usdc, sources, eip712Immutables('USDC', '2'))),
-    declareCode('usdcProxyCode', fillImmutables(proxy, sources, {})),
-    declareAbi('multicall3Abi', multicall3),
-    declareCode('multicall3Code', runtimeCode(multicall3)),
-  ].join('\n\n')
-}
-
-function probeText() {
+function probe() {
   const file = '../../chain/contracts/transfer-probe.yul'
   const { contracts } = solcOutput({
     language: 'Yul',
@@ -61,10 +62,7 @@ function probeText() {
     },
   })
   const code = `0x${contracts[file].TransferProbe.evm.bytecode.object}`
-  return [
-    HEAD,
-    `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`,
-  ].join('\n\n')
+  return `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`
 }
 
 function compile(files) {

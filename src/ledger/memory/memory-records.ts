@@ -4,7 +4,6 @@ import { isFinal, type LedgerRecord } from '../record.js'
 import { KeyQueue } from './key-queue.js'
 import { LapseBuckets } from './lapse-buckets.js'
 import { RecordList } from './record-list.js'
-import { Tombstones, type Kept } from './tombstones.js'
 
 /** Seconds that a final record outlives its authorization. */
 const AFTERLIFE_SECONDS = 3600n
@@ -15,41 +14,54 @@ const AFTERLIFE_SECONDS = 3600n
  */
 const MAX_AGE_SECONDS = 48n * 3600n
 
+/** Seconds by which a refund outlives its payment: a sum without it would allow another. */
+const REFUND_AFTERLIFE_SECONDS = MAX_AGE_SECONDS + 3600n
+
+/** Delivered payments kept at most: as many as are watched for reorganisations, which need their bytes. */
+const MAX_DELIVERED = 20_000
+
 /** Records read before the event loop gets a turn. */
 const SCANNED_AT_ONCE = 1000
+
+/** A record, and until when it is kept. */
+interface Kept<T> {
+  readonly record: T
+  /** Milliseconds since the epoch. */
+  readonly lapsesAt: number
+}
 
 /** Options of {@link MemoryRecords}. */
 interface MemoryRecordsOptions<T> {
   readonly maxRecords: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Called when a record is dropped and leaves no tombstone, or its tombstone is dropped. */
-  readonly onGone: (record: T, key: string) => void
+  /** Called with each record that is dropped. */
+  readonly onGone: (record: T) => void
 }
 
 /**
  * The records of a memory ledger, with the indexes that its lists need.
  *
  * A write costs the same however many records there are, also one that is refused because the ledger is
- * full. The oldest delivered payments make room for new records and leave {@link Tombstones}.
+ * full. The oldest delivered payments make room for new records.
  */
 export class MemoryRecords<T extends LedgerRecord> {
   readonly #options: MemoryRecordsOptions<T>
+  /** By {@link LedgerRecord.id}, as everything here. */
   readonly #kept = new Map<string, Kept<T>>()
-  readonly #tombstones: Tombstones<T>
-  /** Delivered payments, oldest first: they give way when the ledger is full. */
+  /** Delivered payments, oldest first: they give way when there are too many, or the ledger is full. */
   readonly #delivered = new KeyQueue()
+  #deliveredCount = 0
   readonly #submitted = new Set<string>()
-  /** Keys by {@link LedgerRecord.id}. */
-  readonly #keys = new Map<string, string>()
   readonly #byProject = new Map<string, RecordList<T>>()
+  /** By the payment that they refund, in the order in which they were reserved. */
+  readonly #refunds = new Map<string, Set<string>>()
   readonly #final: Readonly<Record<'settled' | 'failed', RecordList<T>>>
   readonly #lapses: LapseBuckets
   #isClosed = false
 
   constructor(options: MemoryRecordsOptions<T>) {
     this.#options = options
-    this.#tombstones = new Tombstones(options.onGone)
     this.#lapses = new LapseBuckets(options.now())
     const listOf = (state: LedgerRecord['state']): RecordList<T> =>
       new RecordList(this.#find, (record) =>
@@ -67,43 +79,56 @@ export class MemoryRecords<T extends LedgerRecord> {
     if (this.#isClosed) throw new LedgerError('ledger_unavailable', 'The ledger is closed.')
   }
 
-  /** Finds a record or its tombstone. */
-  get(key: string): T | undefined {
+  get(id: string): T | undefined {
     this.requireOpen()
-    const kept = this.#kept.get(key) ?? this.#tombstones.get(key)
+    const kept = this.#kept.get(id)
     if (kept === undefined || kept.lapsesAt > this.#options.now()) return kept?.record
-    this.delete(key)
+    this.delete(id)
     return undefined
   }
 
   /** @throws {@link LedgerError} `ledger_full`, for new records only: an existing one can always change. */
-  set(key: string, record: T): void {
+  set(record: T): void {
     this.requireOpen()
-    const old = this.#kept.get(key)
+    const old = this.#kept.get(record.id)
     if (old === undefined) this.#makeRoom()
-    else this.#unlist(key, old)
+    else this.#unlist(old)
     const nowMs = this.#options.now()
     const kept = { record, lapsesAt: nowMs + lifetimeMs(record, nowMs) }
-    this.#kept.set(key, kept)
-    this.#tombstones.delete(key)
-    this.#list(key, kept, old?.record)
+    this.#kept.set(record.id, kept)
+    this.#list(kept, old?.record)
   }
 
-  delete(key: string): void {
-    const kept = this.#kept.get(key) ?? this.#tombstones.get(key)
-    this.#tombstones.delete(key)
-    this.#drop(key)
-    if (kept !== undefined) this.#options.onGone(kept.record, key)
+  delete(id: string): void {
+    const kept = this.#kept.get(id)
+    if (kept === undefined) return
+    const { record } = kept
+    this.#unlist(kept)
+    this.#kept.delete(id)
+    if (isDelivered(record)) {
+      this.#deliveredCount -= 1
+      this.#delivered.noteStale((one) => this.#kept.has(one))
+    }
+    const { project = '', refundOf = '' } = record
+    const refunds = this.#refunds.get(refundOf)
+    refunds?.delete(id)
+    if (refunds?.size === 0) this.#refunds.delete(refundOf)
+    const ofProject = this.#byProject.get(project)
+    ofProject?.noteStale()
+    if (ofProject?.isEmpty) this.#byProject.delete(project)
+    this.#options.onGone(record)
   }
 
   /** Submitted records, in no order. */
   submitted(): readonly T[] {
     this.requireOpen()
-    return [...this.#submitted].flatMap((key) => this.get(key) ?? [])
+    return [...this.#submitted].flatMap((id) => this.get(id) ?? [])
   }
 
-  byId(id: string): T | undefined {
-    return this.get(this.#keys.get(id) ?? '')
+  /** Refunds of a payment, oldest first. */
+  refundsOf(payment: string): readonly T[] {
+    this.requireOpen()
+    return [...(this.#refunds.get(payment) ?? [])].flatMap((id) => this.get(id) ?? [])
   }
 
   /** Records of a project by creation time, newest first. `until` is exclusive. */
@@ -113,104 +138,95 @@ export class MemoryRecords<T extends LedgerRecord> {
     if (list !== undefined) yield* list.newestFirst(from, until)
   }
 
+  /** The projects that have records; empty for payments without one. */
+  projects(): readonly string[] {
+    this.requireOpen()
+    return [...this.#byProject.keys()]
+  }
+
   /** Final records that were changed at or after a time, newest first. */
   async *finalSince(state: 'settled' | 'failed', from: number): AsyncGenerator<T> {
     this.requireOpen()
     yield* this.#final[state].newestFirst(from, Infinity)
   }
 
-  /** All records, and then all tombstones. */
   async *all(): AsyncGenerator<T> {
     this.requireOpen()
     let scanned = 0
-    for (const source of [this.#kept, this.#tombstones])
-      for (const { record } of source.values()) {
-        yield record
-        if (++scanned % SCANNED_AT_ONCE === 0) await nextTurn()
-      }
+    for (const { record } of this.#kept.values()) {
+      yield record
+      if (++scanned % SCANNED_AT_ONCE === 0) await nextTurn()
+    }
   }
 
   close(): void {
     this.#isClosed = true
-    for (const index of [this.#kept, this.#tombstones, this.#keys, this.#byProject]) index.clear()
-    for (const index of [this.#lapses, this.#delivered, this.#submitted]) index.clear()
+    for (const index of [this.#kept, this.#byProject, this.#lapses]) index.clear()
+    for (const index of [this.#delivered, this.#submitted, this.#refunds]) index.clear()
   }
 
-  readonly #find = (key: string): T | undefined => this.#kept.get(key)?.record
+  readonly #find = (id: string): T | undefined => this.#kept.get(id)?.record
 
-  #list(key: string, { record, lapsesAt }: Kept<T>, old: LedgerRecord | undefined): void {
+  #list({ record, lapsesAt }: Kept<T>, old: LedgerRecord | undefined): void {
+    const { id, project = '' } = record
     if (old === undefined) {
-      this.#keys.set(record.id, key)
-      const { project = '' } = record
       const ofProject =
         this.#byProject.get(project) ?? new RecordList(this.#find, ({ createdAt }) => createdAt)
       this.#byProject.set(project, ofProject)
-      ofProject.add(key, record.createdAt)
+      ofProject.add(id, record.createdAt)
+      if (record.refundOf !== undefined) this.#noteRefund(record.refundOf, id)
     }
-    if (record.state === 'submitted') this.#submitted.add(key)
-    if (isDelivered(record) && !isDelivered(old)) this.#delivered.push(key)
-    if (isFinal(record)) this.#final[record.state].add(key, record.updatedAt)
-    this.#lapses.add(key, lapsesAt)
+    if (record.state === 'submitted') this.#submitted.add(id)
+    if (isDelivered(record) && !isDelivered(old)) {
+      this.#deliveredCount += 1
+      this.#delivered.push(id)
+    }
+    if (isFinal(record)) this.#final[record.state].add(id, record.updatedAt)
+    this.#lapses.add(id, lapsesAt)
   }
 
-  #unlist(key: string, { record, lapsesAt }: Kept<T>): void {
-    this.#submitted.delete(key)
+  #noteRefund(payment: string, id: string): void {
+    const refunds = this.#refunds.get(payment) ?? new Set()
+    this.#refunds.set(payment, refunds.add(id))
+  }
+
+  #unlist({ record, lapsesAt }: Kept<T>): void {
+    this.#submitted.delete(record.id)
     if (isFinal(record)) this.#final[record.state].noteStale()
-    this.#lapses.delete(key, lapsesAt)
-  }
-
-  #drop(key: string): void {
-    const kept = this.#kept.get(key)
-    if (kept === undefined) return
-    this.#unlist(key, kept)
-    this.#kept.delete(key)
-    if (isDelivered(kept.record)) this.#delivered.noteStale((one) => this.#kept.has(one))
-    this.#keys.delete(kept.record.id)
-    const { project = '' } = kept.record
-    const ofProject = this.#byProject.get(project)
-    ofProject?.noteStale()
-    if (ofProject?.isEmpty) this.#byProject.delete(project)
+    this.#lapses.delete(record.id, lapsesAt)
   }
 
   #makeRoom(): void {
-    const { maxRecords, now } = this.#options
+    const { maxRecords } = this.#options
     this.#sweep()
-    this.#tombstones.sweep(now())
-    if (this.#kept.size < maxRecords) return
-    const oldest = this.#delivered.shift((key) => isDelivered(this.#find(key)))
-    if (oldest === undefined)
+    const isFull = this.#kept.size >= maxRecords
+    if (!isFull && this.#deliveredCount < MAX_DELIVERED) return
+    const oldest = this.#delivered.shift((id) => isDelivered(this.#find(id)))
+    if (oldest !== undefined) this.delete(oldest)
+    else if (isFull)
       throw new LedgerError(
         'ledger_full',
         `The memory ledger holds ${maxRecords} live payments; use an SQL ledger for more.`,
       )
-    this.#bury(oldest)
-  }
-
-  /** Replaces the record of a delivered payment by a tombstone without the transaction's bytes. */
-  #bury(key: string): void {
-    const kept = this.#kept.get(key)
-    if (kept?.record.state !== 'settled') return
-    this.#drop(key)
-    const { submission: _bytes, appliedRate: _rate, ...small } = kept.record
-    this.#tombstones.add(key, { record: small as T, lapsesAt: kept.lapsesAt })
   }
 
   /** Drops records that have lapsed, a few at a time. */
   #sweep(): void {
     const nowMs = this.#options.now()
-    for (const key of this.#lapses.takePast(nowMs)) this.#dropLapsed(key, nowMs)
+    for (const id of this.#lapses.takePast(nowMs)) this.#dropLapsed(id, nowMs)
     if (this.#kept.size < this.#options.maxRecords) return
-    for (const key of this.#lapses.current(nowMs)) this.#dropLapsed(key, nowMs)
+    for (const id of this.#lapses.current(nowMs)) this.#dropLapsed(id, nowMs)
   }
 
-  #dropLapsed(key: string, nowMs: number): void {
-    const kept = this.#kept.get(key)
-    if (kept !== undefined && kept.lapsesAt <= nowMs) this.delete(key)
+  #dropLapsed(id: string, nowMs: number): void {
+    const kept = this.#kept.get(id)
+    if (kept !== undefined && kept.lapsesAt <= nowMs) this.delete(id)
   }
 }
 
-function isDelivered(record: LedgerRecord | undefined): boolean {
-  return record?.state === 'settled' && record.delivered
+/** Tells whether a record is of a delivered payment, which another record may replace. No refund is. */
+export function isDelivered(record: LedgerRecord | undefined): boolean {
+  return record?.state === 'settled' && record.delivered && record.refundOf === undefined
 }
 
 /** How long a record is kept. */
@@ -219,6 +235,8 @@ function lifetimeMs(record: LedgerRecord, nowMs: number): number {
   const validFor = left > 0n ? left : 0n
   if (!isFinal(record))
     return validFor > MAX_AGE_SECONDS ? Infinity : toMs(validFor + MAX_AGE_SECONDS)
+  if (record.refundOf !== undefined && record.state === 'settled')
+    return toMs(validFor + REFUND_AFTERLIFE_SECONDS)
   const afterwards = validFor + AFTERLIFE_SECONDS
   if (record.state === 'failed') return validFor > MAX_AGE_SECONDS ? Infinity : toMs(afterwards)
   return toMs(afterwards < MAX_AGE_SECONDS ? afterwards : MAX_AGE_SECONDS)

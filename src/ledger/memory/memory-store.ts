@@ -1,22 +1,30 @@
 import { MemoryIdempotency } from '../../idempotency/memory.js'
 import type { IdempotencyStore } from '../../idempotency/store.js'
-import type { Address, Hex } from '../../protocol/payment.js'
+import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { LedgerStore } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
-import { isFinal } from '../record.js'
+import { isFinal, SUBMITTED_PAGE } from '../record.js'
 import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
-  KeyedSubmission,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
+  PaidTransfer,
   Submission,
+  SubmittedQuery,
 } from '../record.js'
+import { MemoryCounts } from './memory-counts.js'
+import { MemoryProjects } from './memory-projects.js'
+import { MemoryRefunds } from './memory-refunds.js'
+import { MemoryRelayers } from './memory-relayers.js'
+import { listRecords } from './list-records.js'
+import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
-import { entryOf, hashesOf, keyOf, newestFirst, submissionOf } from './stored-record.js'
+import { sumRecords } from './sum-records.js'
+import { entryOf, newestFirst, submissionOf } from './stored-record.js'
 
 /** Resolved options of `memoryLedger`. */
 interface MemoryStoreOptions {
@@ -29,14 +37,44 @@ interface MemoryStoreOptions {
 /** Keeps the ledger in memory. Nothing in it awaits between a check and the change that it allows. */
 export class MemoryStore implements LedgerStore {
   readonly idempotency: IdempotencyStore
+  readonly projects: MemoryProjects
+  readonly webhooks: MemoryWebhooks
   readonly #now: () => number
   readonly #payments: PaymentRecords
+  readonly #refunds: MemoryRefunds
+  readonly #relayers: MemoryRelayers
+
+  readonly reserveRefund: LedgerStore['reserveRefund'] = (entry) =>
+    this.#refunds.reserveRefund(entry)
+  readonly refundsOf: LedgerStore['refundsOf'] = (payments) => this.#refunds.refundsOf(payments)
+  readonly #counts = new MemoryCounts()
+
+  readonly addCounts: LedgerStore['addCounts'] = (counts) => this.#counts.addCounts(counts)
+  readonly listCounts: LedgerStore['listCounts'] = (query) => this.#counts.listCounts(query)
+  readonly dropCounts: LedgerStore['dropCounts'] = (day) => this.#counts.dropCounts(day)
+  readonly sumRevenue: LedgerStore['sumRevenue'] = (query) => sumRecords(this.#payments, query)
+  readonly submitNext: LedgerStore['submitNext'] = (...args) => this.#relayers.submitNext(...args)
+  readonly replaceTransaction: LedgerStore['replaceTransaction'] = (...args) =>
+    this.#relayers.replaceTransaction(...args)
+  readonly fillNonce: LedgerStore['fillNonce'] = (...args) => this.#relayers.fillNonce(...args)
+  readonly claimPending: LedgerStore['claimPending'] = (chainId) =>
+    this.#relayers.claimPending(chainId)
+  readonly listTransactions: LedgerStore['listTransactions'] = (...args) =>
+    this.#relayers.listTransactions(...args)
+  readonly noteMinedNonce: LedgerStore['noteMinedNonce'] = (...args) =>
+    this.#relayers.noteMinedNonce(...args)
+  readonly lowerNonce: LedgerStore['lowerNonce'] = (...args) => this.#relayers.lowerNonce(...args)
 
   constructor({ maxRecords, maxAnswerBytes, now }: MemoryStoreOptions) {
-    const payments = new PaymentRecords({ maxRecords, now })
+    const webhooks = new MemoryWebhooks(now)
+    const payments = new PaymentRecords({ maxRecords, now, watch: webhooks })
     const answers = new MemoryIdempotency({ maxBytes: maxAnswerBytes, now })
     this.#now = now
     this.#payments = payments
+    this.projects = new MemoryProjects(now)
+    this.#refunds = new MemoryRefunds(payments, now)
+    this.webhooks = webhooks
+    this.#relayers = new MemoryRelayers(payments)
     this.idempotency = {
       async begin(request) {
         payments.records.requireOpen()
@@ -50,12 +88,12 @@ export class MemoryStore implements LedgerStore {
   }
 
   async find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
-    const record = this.#payments.find(key)
+    const record = this.#payments.findAny(key)
     return record && this.#payments.shown(record)
   }
 
   async reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
-    const existing = this.#payments.find(entry)
+    const existing = this.#payments.findAny(entry)
     if (existing !== undefined) return this.#payments.shown(existing)
     this.#payments.create(entry, { locked: true })
     return undefined
@@ -64,7 +102,7 @@ export class MemoryStore implements LedgerStore {
   async release(key: AuthorizationKey): Promise<void> {
     if (this.#payments.records.isClosed) return
     const record = this.#payments.find(key)
-    if (record?.state === 'reserved' && record.locked) this.#payments.records.delete(keyOf(key))
+    if (record?.state === 'reserved' && record.locked) this.#payments.records.delete(record.id)
     else this.#payments.setLocked(key, false)
   }
 
@@ -73,40 +111,31 @@ export class MemoryStore implements LedgerStore {
     this.#payments.move(key, { state: 'submitted', submission })
   }
 
-  async submitTogether(members: readonly KeyedSubmission[]): Promise<readonly AuthorizationKey[]> {
-    const lost = members.filter((member) => !this.#payments.maySubmit(member))
-    if (lost.length === 0)
-      for (const { key, submission } of members)
-        this.#payments.move(key, { state: 'submitted', submission })
-    return lost.map(({ key }) => key)
-  }
-
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
     this.#payments.withdraw(key, transaction)
   }
 
-  async withdrawTogether(keys: readonly AuthorizationKey[], transaction: Hex): Promise<void> {
-    for (const key of keys) this.#payments.withdraw(key, transaction)
-  }
-
   async adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
     for (const entry of entries) {
-      if (this.#payments.find(entry) === undefined) this.#payments.create(entry, { locked: false })
+      if (this.#payments.findAny(entry) === undefined)
+        this.#payments.create(entry, { locked: false })
       if (this.#payments.find(entry)?.state === 'reserved')
         this.#payments.move(entry, { state: 'submitted', submission })
     }
   }
 
   async knowsTransaction(transaction: Hex): Promise<boolean> {
-    for await (const record of this.#payments.records.all())
-      if (hashesOf(record).includes(transaction)) return true
-    return false
+    return this.#payments.knowsTransaction(transaction)
   }
 
   async markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
+    return this.#settle(key, transaction, transfer)
+  }
+
+  #settle(key: AuthorizationKey, transaction: Hex, transfer?: string): boolean {
     const record = this.#payments.find(key)
     if (record === undefined || isFinal(record)) return true
-    if (!this.#payments.takeTransfer(key, transfer)) return false
+    if (!this.#payments.takeTransfer(record, transfer)) return false
     const submission = submissionOf(record)
     this.#payments.move(key, {
       state: 'settled',
@@ -135,7 +164,7 @@ export class MemoryStore implements LedgerStore {
   ): Promise<boolean> {
     const record = this.#payments.find(key)
     if (record === undefined || !isFinal(record)) return true
-    if (!this.#payments.takeTransfer(key, transfer)) return false
+    if (!this.#payments.takeTransfer(record, transfer)) return false
     const { id, ownerSilent, delivered, createdAt, fresh, transfer: before } = record
     if (before !== undefined && before !== transfer) this.#payments.freeTransfer(before)
     const kept = { ...entryOf(record), id, ownerSilent, delivered, createdAt, fresh }
@@ -159,18 +188,24 @@ export class MemoryStore implements LedgerStore {
     return this.#payments.setLocked(key, true)
   }
 
-  async markDelivered(key: AuthorizationKey): Promise<void> {
+  async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
+    const found = this.#payments.find(key)
+    if (found?.locked !== true || found.delivered) throw lockLost()
+    if (found.state !== 'submitted' && found.state !== 'settled') throw lockLost()
+    if (paid !== undefined && !this.#settle(key, paid.transaction, paid.transfer)) throw lockLost()
     const record = this.#payments.find(key)
-    if (record?.locked !== true || record.delivered) throw lockLost()
-    if (record.state !== 'submitted' && record.state !== 'settled') throw lockLost()
-    this.#payments.update({ ...record, delivered: true })
+    if (record !== undefined) this.#payments.update({ ...record, delivered: true })
   }
 
-  async listSubmitted(): Promise<readonly LedgerRecord[]> {
+  async listSubmitted({ after, limit = SUBMITTED_PAGE }: SubmittedQuery = {}): Promise<
+    readonly LedgerRecord[]
+  > {
     return this.#payments.records
       .submitted()
-      .map((record) => this.#payments.shown(record))
+      .filter((record) => after === undefined || newestFirst(after, record) > 0)
       .toSorted((one, other) => newestFirst(other, one))
+      .slice(0, limit)
+      .map((record) => this.#payments.listed(record))
   }
 
   async listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
@@ -182,33 +217,12 @@ export class MemoryStore implements LedgerStore {
     return entries
   }
 
-  async list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
-    const { project, id, state, from = 0, until = Infinity, after, limit } = query
-    const matches = (record: LedgerRecord): boolean =>
-      record.project === project &&
-      (state === undefined || record.state === state) &&
-      (after === undefined || newestFirst(after, record) < 0)
-    if (id !== undefined) {
-      const record = this.#payments.records.byId(id)
-      const isInTime = record && record.createdAt >= from && record.createdAt < until
-      return isInTime && matches(record) ? [this.#payments.shown(record)] : []
-    }
-    const listed: LedgerRecord[] = []
-    const end = Math.min(until, (after?.createdAt ?? Infinity) + 1)
-    for await (const record of this.#payments.records.ofProject(project, from, end)) {
-      // All records of one millisecond are read, because they are sorted by their ids below.
-      if (listed.length >= limit && listed.at(-1)?.createdAt !== record.createdAt) break
-      if (matches(record)) listed.push(this.#payments.shown(record))
-    }
-    return listed.toSorted(newestFirst).slice(0, limit)
-  }
-
-  async leaseRelayers(_chainId: number, relayers: readonly Address[]): Promise<readonly Address[]> {
-    this.#payments.records.requireOpen()
-    return relayers
+  list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
+    return listRecords(this.#payments, query)
   }
 
   async close(): Promise<void> {
+    this.webhooks.close()
     this.#payments.records.close()
   }
 }

@@ -1,3 +1,4 @@
+import { sha256 } from '../../crypto/sha256.js'
 import type { Hex } from '../../protocol/payment.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import { isFinal, recordId } from '../record.js'
@@ -8,14 +9,23 @@ import type {
   LedgerRecord,
   LedgerStatus,
 } from '../record.js'
-import { MemoryRecords } from './memory-records.js'
-import { isReplacement, keyOf, type StoredRecord } from './stored-record.js'
+import { isDelivered, MemoryRecords } from './memory-records.js'
+import { hashesOf, isReplacement, tombstoneOf, type StoredRecord } from './stored-record.js'
+import { Tombstones } from './tombstones.js'
 
 /** Options of {@link PaymentRecords}. */
 interface PaymentRecordsOptions {
   readonly maxRecords: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Is told of changes of existing records. */
+  readonly watch?: RecordWatch
+}
+
+/** Listens to the changes of the records of some projects. */
+export interface RecordWatch {
+  isWatched(project: string | undefined): boolean
+  noteChange(before: LedgerRecord, after: LedgerRecord): void
 }
 
 type NextStatus = LedgerStatus & { readonly transfer?: string }
@@ -27,28 +37,56 @@ type KeptMembers = Pick<LedgerRecord, 'id' | 'locked' | 'ownerSilent' | 'deliver
 export class PaymentRecords {
   readonly records: MemoryRecords<StoredRecord>
   readonly #now: () => number
-  /** Keys of records, by the transfer log that paid for them. */
+  readonly #watch: RecordWatch | undefined
+  /** Ids of records, by the transfer log that paid for them. */
   readonly #transfers = new Map<string, string>()
+  /** Of delivered payments whose records were dropped. */
+  readonly #tombstones = new Tombstones()
 
   constructor(options: PaymentRecordsOptions) {
     this.#now = options.now
+    this.#watch = options.watch
     this.records = new MemoryRecords<StoredRecord>({
       ...options,
-      onGone: ({ transfer }, key) => {
-        if (transfer !== undefined && this.#transfers.get(transfer) === key)
+      onGone: (record) => {
+        const { id, transfer } = record
+        if (isDelivered(record)) this.#bury(record)
+        if (transfer !== undefined && this.#transfers.get(transfer) === id)
           this.#transfers.delete(transfer)
       },
     })
   }
 
   find(key: AuthorizationKey): StoredRecord | undefined {
-    return this.records.get(keyOf(key))
+    return this.records.get(recordId(key))
+  }
+
+  /** Finds a record, or what is left of a delivered payment: that refuses it, and never changes. */
+  findAny(key: AuthorizationKey): StoredRecord | undefined {
+    const id = recordId(key)
+    return this.records.get(id) ?? (this.#tombstones.has(id) ? tombstoneOf(key, id) : undefined)
+  }
+
+  /** Tells whether a transaction was sent for a payment, also for one that was dropped. */
+  async knowsTransaction(transaction: Hex): Promise<boolean> {
+    for await (const record of this.records.all())
+      if (hashesOf(record).includes(transaction)) return true
+    return this.#tombstones.has(transaction.slice(2))
   }
 
   /** A record, as callers of the ledger get it. */
   shown(record: StoredRecord): LedgerRecord {
     const { transfer: _transfer, ...shown } = record
     return { ...shown, fresh: this.#now() - record.createdAt < REDEEM_WITHOUT_PROOF_MS }
+  }
+
+  /** A record, as lists have it: without the bytes of its transaction. */
+  listed(record: StoredRecord): LedgerRecord {
+    const shown = this.shown(record)
+    if (shown.state === 'submitted')
+      return { ...shown, submission: { ...shown.submission, raw: '0x' } }
+    const { submission: _bytes, ...listed } = { submission: undefined, ...shown }
+    return listed
   }
 
   /** Creates a reserved record. */
@@ -60,8 +98,9 @@ export class PaymentRecords {
   }
 
   update(changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void {
-    const record: StoredRecord = { ...changed, updatedAt: this.#now() }
-    this.records.set(keyOf(record), record)
+    const before = this.records.get(changed.id)
+    this.records.set({ ...changed, updatedAt: this.#now() })
+    if (before !== undefined) this.#noteChange(before)
   }
 
   /** Gives a record its next state. A final record stays as it is. */
@@ -69,13 +108,20 @@ export class PaymentRecords {
     const record = this.find(key)
     if (record === undefined || isFinal(record)) return
     this.#store(record, record, status)
+    this.#noteChange(record)
+  }
+
+  #noteChange(before: StoredRecord): void {
+    if (this.#watch?.isWatched(before.project) !== true) return
+    const after = this.records.get(before.id)
+    if (after !== undefined) this.#watch.noteChange(before, this.listed(after))
   }
 
   /** Stores a record in a new state. One literal: this runs four times a payment. */
   #store(entry: LedgerEntry, kept: KeptMembers, status: NextStatus): void {
     const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate } = entry
     const { id, locked, ownerSilent, delivered, createdAt } = kept
-    this.records.set(keyOf(entry), {
+    this.records.set({
       chainId,
       asset,
       from,
@@ -86,6 +132,8 @@ export class PaymentRecords {
       project,
       appliedRate,
       purchase: entry.purchase,
+      details: entry.details,
+      refundOf: entry.refundOf,
       id,
       locked,
       ownerSilent,
@@ -117,15 +165,16 @@ export class PaymentRecords {
   withdraw(key: AuthorizationKey, transaction: Hex): void {
     const record = this.find(key)
     if (record?.state === 'submitted' && record.submission.transaction === transaction)
-      this.records.delete(keyOf(key))
+      this.records.delete(record.id)
   }
 
   /** Notes which record a transfer log pays for. @returns Whether it is this one. */
-  takeTransfer(key: AuthorizationKey, transfer: string | undefined): boolean {
+  takeTransfer({ id }: LedgerRecord, transfer: string | undefined): boolean {
     if (transfer === undefined) return true
     const owner = this.#transfers.get(transfer)
-    if (owner !== undefined && owner !== keyOf(key)) return false
-    this.#transfers.set(transfer, keyOf(key))
+    if (owner !== undefined && owner !== id) return false
+    if (this.#tombstones.has(digestOf(transfer))) return false
+    this.#transfers.set(transfer, id)
     return true
   }
 
@@ -133,4 +182,14 @@ export class PaymentRecords {
   freeTransfer(transfer: string): void {
     this.#transfers.delete(transfer)
   }
+
+  #bury(record: StoredRecord): void {
+    this.#tombstones.add(record.id)
+    if (record.transfer !== undefined) this.#tombstones.add(digestOf(record.transfer))
+    for (const hash of hashesOf(record)) this.#tombstones.add(hash.slice(2))
+  }
+}
+
+function digestOf(transfer: string): string {
+  return sha256(transfer, 'hex')
 }

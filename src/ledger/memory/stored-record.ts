@@ -4,16 +4,25 @@ import type { AuthorizationKey, LedgerEntry, LedgerRecord, Submission } from '..
 /** A record, with the transfer log that paid for it. */
 export type StoredRecord = LedgerRecord & { readonly transfer?: string }
 
-/** The text by which a record is stored. */
-export function keyOf({ chainId, asset, from, nonce }: AuthorizationKey): string {
-  return `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
-}
-
 /** The members of a record that make an entry. */
 export function entryOf(record: LedgerEntry): LedgerEntry {
-  const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate, purchase } =
-    record
-  return { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate, purchase }
+  const { chainId, asset, from, nonce, payTo, value, validBefore, project } = record
+  const { appliedRate, purchase, details, refundOf } = record
+  const terms = { project, appliedRate, purchase, details, refundOf }
+  return { chainId, asset, from, nonce, payTo, value, validBefore, ...terms }
+}
+
+/**
+ * Stands for a delivered payment whose record was dropped. Its payee is nobody's: it refuses its
+ * authorization, and discloses nothing.
+ */
+export function tombstoneOf(key: AuthorizationKey, id: string): StoredRecord {
+  const { chainId, asset, from, nonce } = key
+  const flags = { locked: true, ownerSilent: false, delivered: true, fresh: false, paidLate: false }
+  return {
+    ...{ chainId, asset, from, nonce, id, payTo: '0x', value: 0n, validBefore: 0n },
+    ...{ state: 'settled', transaction: '0x', ...flags, createdAt: 0, updatedAt: 0 },
+  }
 }
 
 /** The last transaction that was submitted for a record. */

@@ -1,77 +1,85 @@
-import type { LedgerRecord } from '../record.js'
-import { KeyQueue } from './key-queue.js'
+/** Digests of one generation, at most. */
+const MAX_DIGESTS = 2 ** 19
 
-/** Tombstones kept at most. Beyond, the oldest are dropped: the chain itself refuses their nonces. */
-const MAX_TOMBSTONES = 1_000_000
+/** Digests for which the first generation has room at first. */
+const FIRST_ROOM = 1024
 
-/** Lapsed tombstones that one write drops: twice as many as it can add. */
-const SWEPT_AT_ONCE = 2
-
-/** A record, and until when it is kept. */
-export interface Kept<T> {
-  readonly record: T
-  /** Milliseconds since the epoch. */
-  readonly lapsesAt: number
-}
+/** 32-bit words of a digest. */
+const WORDS = 4
 
 /**
- * Delivered payments whose records gave way to others.
+ * What is left of payments whose records were dropped: digests of their ids, transfers and
+ * transactions.
  *
- * A tombstone keeps what refuses the authorization when it is presented again, and by which transaction
- * it was used, but not the transaction's bytes.
+ * A digest takes 32 to 64 bytes, outside the garbage-collected heap. There are two generations, and the
+ * old one is dropped when the young one is full: the last 524,288 digests are always known, which are
+ * the payments of some minutes at least. The chain itself refuses those before.
  */
-export class Tombstones<T extends LedgerRecord> {
-  readonly #byKey = new Map<string, Kept<T>>()
-  /** In the order in which they were added. */
-  readonly #oldest = new KeyQueue()
-  readonly #onGone: (record: T, key: string) => void
+export class Tombstones {
+  #young = new DigestTable(FIRST_ROOM)
+  #old = new DigestTable(FIRST_ROOM)
 
-  /** @param onGone - Called with each tombstone that is dropped. */
-  constructor(onGone: (record: T, key: string) => void) {
-    this.#onGone = onGone
+  /** @param digest - Hexadecimal digits, of which the first 32 count. */
+  has(digest: string): boolean {
+    const words = wordsOf(digest)
+    return this.#young.has(words) || this.#old.has(words)
   }
 
-  get(key: string): Kept<T> | undefined {
-    return this.#byKey.get(key)
+  /** @param digest - As for {@link Tombstones.has}. */
+  add(digest: string): void {
+    if (this.#young.size === MAX_DIGESTS) {
+      this.#old = this.#young
+      this.#young = new DigestTable(MAX_DIGESTS)
+    }
+    this.#young.add(wordsOf(digest))
+  }
+}
+
+/** The first word is not 0. */
+type Digest = readonly [number, number, number, number]
+
+/** A hash table with open addressing, at most half full. A place is free if its first word is 0. */
+class DigestTable {
+  size = 0
+  #words: Uint32Array
+
+  constructor(room: number) {
+    this.#words = new Uint32Array(room * 2 * WORDS)
   }
 
-  /** Removes a tombstone without calling `onGone`. */
-  delete(key: string): void {
-    this.#byKey.delete(key)
+  has(digest: Digest): boolean {
+    return this.size > 0 && this.#words[this.#placeOf(digest)] !== 0
   }
 
-  values(): Iterable<Kept<T>> {
-    return this.#byKey.values()
+  add(digest: Digest): void {
+    if (this.size * 2 * WORDS === this.#words.length) this.#grow()
+    const place = this.#placeOf(digest)
+    if (this.#words[place] === 0) this.size += 1
+    this.#words.set(digest, place)
   }
 
-  add(key: string, kept: Kept<T>): void {
-    this.#byKey.set(key, kept)
-    this.#oldest.push(key)
-    if (this.#byKey.size <= MAX_TOMBSTONES) return
-    const oldest = this.#oldest.shift((one) => this.#byKey.has(one))
-    if (oldest !== undefined) this.#drop(oldest)
-  }
-
-  /** Drops the oldest tombstones that have lapsed. */
-  sweep(nowMs: number): void {
-    for (let left = SWEPT_AT_ONCE; left > 0; left--) {
-      const key = this.#oldest.first
-      if (key === undefined) return
-      const kept = this.#byKey.get(key)
-      if (kept !== undefined && kept.lapsesAt > nowMs) return
-      this.#oldest.shift(() => true)
-      this.#drop(key)
+  /** The place of a digest, or the free one where it belongs, as the index of its first word. */
+  #placeOf([first, second, third, fourth]: Digest): number {
+    const words = this.#words
+    for (let at = (first * WORDS) % words.length; ; at = (at + WORDS) % words.length) {
+      if (words[at] === 0) return at
+      if (words[at] !== first || words[at + 1] !== second) continue
+      if (words[at + 2] === third && words[at + 3] === fourth) return at
     }
   }
 
-  clear(): void {
-    this.#byKey.clear()
-    this.#oldest.clear()
+  #grow(): void {
+    const before = this.#words
+    this.#words = new Uint32Array(before.length * 2)
+    for (let at = 0; at < before.length; at += WORDS) {
+      const [first = 0, second = 0, third = 0, fourth = 0] = before.subarray(at, at + WORDS)
+      const digest = [first, second, third, fourth] as const
+      if (first !== 0) this.#words.set(digest, this.#placeOf(digest))
+    }
   }
+}
 
-  #drop(key: string): void {
-    const kept = this.#byKey.get(key)
-    this.#byKey.delete(key)
-    if (kept !== undefined) this.#onGone(kept.record, key)
-  }
+function wordsOf(digest: string): Digest {
+  const wordAt = (index: number): number => parseInt(digest.slice(index * 8, index * 8 + 8), 16)
+  return [wordAt(0) || 1, wordAt(1), wordAt(2), wordAt(3)]
 }

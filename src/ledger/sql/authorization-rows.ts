@@ -4,6 +4,7 @@ import type { AppliedRate } from '../../money/rates.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { recordId } from '../ledger.js'
+import { resourceHash, type PaymentDetails } from '../payment-details.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type {
   AuthorizationKey,
@@ -15,7 +16,11 @@ import type {
 import type { AuthorizationRow } from './schema.js'
 
 /** A row, with the database's time at which it was read. */
-export type TimedRow = Selectable<AuthorizationRow> & { readonly now: number | string }
+export type TimedRow = Omit<Selectable<AuthorizationRow>, 'transfer' | 'resource_hash'> & {
+  readonly now: number | string
+  /** The bytes of its transaction. Absent from a row that was read for a list. */
+  readonly raw?: string | null
+}
 
 /** The columns of a key. */
 export function keyColumns({ chainId, asset, from, nonce }: AuthorizationKey) {
@@ -40,6 +45,22 @@ export function entryColumns(entry: LedgerEntry) {
     offer: entry.purchase?.offer ?? null,
     payment_id: entry.purchase?.paymentId ?? null,
     client: entry.purchase?.client ?? null,
+    kind: entry.refundOf === undefined ? ('payment' as const) : ('refund' as const),
+    refund_of: entry.refundOf ?? null,
+    ...detailColumns(entry.details),
+  }
+}
+
+function detailColumns(details: PaymentDetails = {}) {
+  const { resource, method, route, decimals, askedPrice, reference } = details
+  return {
+    resource_url: resource ?? null,
+    method: method ?? null,
+    route: route ?? null,
+    decimals: decimals ?? null,
+    asked_price: askedPrice ?? null,
+    reference: reference ?? null,
+    resource_hash: resource === undefined ? null : resourceHash(resource),
   }
 }
 
@@ -58,7 +79,40 @@ export const ENTRY_COLUMNS = [
   'offer',
   'payment_id',
   'client',
+  'kind',
+  'refund_of',
   'id',
+] as const
+
+/** The columns that {@link detailsOf} needs. */
+export const DETAIL_COLUMNS = [
+  'resource_url',
+  'method',
+  'route',
+  'decimals',
+  'asked_price',
+  'reference',
+] as const
+
+/** The columns that a reservation writes. */
+export const RESERVED_COLUMNS = [...ENTRY_COLUMNS, ...DETAIL_COLUMNS, 'resource_hash'] as const
+
+/** The columns of a record. */
+export const LISTED_COLUMNS = [
+  ...ENTRY_COLUMNS,
+  ...DETAIL_COLUMNS,
+  'state',
+  'delivered',
+  'lock_owner',
+  'locked_until',
+  'transaction_hash',
+  'relayer',
+  'account_nonce',
+  'replaces',
+  'reason',
+  'paid_late',
+  'created_at',
+  'updated_at',
 ] as const
 
 /** Converts a row to an entry. */
@@ -84,7 +138,23 @@ export function entryOf(
         ...(row.client !== null && { client: row.client }),
       },
     }),
+    ...(row.refund_of !== null && { refundOf: row.refund_of }),
   }
+}
+
+/** Reads the details of a row, if it has any. */
+export function detailsOf(
+  row: Pick<Selectable<AuthorizationRow>, (typeof DETAIL_COLUMNS)[number]>,
+): Pick<LedgerEntry, 'details'> {
+  const details: PaymentDetails = {
+    ...(row.resource_url !== null && { resource: row.resource_url }),
+    ...(row.method !== null && { method: row.method }),
+    ...(row.route !== null && { route: row.route }),
+    ...(row.decimals !== null && { decimals: row.decimals }),
+    ...(row.asked_price !== null && { askedPrice: row.asked_price }),
+    ...(row.reference !== null && { reference: row.reference }),
+  }
+  return Object.keys(details).length === 0 ? {} : { details }
 }
 
 /** Converts a row to a record. */
@@ -100,6 +170,7 @@ export function recordOf(
   const isDelivered = row.delivered === 1 && !isUncertain
   return {
     ...entryOf(row),
+    ...detailsOf(row),
     id: row.id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
@@ -114,30 +185,31 @@ export function recordOf(
   }
 }
 
-function statusOf(row: Selectable<AuthorizationRow>): LedgerStatus {
+function statusOf(row: TimedRow): LedgerStatus {
   const { state } = row
   if (state === 'reserved') return { state }
   const transaction = row.transaction_hash as Hex
   const submission = submissionOf(row)
+  const hasBytes = typeof row.raw === 'string'
   switch (state) {
     case 'submitted':
       return { state, submission }
     case 'settled':
-      return { state, transaction, ...(row.raw !== null && { submission }) }
+      return { state, transaction, ...(hasBytes && { submission }) }
     case 'failed': {
       const reason = row.reason as Reason
-      return { state, transaction, reason, ...(row.raw !== null && { submission }) }
+      return { state, transaction, reason, ...(hasBytes && { submission }) }
     }
   }
 }
 
-function submissionOf(row: Selectable<AuthorizationRow>): Submission {
+function submissionOf(row: TimedRow): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
   return {
     transaction: row.transaction_hash as Hex,
     relayer: row.relayer as Address,
     accountNonce: Number(row.account_nonce),
-    raw: row.raw as Hex,
+    raw: (row.raw ?? '0x') as Hex,
     ...(replaces && { replaces }),
   }
 }

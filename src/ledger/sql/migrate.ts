@@ -1,7 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { migrations } from './migrations.js'
 import type { LedgerDatabase } from './schema.js'
+import { isSqliteBusy } from './sqlite-engine.js'
+
+/** How long a migration by another process is waited for, with SQLite: millions of rows take a while. */
+const PATIENCE_MS = 20_000
+
+/** Pause before the next look. */
+const PAUSE_MS = 100
 
 /** Runs work in a transaction that no other process can migrate beside. */
 export type Exclusively = (
@@ -23,10 +31,18 @@ export async function migrate(
   kysely: typeof KyselyModule,
   exclusively: Exclusively,
 ): Promise<void> {
-  // Usually all are applied, and the user of the database may lack the right to create tables.
-  const applied = await appliedMigrations(db).catch((): readonly string[] => [])
-  if (Object.keys(migrations).every((name) => applied.includes(name))) return
-  await exclusively((connection) => applyMissing(connection, kysely))
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    // Usually all are applied, and the user of the database may lack the right to create tables.
+    const applied = await appliedMigrations(db).catch((): readonly string[] => [])
+    if (Object.keys(migrations).every((name) => applied.includes(name))) return
+    try {
+      return await exclusively((connection) => applyMissing(connection, kysely))
+    } catch (error) {
+      if (!isSqliteBusy(error) || performance.now() > deadline) throw error
+      await sleep(PAUSE_MS)
+    }
+  }
 }
 
 async function applyMissing(

@@ -1,6 +1,9 @@
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
+import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
+import { addSettlementDetails, createCounts } from './view-tables.js'
+import { createWebhookTables } from './webhook-tables.js'
 
 /** One change of the schema. */
 export type Migration = (db: Kysely<LedgerDatabase>, kysely: typeof KyselyModule) => Promise<void>
@@ -132,4 +135,73 @@ export const migrations: Readonly<Record<string, Migration>> = {
       db,
     )
   },
+  '0009_owners': async (db) => {
+    await db.schema
+      .createTable('x402_owners')
+      .addColumn('owner', 'text', (column) => column.primaryKey())
+      .execute()
+  },
+  '0010_lists': async (db, { sql }) => {
+    // Lists of one state are as long as those of all.
+    await sql`DROP INDEX x402_authorizations_project`.execute(db)
+    await sql`CREATE INDEX x402_authorizations_listed ON x402_authorizations (project, state, created_at, id)`.execute(
+      db,
+    )
+    await sql`CREATE INDEX x402_authorizations_failed_bytes ON x402_authorizations (updated_at) WHERE state = 'failed' AND raw IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0011_relayer_nonces': async (db) => {
+    await db.schema.dropTable('x402_relayer_leases').execute()
+    await db.schema.dropTable('x402_relayer_candidates').execute()
+    await db.schema
+      .createTable('x402_relayer_nonces')
+      .addColumn('chain_id', 'bigint', (column) => column.notNull())
+      .addColumn('relayer', 'text', (column) => column.notNull())
+      .addColumn('next_nonce', 'bigint', (column) => column.notNull())
+      .addColumn('mined_nonce', 'bigint', (column) => column.notNull())
+      .addColumn('claimed_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('x402_relayer_nonces_key', ['chain_id', 'relayer'])
+      .execute()
+    await db.schema
+      .createTable('x402_relayer_transactions')
+      .addColumn('chain_id', 'bigint', (column) => column.notNull())
+      .addColumn('relayer', 'text', (column) => column.notNull())
+      .addColumn('account_nonce', 'bigint', (column) => column.notNull())
+      .addColumn('transaction_hash', 'text', (column) => column.notNull())
+      .addColumn('raw', 'text', (column) => column.notNull())
+      .addColumn('replaces', 'text')
+      .addColumn('written_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('x402_relayer_transactions_key', [
+        'chain_id',
+        'relayer',
+        'account_nonce',
+      ])
+      .execute()
+  },
+  '0012_projects': createProjectTables,
+  '0013_settlement_details': addSettlementDetails,
+  '0014_counts': createCounts,
+  '0016_refunds': async (db, { sql }) => {
+    await db.schema
+      .alterTable('x402_authorizations')
+      .addColumn('kind', 'text', (column) => column.notNull().defaultTo('payment'))
+      .execute()
+    await db.schema.alterTable('x402_authorizations').addColumn('refund_of', 'text').execute()
+    await sql`CREATE INDEX x402_authorizations_refunds ON x402_authorizations (refund_of, created_at, id) WHERE refund_of IS NOT NULL`.execute(
+      db,
+    )
+  },
+  '0017_bytes': async (db, { sql }) => {
+    // Each payment of a batch had the bytes of its transaction; now the transaction alone has them.
+    await sql`INSERT INTO x402_relayer_transactions
+        (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, written_at)
+      SELECT chain_id, lower(relayer), account_nonce, transaction_hash, raw, replaces, updated_at
+      FROM x402_authorizations WHERE raw IS NOT NULL AND raw <> '0x'
+      ON CONFLICT DO NOTHING`.execute(db)
+    await sql`DROP INDEX x402_authorizations_bytes`.execute(db)
+    await sql`DROP INDEX x402_authorizations_failed_bytes`.execute(db)
+    await db.schema.alterTable('x402_authorizations').dropColumn('raw').execute()
+  },
+  '0018_webhooks': createWebhookTables,
 }

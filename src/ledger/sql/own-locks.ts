@@ -1,6 +1,6 @@
-import type { Updateable } from 'kysely'
 import { recordId, type AuthorizationKey } from '../record.js'
 import { keyColumns } from './authorization-rows.js'
+import type { LockOwner } from './lock-owner.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { AuthorizationRow } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -20,7 +20,8 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link OwnLocks}. */
 export interface LocksOptions {
   /**
-   * Milliseconds after which the locks of a dead process are free for others.
+   * Milliseconds after which a lock is free for others that its process has not renewed. What a process
+   * had that is seen to be dead is free at once ({@link LockOwner}).
    *
    * @defaultValue 30000
    */
@@ -28,7 +29,7 @@ export interface LocksOptions {
 }
 
 /**
- * The locks of this process: a random name each, renewed for as long as the process lives.
+ * The locks of this process: a name of its own each, renewed for as long as the process lives.
  *
  * The name is in the `WHERE` of every statement that needs the lock, so that a process which was taken
  * for dead cannot change anything any more.
@@ -39,6 +40,7 @@ export class OwnLocks {
   /** A lock that lasts for less than this has missed renewals. */
   readonly silentMs: number
   readonly #store: SqlStore
+  readonly #owner: LockOwner
   /** Names of locks by {@link recordId}. */
   readonly #locks = new Map<string, string>()
   /**
@@ -49,13 +51,19 @@ export class OwnLocks {
   readonly #renewal: NodeJS.Timeout
   #isRenewing = false
 
-  constructor(store: SqlStore, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
+  constructor(store: SqlStore, owner: LockOwner, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
     const renewalMs = lockMs / RENEWALS_PER_LOCK
     this.lockMs = lockMs
     this.silentMs = lockMs - MISSED_RENEWALS * renewalMs
     this.#store = store
+    this.#owner = owner
     this.#renewal = setInterval(() => void this.#renewOnce(), renewalMs)
     this.#renewal.unref()
+  }
+
+  /** A name for a lock that this process asks for. */
+  newName(): string {
+    return this.#owner.newName()
   }
 
   /** The lock of a record, if this process has it. */
@@ -107,14 +115,10 @@ export class OwnLocks {
     if (this.#uncertain.has(recordId(key))) await this.#revertAllUncertain()
   }
 
-  /** Ends the renewals. @returns Lets the remaining locks lapse at once. */
-  end(): (database: SqlDatabase) => Promise<void> {
+  /** Ends the renewals: nobody can use the remaining locks any more. */
+  end(): void {
     clearInterval(this.#renewal)
-    const locks = [...this.#locks.values()]
     this.#locks.clear()
-    return async (database) => {
-      if (locks.length > 0) await extend(database, locks, 0)
-    }
   }
 
   /** Renews the locks, unless the last renewal is still under way. */
@@ -130,7 +134,7 @@ export class OwnLocks {
     const locks = [...this.#locks.values()]
     while (locks.length > 0) {
       const some = locks.splice(0, RENEWED_AT_ONCE)
-      await this.#store.run((database) => extend(database, some, database.plus(this.lockMs)))
+      await this.#store.run((database) => extend(database, some, this.lockMs))
     }
   }
 
@@ -149,16 +153,16 @@ export class OwnLocks {
   }
 }
 
-/** Sets the time at which locks lapse. */
+/** Renews locks. */
 async function extend(
   database: SqlDatabase,
   locks: readonly string[],
-  until: Updateable<AuthorizationRow>['locked_until'] | ReturnType<SqlDatabase['plus']>,
+  lockMs: number,
 ): Promise<void> {
   const { db } = database
   await db
     .updateTable('x402_authorizations')
-    .set({ locked_until: until })
+    .set({ locked_until: database.plus(lockMs) })
     .where(
       rowsInOrder(database, db, (where) =>
         where.and([where('lock_owner', 'in', locks), where('delivered', '=', where.lit(0))]),

@@ -3,8 +3,12 @@ import type * as PgModule from 'pg'
 import { ConfigError } from '../../errors.js'
 import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate } from './migrate.js'
+import { LockOwner } from './lock-owner.js'
+import { OwnerSession } from './owner-session.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
+import { POSTGRES, statementsOf } from './sql-dialect.js'
+import type { ChangeChannel } from './sql-projects.js'
 import { SqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
 import { SqlStore, type SqlDatabase } from './sql-store.js'
 
@@ -16,6 +20,9 @@ const STATEMENT_TIMEOUT_MS = 8000
 
 /** Timeout of a statement including the connection, so that a dead one is noticed. */
 const QUERY_TIMEOUT_MS = 10_000
+
+/** Name of the channel on which changes of projects are announced. */
+const CHANGES = 'x402_projects'
 
 /** Key of the advisory lock that migrations take: `x402` in ASCII. */
 const MIGRATION_LOCK = 0x78343032
@@ -47,9 +54,11 @@ export interface PostgresPool {
 /**
  * Creates a ledger in PostgreSQL, which several gateways can share.
  *
- * They share reservations, stored answers and relayer accounts: no payment is settled twice, and no
- * two gateways send from the same account. The tables (`x402_…`) are created and migrated on first use,
- * in the first schema of the connection's search path. Needs the packages `kysely` and `pg`.
+ * They share reservations, stored answers and account nonces: no payment is settled twice, and any
+ * number of gateways send from the same relayers. The tables (`x402_…`) are created and migrated on first use,
+ * in the first schema of the connection's search path. Each gateway has one connection beside its pool,
+ * by whose end others see at once that it has died; through a pooler such as PgBouncer they see it 30 s
+ * later. Needs the packages `kysely` and `pg`.
  *
  * @param poolOrUrl - A URL like `postgres://user:password@host/name`, which no error repeats; or a pool
  * of the app's own, which the app ends itself.
@@ -69,8 +78,9 @@ export interface PostgresPool {
  * await gateway.close()
  * ```
  */
-export function postgresLedger(poolOrUrl: PostgresPool | string): Ledger {
-  return openPostgresLedger(poolOrUrl)
+export function postgresLedger(poolOrUrl: PostgresPool | string): Ledger
+export function postgresLedger(...given: Parameters<typeof openPostgresLedger>): Ledger {
+  return openPostgresLedger(...given)
 }
 
 /** {@link postgresLedger}, with the methods that a gateway uses and the options that tests set. */
@@ -79,28 +89,76 @@ export function openPostgresLedger(
   options?: SqlLedgerOptions,
 ): LedgerStore {
   const { kysely, pool, end } = preparePool(poolOrUrl)
+  const session = new OwnerSession(pool)
+  const owner = new LockOwner(session)
+  const changes = changeChannel(session, kysely)
   const open = async (): Promise<SqlDatabase> => {
     const dialect = new kysely.PostgresDialect({ pool: pool() })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
-    await migrate(db, kysely, (work) =>
-      db.transaction().execute(async (transaction) => {
-        await kysely.sql`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
-        await work(transaction)
-      }),
-    )
-    const now = kysely.sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
-    return {
-      db,
-      now,
-      plus: (ms) => kysely.sql<number>`${now} + CAST(${ms} AS BIGINT)`,
-      locksRows: true,
-    }
+    await migratePostgres(db, preparePool(poolOrUrl, {}))
+    const now = kysely.sql<number>`${kysely.sql.raw(POSTGRES.now)}`
+    const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + CAST(${ms} AS BIGINT)`
+    const run = statementsOf(db, kysely, POSTGRES)
+    const database = { db, run, now, plus, locksRows: true }
+    await owner.start(database)
+    return database
   }
-  return new SqlLedger(new SqlStore({ open, end }), options)
+  return new SqlLedger(new SqlStore({ open, end }), owner, { ...options, changes })
 }
 
-/** Checks what the pool needs. It is created on first use, so that a failing declaration leaves none. */
-function preparePool(poolOrUrl: PostgresPool | string) {
+/** Tells of changed projects by `NOTIFY`, and hears of them by `LISTEN` on the session. */
+function changeChannel(session: OwnerSession, { sql }: typeof KyselyModule): ChangeChannel {
+  return {
+    get isOpen() {
+      return session.hears(CHANGES)
+    },
+    listen: (listener) => session.listen(CHANGES, listener),
+    async announce(transaction) {
+      await sql`SELECT pg_notify(${CHANGES}, '')`.execute(transaction)
+    },
+  }
+}
+
+/**
+ * Brings the schema up to date, by one process at a time.
+ *
+ * @param patient - A pool without timeouts, ended afterwards: an index of millions of rows takes longer.
+ */
+export function migratePostgres(
+  db: KyselyModule.Kysely<LedgerDatabase>,
+  patient: ReturnType<typeof preparePool>,
+): Promise<void> {
+  const { kysely, pool, end } = patient
+  return migrate(db, kysely, async (work) => {
+    const dialect = new kysely.PostgresDialect({ pool: pool() })
+    const transaction = new kysely.Kysely<LedgerDatabase>({ dialect }).transaction()
+    try {
+      await transaction.execute(async (connection) => {
+        await kysely.sql`SET LOCAL statement_timeout = 0`.execute(connection)
+        await kysely.sql`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(connection)
+        await work(connection)
+      })
+    } finally {
+      await end()
+    }
+  })
+}
+
+/** Timeouts of statements, as `pg` calls them. */
+const STATEMENT_TIMEOUTS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  query_timeout: QUERY_TIMEOUT_MS,
+} as const
+
+/**
+ * Checks what the pool needs. It is created on first use, so that a failing declaration leaves none.
+ *
+ * @param timeouts - Empty for work that no request waits for.
+ */
+export function preparePool(
+  poolOrUrl: PostgresPool | string,
+  timeouts: Partial<typeof STATEMENT_TIMEOUTS> = STATEMENT_TIMEOUTS,
+) {
   if (typeof poolOrUrl !== 'string') {
     const [kysely] = requirePeers(['kysely']) as [typeof KyselyModule]
     return {
@@ -122,8 +180,7 @@ function preparePool(poolOrUrl: PostgresPool | string) {
     const opened = new Pool({
       connectionString: poolOrUrl,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
+      ...timeouts,
       keepAlive: true,
       allowExitOnIdle: true,
       application_name: 'express-x402-gateway',

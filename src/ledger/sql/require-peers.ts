@@ -1,16 +1,20 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { ConfigError } from '../../errors.js'
 import { loadPeer } from '../../crypto/load-peer.cjs'
 
 /**
- * Loads the optional packages that only SQL ledgers need.
+ * Loads optional packages.
  *
  * @param names - The packages, e.g. the query builder and the driver.
- * @param load - Loads a package, or throws as `require` does.
+ * @param load - Loads a package, or throws as `require` does. @defaultValue {@link loadInstalled}
+ * @param option - The option that needs them, for the error.
  * @throws {@link ConfigError} that names every package to install.
  */
 export function requirePeers(
   names: readonly string[],
-  load: (name: string) => unknown = loadPeer,
+  load: (name: string) => unknown = loadInstalled,
+  option = 'ledger',
 ): readonly unknown[] {
   const missing: string[] = []
   const peers = names.map((name) => {
@@ -25,10 +29,24 @@ export function requirePeers(
   if (missing.length === 0) return peers
   const packages = missing.map((name) => `'${name}'`).join(' and ')
   throw new ConfigError(
-    'ledger',
+    option,
     `needs ${packages}, which ${missing.length > 1 ? 'are' : 'is'} not installed: npm install ${missing.join(' ')}`,
     'missing_package',
   )
+}
+
+/**
+ * Loads a package from where this one is installed, else from the working directory.
+ *
+ * `npx` keeps this package in a cache of its own, and `npm install` adds to the working directory.
+ */
+export function loadInstalled(name: string): unknown {
+  try {
+    return loadPeer(name)
+  } catch (error) {
+    if (!isMissing(error, name)) throw error
+    return createRequire(join(process.cwd(), 'package.json'))(name)
+  }
 }
 
 /** Tells a missing package from an installed one that misses something itself. */

@@ -14,17 +14,20 @@ export interface AuthorizationRow {
   readonly value: string
   readonly valid_before: string
   readonly project: string | null
+  /** `refund` where it pays a payment back. */
+  readonly kind: Generated<'payment' | 'refund'>
+  /** Id of the payment that a refund pays back. */
+  readonly refund_of: string | null
   readonly state: 'reserved' | 'submitted' | 'settled' | 'failed'
   /** 1 once the payer was given what was paid for. */
   readonly delivered: Generated<number>
-  /** Random name of the lock, which is valid until `locked_until`. Null when nobody works on the record. */
+  /** Name of the lock, valid until `locked_until`; it begins with its owner's id. Null when nobody works on the record. */
   readonly lock_owner: string | null
   /** Milliseconds since the epoch, by the database's clock. `pg` reads it as text. */
   readonly locked_until: ColumnType<number | string, number, number>
   readonly transaction_hash: string | null
   readonly relayer: string | null
   readonly account_nonce: number | null
-  readonly raw: string | null
   /** Hashes of replaced transactions, newest first, separated by commas. */
   readonly replaces: string | null
   readonly reason: string | null
@@ -35,6 +38,15 @@ export interface AuthorizationRow {
   readonly offer: string | null
   readonly payment_id: string | null
   readonly client: string | null
+  /** Members of `PaymentDetails`; null in rows of earlier versions. */
+  readonly resource_url: string | null
+  readonly method: string | null
+  readonly route: string | null
+  readonly decimals: number | null
+  readonly asked_price: string | null
+  readonly reference: string | null
+  /** `resourceHash` of `resource_url`. */
+  readonly resource_hash: string | null
   /** The transfer log that paid. Unique: a log pays for one record. */
   readonly transfer: string | null
   /** 1 if another transaction paid the merchant after this record had failed. */
@@ -53,41 +65,159 @@ export interface IdempotencyRow {
   readonly answer: string | null
   /** 1 once the answer is final. */
   readonly done: number
-  /** Random name of the last attempt, which owns the key until `claimed_until`. */
+  /** Name of the last attempt, which owns the key until `claimed_until`; it begins with its owner's id. */
   readonly claim: string
   /** Milliseconds since the epoch, by the database's clock. */
   readonly claimed_until: ColumnType<number | string, number, number>
   readonly updated_at: ColumnType<number | string, number, number>
 }
 
-/** A row of one relayer account, leased to one process. */
-interface RelayerLeaseRow {
-  /** `pg` reads it as text. */
+/** A row of one relayer account. */
+interface RelayerNonceRow {
+  /** `pg` reads it as text, as all numbers of this table. */
   readonly chain_id: ColumnType<number | string, number, number>
   /** Lower case. */
   readonly relayer: string
-  /** Random name of the process. */
-  readonly holder: string
-  /** Milliseconds since the epoch, by the database's clock. */
-  readonly held_until: ColumnType<number | string, number, number>
+  /** The account nonce that is handed out next. */
+  readonly next_nonce: ColumnType<number | string, number, number>
+  /** Lower account nonces were mined when the chain was last asked. */
+  readonly mined_nonce: ColumnType<number | string, number, number>
+  /** When a process last took it upon itself to look after the account, by the database's clock. */
+  readonly claimed_at: ColumnType<number | string, number, number>
 }
 
-/** A row of one relayer account that a process could lease, because it has its key. */
-interface RelayerCandidateRow {
-  /** `pg` reads it as text. */
+/** A row of one account nonce, with the transaction that was last written down for it. */
+export interface TransactionRow {
   readonly chain_id: ColumnType<number | string, number, number>
-  /** Lower case. */
   readonly relayer: string
-  /** Random name of the process. */
-  readonly holder: string
+  readonly account_nonce: ColumnType<number | string, number, number>
+  readonly transaction_hash: string
+  readonly raw: string
+  /** Hashes of replaced transactions, newest first, separated by commas. */
+  readonly replaces: string | null
   /** Milliseconds since the epoch, by the database's clock. */
-  readonly candidate_until: ColumnType<number | string, number, number>
+  readonly written_at: ColumnType<number | string, number, number>
+}
+
+/** A row of what happened to the payments of a project on one day. */
+interface CountRow {
+  /** Days since the epoch. */
+  readonly day: number
+  /** Empty for all projects together. */
+  readonly project: string
+  readonly kind: string
+  readonly label: string
+  /** `pg` reads it as text. */
+  readonly count: ColumnType<number | string, number, number>
+}
+
+/** A row of one process that can be seen to live ({@link LockOwner}). */
+interface OwnerRow {
+  /** Random id of the process: 16 hexadecimal digits. */
+  readonly owner: string
 }
 
 /** A row of one secret that all processes share. */
 interface SecretRow {
   readonly name: string
   readonly secret: string
+}
+
+/** A row of one counter of changes. */
+interface VersionRow {
+  readonly name: string
+  /** `pg` reads it as text, as all numbers of the tables below. */
+  readonly version: ColumnType<number | string, number, number>
+}
+
+/** A row of one project that was made at run time. */
+export interface ProjectRow {
+  readonly id: string
+  /** `MerchantOptions` as JSON. */
+  readonly settings: string
+  readonly version: ColumnType<number | string, number, number>
+  /** Number of the change that made it. */
+  readonly position: ColumnType<number | string, number, number>
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly created_at: ColumnType<number | string, number, number>
+  readonly updated_at: ColumnType<number | string, number, number>
+  /** Its id stays taken. */
+  readonly deleted_at: ColumnType<number | string | null, number | undefined, number>
+}
+
+/** A row of one identify token. */
+export interface ProjectTokenRow {
+  readonly id: string
+  /** Of the database or of the configuration. */
+  readonly project: string
+  /** SHA-256 in hexadecimal digits. */
+  readonly hash: string
+  readonly label: string
+  readonly position: ColumnType<number | string, number, number>
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly created_at: ColumnType<number | string, number, number>
+  readonly last_used_at: ColumnType<number | string | null, number | undefined, number>
+  readonly revoked_at: ColumnType<number | string | null, number | undefined, number>
+}
+
+/** A row of one entry of the audit log. */
+export interface AuditRow {
+  /** Number of the change. */
+  readonly position: ColumnType<number | string, number, number>
+  readonly id: string
+  readonly at: ColumnType<number | string, number, number>
+  readonly actor: string
+  readonly action: string
+  readonly project: string
+  readonly token: string | null
+  /** JSON. */
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** A row of one endpoint of webhooks. */
+export interface WebhookEndpointRow {
+  readonly id: string
+  readonly project: string
+  readonly url: string
+  /** Names of events, each between commas. */
+  readonly events: string
+  readonly secret: string
+  readonly previous_secret: string | null
+  /** Milliseconds since the epoch, by the database's clock, as all times. */
+  readonly previous_until: ColumnType<number | string | null, number | null, number | null>
+  readonly created_at: ColumnType<number | string, number, number>
+  readonly updated_at: ColumnType<number | string, number, number>
+}
+
+/** A row of one event for one endpoint. */
+export interface WebhookDeliveryRow {
+  readonly id: string
+  readonly endpoint: string
+  readonly project: string
+  readonly type: string
+  /** Id of the payment. Null for events that have `data`, as JSON, instead. */
+  readonly payment: string | null
+  readonly version: number | null
+  /** Members of the record after the change. */
+  readonly payment_state: string | null
+  readonly transaction_hash: string | null
+  readonly reason: string | null
+  readonly payment_at: ColumnType<number | string | null, number | null, number | null>
+  readonly data: string | null
+  readonly state: 'pending' | 'delivered' | 'failed'
+  readonly attempts: number
+  /** When it is attempted next. Of a claimed one: when the claim lapses. */
+  readonly next_at: ColumnType<number | string, number, number>
+  /** When it was created, or last sent again by hand. */
+  readonly retry_from: ColumnType<number | string, number, number>
+  /** Name of the claim; it begins with its owner's id. Null while nobody attempts it. */
+  readonly claim: string | null
+  readonly last_status: number | null
+  readonly last_error: string | null
+  readonly last_response: string | null
+  readonly delivered_at: ColumnType<number | string | null, number | null, number | null>
+  readonly created_at: ColumnType<number | string, number, number>
 }
 
 /** A row of one migration that was applied. */
@@ -98,9 +228,17 @@ interface MigrationRow {
 /** The tables of an SQL ledger, as Kysely types them. */
 export interface LedgerDatabase {
   readonly x402_authorizations: AuthorizationRow
+  readonly x402_counts: CountRow
   readonly x402_idempotency: IdempotencyRow
-  readonly x402_relayer_leases: RelayerLeaseRow
-  readonly x402_relayer_candidates: RelayerCandidateRow
+  readonly x402_owners: OwnerRow
+  readonly x402_relayer_nonces: RelayerNonceRow
+  readonly x402_relayer_transactions: TransactionRow
+  readonly x402_versions: VersionRow
+  readonly x402_projects: ProjectRow
+  readonly x402_project_tokens: ProjectTokenRow
+  readonly x402_audit_log: AuditRow
   readonly x402_secrets: SecretRow
+  readonly x402_webhook_endpoints: WebhookEndpointRow
+  readonly x402_webhook_deliveries: WebhookDeliveryRow
   readonly x402_migrations: MigrationRow
 }

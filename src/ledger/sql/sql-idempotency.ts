@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Updateable } from 'kysely'
 import { LedgerError } from '../../errors.js'
 import type {
@@ -26,10 +25,12 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link SqlIdempotency}. */
 export interface SqlIdempotencyOptions {
   /**
-   * Milliseconds after which the claim of a dead process is free for others. It must be longer than
+   * Milliseconds after which a claim is free for others that was not renewed. It must be longer than
    * the ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
    */
   readonly leaseMs: number
+  /** Returns a name for a claim, which no other has. */
+  readonly newName: () => string
   /** @defaultValue 24 hours */
   readonly retentionMs?: number
   /** @defaultValue 10 minutes */
@@ -42,19 +43,19 @@ type Store = Pick<SqlStore, 'run'>
 export class SqlIdempotency implements IdempotencyStore {
   readonly #store: Store
   readonly #options: Required<SqlIdempotencyOptions>
-  /** Random names of the claims of this process. */
+  /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
   readonly #renewal: NodeJS.Timeout
   /** When expired answers were last deleted, by `performance.now()`. */
   #purgedAt = -Infinity
 
   constructor(store: Store, options: SqlIdempotencyOptions) {
-    const { leaseMs, retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
+    const { retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
     this.#store = store
-    this.#options = { leaseMs, retentionMs, purgeEveryMs }
+    this.#options = { ...options, retentionMs, purgeEveryMs }
     this.#renewal = setInterval(
       () => void this.#renew().catch(() => undefined),
-      leaseMs / RENEWALS_PER_LEASE,
+      options.leaseMs / RENEWALS_PER_LEASE,
     )
     this.#renewal.unref()
   }
@@ -77,7 +78,7 @@ export class SqlIdempotency implements IdempotencyStore {
 
   async begin(request: RepeatableRequest): Promise<IdempotencyAttempt> {
     void this.#purge().catch(() => undefined)
-    const name = randomUUID()
+    const name = this.#options.newName()
     const taken = await this.#store.run((database) => this.#take(database, request, name))
     if (taken === undefined) return this.#store.run((database) => lookAgain(database, request))
     this.#claims.add(name)
@@ -90,7 +91,7 @@ export class SqlIdempotency implements IdempotencyStore {
     return { state: 'fresh', claim }
   }
 
-  /** Ends the renewals. Claims under way lapse. */
+  /** Ends the renewals. */
   close(): void {
     clearInterval(this.#renewal)
   }
@@ -171,7 +172,7 @@ async function lookAgain(
 /** What a {@link SqlClaim} is made of. */
 interface ClaimOptions {
   readonly key: string
-  /** Random name of the claim. */
+  /** Name of the claim. */
   readonly name: string
   readonly kept: string | undefined
   /** Called when the claim is no longer to be renewed. */

@@ -1,60 +1,78 @@
 import { randomBytes } from 'node:crypto'
 import type { LedgerStore } from '../ledger.js'
+import type { LockOwner } from './lock-owner.js'
 import { OwnLocks, type LocksOptions } from './own-locks.js'
-import { pruneRaw, type PruneRawOptions } from './prune-raw.js'
+import { SqlCounts } from './sql-counts.js'
 import { SqlIdempotency } from './sql-idempotency.js'
 import { SqlLocks } from './sql-locks.js'
 import { SqlOutcomes } from './sql-outcomes.js'
+import { SqlProjects, type ChangeChannel } from './sql-projects.js'
 import { SqlRecords } from './sql-records.js'
-import { SqlRelayerLeases } from './sql-relayer-leases.js'
+import { SqlRefunds } from './sql-refunds.js'
+import { SqlRelayers } from './sql-relayers.js'
+import { SqlRevenue } from './sql-revenue.js'
 import type { SqlStore } from './sql-store.js'
 import { SqlSubmissions } from './sql-submissions.js'
+import { SqlTransactions } from './sql-transactions.js'
+import { pruneBytes, type PruneBytesOptions } from './transaction-bytes.js'
+import { SqlWebhookDeliveries } from './sql-webhook-deliveries.js'
+import { SqlWebhookEndpoints } from './sql-webhook-endpoints.js'
 
 /** Claims of idempotency keys outlive the locks of their payments by this factor. */
 const CLAIMS_PER_LOCK = 1.5
 
 /** Options of {@link SqlLedger}. */
 export interface SqlLedgerOptions extends LocksOptions {
-  /** When a settled payment's transaction bytes are dropped. */
-  readonly bytes?: PruneRawOptions
+  /** When the bytes of mined transactions are dropped. */
+  readonly bytes?: PruneBytesOptions
+  /** How processes tell each other of changed projects, where the database can. */
+  readonly changes?: ChangeChannel
 }
 
 /**
  * Keeps the ledger in an SQL database, which several processes may share.
  *
- * A lock is a random name that is valid for a short while, and renewed for as long as its process
- * lives. Every change of a locked record names the lock in the same statement: a process that was
- * taken for dead finds that it can change nothing any more.
+ * A lock is a name that is valid for a short while, and renewed for as long as its process lives; what
+ * a dead process had lapses at once. Every change of a locked record names the lock in the same
+ * statement: a process that was taken for dead finds that it can change nothing any more.
  */
 export class SqlLedger implements LedgerStore {
   readonly idempotency: SqlIdempotency
+  readonly projects: SqlProjects
+  readonly webhooks: LedgerStore['webhooks']
   readonly #store: SqlStore
+  readonly #owner: LockOwner
   readonly #ownLocks: OwnLocks
   readonly #locks: SqlLocks
   readonly #records: SqlRecords
+  readonly #refunds: SqlRefunds
   readonly #submissions: SqlSubmissions
   readonly #outcomes: SqlOutcomes
-  readonly #leases: SqlRelayerLeases
+  readonly #transactions: SqlTransactions
+  readonly #relayers: SqlRelayers
+  readonly #revenue: SqlRevenue
+  readonly #counts: SqlCounts
   readonly #endPruning: () => void
 
   readonly find: LedgerStore['find'] = (key) => this.#records.find(key)
   readonly list: LedgerStore['list'] = (query) => this.#records.list(query)
-  readonly listSubmitted: LedgerStore['listSubmitted'] = () => this.#records.listSubmitted()
+  readonly listSubmitted: LedgerStore['listSubmitted'] = (query) =>
+    this.#records.listSubmitted(query)
   readonly listFinal: LedgerStore['listFinal'] = (query) => this.#records.listFinal(query)
 
   readonly reserve: LedgerStore['reserve'] = (entry) => this.#locks.reserve(entry)
   readonly release: LedgerStore['release'] = (key) => this.#locks.release(key)
   readonly unlock: LedgerStore['unlock'] = (key) => this.#locks.unlock(key)
   readonly relock: LedgerStore['relock'] = (key) => this.#locks.relock(key)
-  readonly markDelivered: LedgerStore['markDelivered'] = (key) => this.#locks.markDelivered(key)
+  readonly markDelivered: LedgerStore['markDelivered'] = (...args) =>
+    this.#locks.markDelivered(...args)
+
+  readonly reserveRefund: LedgerStore['reserveRefund'] = (entry) =>
+    this.#refunds.reserveRefund(entry)
+  readonly refundsOf: LedgerStore['refundsOf'] = (payments) => this.#refunds.refundsOf(payments)
 
   readonly submit: LedgerStore['submit'] = (...args) => this.#submissions.submit(...args)
-  readonly submitTogether: LedgerStore['submitTogether'] = (members) =>
-    this.#submissions.submitTogether(members)
-  readonly withdraw: LedgerStore['withdraw'] = (key, transaction) =>
-    this.#submissions.withdrawTogether([key], transaction)
-  readonly withdrawTogether: LedgerStore['withdrawTogether'] = (...args) =>
-    this.#submissions.withdrawTogether(...args)
+  readonly withdraw: LedgerStore['withdraw'] = (...args) => this.#submissions.withdraw(...args)
   readonly adopt: LedgerStore['adopt'] = (...args) => this.#submissions.adopt(...args)
   readonly knowsTransaction: LedgerStore['knowsTransaction'] = (transaction) =>
     this.#submissions.knowsTransaction(transaction)
@@ -65,20 +83,52 @@ export class SqlLedger implements LedgerStore {
   readonly markSettledLate: LedgerStore['markSettledLate'] = (...args) =>
     this.#outcomes.markSettledLate(...args)
 
-  readonly leaseRelayers: LedgerStore['leaseRelayers'] = (...args) =>
-    this.#leases.leaseRelayers(...args)
+  readonly sumRevenue: LedgerStore['sumRevenue'] = (query) => this.#revenue.sumRevenue(query)
+  readonly addCounts: LedgerStore['addCounts'] = (counts) => this.#counts.addCounts(counts)
+  readonly listCounts: LedgerStore['listCounts'] = (query) => this.#counts.listCounts(query)
+  readonly dropCounts: LedgerStore['dropCounts'] = (day) => this.#counts.dropCounts(day)
 
-  constructor(store: SqlStore, options: SqlLedgerOptions = {}) {
-    const ownLocks = new OwnLocks(store, options)
+  readonly onFreed: NonNullable<LedgerStore['onFreed']> = (listener) =>
+    this.#owner.onFreed(listener)
+
+  readonly submitNext: LedgerStore['submitNext'] = (...args) =>
+    this.#transactions.submitNext(...args)
+  readonly replaceTransaction: LedgerStore['replaceTransaction'] = (...args) =>
+    this.#transactions.replaceTransaction(...args)
+  readonly fillNonce: LedgerStore['fillNonce'] = (...args) => this.#transactions.fillNonce(...args)
+  readonly claimPending: LedgerStore['claimPending'] = (chainId) =>
+    this.#relayers.claimPending(chainId)
+  readonly listTransactions: LedgerStore['listTransactions'] = (...args) =>
+    this.#relayers.listTransactions(...args)
+  readonly noteMinedNonce: LedgerStore['noteMinedNonce'] = (...args) =>
+    this.#relayers.noteMinedNonce(...args)
+  readonly lowerNonce: LedgerStore['lowerNonce'] = (...args) => this.#relayers.lowerNonce(...args)
+
+  /** @param owner - Started by the store when it opens. */
+  constructor(store: SqlStore, owner: LockOwner, options: SqlLedgerOptions = {}) {
+    const ownLocks = new OwnLocks(store, owner, options)
     this.#store = store
+    this.#owner = owner
     this.#ownLocks = ownLocks
     this.#records = new SqlRecords(store, ownLocks)
     this.#locks = new SqlLocks(store, ownLocks, this.#records)
+    this.#refunds = new SqlRefunds(store, ownLocks, this.#records)
     this.#submissions = new SqlSubmissions(store, ownLocks)
     this.#outcomes = new SqlOutcomes(store, ownLocks)
-    this.#leases = new SqlRelayerLeases(store)
-    this.#endPruning = pruneRaw(store, options.bytes)
-    this.idempotency = new SqlIdempotency(store, { leaseMs: ownLocks.lockMs * CLAIMS_PER_LOCK })
+    this.#transactions = new SqlTransactions(store, this.#submissions)
+    this.#relayers = new SqlRelayers(store)
+    this.#revenue = new SqlRevenue(store)
+    this.#counts = new SqlCounts(store)
+    this.#endPruning = pruneBytes(store, options.bytes)
+    this.projects = new SqlProjects(store, options.changes)
+    this.webhooks = {
+      endpoints: new SqlWebhookEndpoints(store),
+      deliveries: new SqlWebhookDeliveries(store, this.#records, () => owner.newName()),
+    }
+    this.idempotency = new SqlIdempotency(store, {
+      leaseMs: ownLocks.lockMs * CLAIMS_PER_LOCK,
+      newName: () => owner.newName(),
+    })
   }
 
   sharedSecret(name: string): Promise<string> {
@@ -102,11 +152,8 @@ export class SqlLedger implements LedgerStore {
   async close(): Promise<void> {
     this.idempotency.close()
     this.#endPruning()
-    // Nobody can use the remaining locks any more.
-    const lapse = this.#ownLocks.end()
-    await this.#store.close(async (database) => {
-      await this.#leases.giveUp(database)
-      await lapse(database)
-    })
+    this.#ownLocks.end()
+    await this.#store.close((database) => this.#owner.leave(database))
+    await this.#owner.end()
   }
 }

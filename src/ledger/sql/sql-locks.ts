@@ -1,15 +1,66 @@
-import { randomUUID } from 'node:crypto'
 import { LedgerError } from '../../errors.js'
+import type { Hex } from '../../protocol/payment.js'
 import type { Locks } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
-import type { AuthorizationKey, LedgerEntry, LedgerRecord } from '../record.js'
-import { entryColumns, keyColumns } from './authorization-rows.js'
+import { recordId } from '../record.js'
+import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
+import { entryColumns, keyColumns, RESERVED_COLUMNS } from './authorization-rows.js'
 import type { OwnLocks } from './own-locks.js'
+import { idsOf, UNSPENT, updateEach, type Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
-import type { SqlStore } from './sql-store.js'
+import type { SqlDatabase, SqlStore } from './sql-store.js'
+import { StatementGroup } from './statement-group.js'
 
 /** How often a reservation is tried while others reserve and release the same authorization. */
-const RESERVE_ATTEMPTS = 10
+export const RESERVE_ATTEMPTS = 10
+
+/** Creates records, locked. Those of dead processes that have sent nothing are replaced. */
+export const RESERVE: Statement = ({ now, rows }) => {
+  const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
+  const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
+  const types = Object.fromEntries(given.map((name) => [name, 'text'] as const))
+  return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
+    SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
+    FROM ${rows({ ...types, chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' })} WHERE true
+    ON CONFLICT (chain_id, asset, payer, nonce)
+    DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
+    WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
+      AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
+    RETURNING id`
+}
+
+/** Forgets records for which nothing was sent. */
+const RELEASE: Statement = ({ rows }) =>
+  `DELETE FROM x402_authorizations AS a
+   WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
+     (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'text', lock_owner: 'text' })})
+   RETURNING id`
+
+/** Also settles what was paid by a transfer that is named. */
+const DELIVER = updateEach({
+  columns: ['lock_owner', 'transaction_hash', 'transfer'],
+  set: `delivered = 1,
+    state = CASE WHEN w.transaction_hash IS NULL THEN a.state ELSE 'settled' END,
+    transaction_hash = CASE a.state WHEN 'submitted'
+      THEN coalesce(w.transaction_hash, a.transaction_hash) ELSE a.transaction_hash END,
+    transfer = CASE a.state WHEN 'submitted'
+      THEN coalesce(w.transfer, a.transfer) ELSE a.transfer END`,
+  where: `a.lock_owner = w.lock_owner AND a.state IN ('submitted', 'settled') AND ${UNSPENT}`,
+})
+
+/** A record that a statement is to lock, or that is locked. */
+interface Locked {
+  readonly record_id: string
+  readonly lock_owner: string
+  /** What is written down with its delivery. */
+  readonly transaction_hash?: Hex | undefined
+  readonly transfer?: string | undefined
+}
+
+/** A payment that is to be reserved, under a lock. */
+export interface Candidate<Entry extends LedgerEntry = LedgerEntry> extends Locked {
+  readonly entry: Entry
+}
 
 /**
  * Reserves, locks and unlocks records.
@@ -21,23 +72,24 @@ export class SqlLocks implements Locks {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
   readonly #records: SqlRecords
+  readonly #reservations: StatementGroup<Candidate, LedgerRecord | 'reserved' | undefined>
+  readonly #releases: StatementGroup<Locked, boolean>
+  readonly #deliveries: StatementGroup<Locked, boolean>
 
   constructor(store: SqlStore, locks: OwnLocks, records: SqlRecords) {
     this.#store = store
     this.#locks = locks
     this.#records = records
+    this.#reservations = new StatementGroup(store, (...group) => this.#reserveAll(...group))
+    this.#releases = new StatementGroup(store, changeAll(RELEASE))
+    this.#deliveries = new StatementGroup(store, changeAll(DELIVER))
   }
 
   async reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
-    const lock = randomUUID()
+    const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
     for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
-      // What this process works on stays its own, even if its lock has lapsed in the database.
-      if (this.#locks.of(entry) === undefined && (await this.#tryReserve(entry, lock))) {
-        this.#locks.add(entry, lock)
-        return undefined
-      }
-      const record = await this.#records.find(entry)
-      if (record !== undefined) return record
+      const record = await this.#reservations.add(candidate)
+      if (record !== undefined) return record === 'reserved' ? undefined : record
     }
     throw new LedgerError('ledger_unavailable', 'Others work on this payment.')
   }
@@ -45,14 +97,8 @@ export class SqlLocks implements Locks {
   async release(key: AuthorizationKey): Promise<void> {
     const lock = this.#locks.drop(key)
     if (lock === undefined || this.#store.isClosed) return
-    const { numDeletedRows } = await this.#store.run(({ db }) =>
-      db
-        .deleteFrom('x402_authorizations')
-        .where((where) => where.and({ ...keyColumns(key), lock_owner: lock }))
-        .where('state', '=', 'reserved')
-        .executeTakeFirst(),
-    )
-    if (numDeletedRows === 0n) await this.#locks.unlock(key, lock)
+    const isReleased = await this.#releases.add({ record_id: recordId(key), lock_owner: lock })
+    if (!isReleased) await this.#locks.unlock(key, lock)
   }
 
   async unlock(key: AuthorizationKey): Promise<void> {
@@ -64,7 +110,7 @@ export class SqlLocks implements Locks {
 
   async relock(key: AuthorizationKey): Promise<boolean> {
     if (this.#locks.of(key) !== undefined) return false
-    const lock = randomUUID()
+    const lock = this.#locks.newName()
     const isLocked = await this.#store.run(async ({ db, now, plus }) => {
       const { numUpdatedRows } = await db
         .updateTable('x402_authorizations')
@@ -86,59 +132,70 @@ export class SqlLocks implements Locks {
     return isLocked
   }
 
-  async markDelivered(key: AuthorizationKey): Promise<void> {
+  async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
     const lock = this.#locks.drop(key)
     if (lock === undefined) throw lockLost()
-    const isDelivered = await this.#deliver(key, lock).catch((error: unknown) => {
+    const { transaction: transaction_hash, transfer } = paid ?? {}
+    const locked = { record_id: recordId(key), lock_owner: lock, transaction_hash, transfer }
+    const isDelivered = await this.#deliveries.add(locked).catch((error: unknown) => {
       this.#locks.noteUncertain(key, lock)
       throw error
     })
     if (!isDelivered) throw lockLost()
   }
 
-  #deliver(key: AuthorizationKey, lock: string): Promise<boolean> {
-    return this.#store.run(async ({ db, now }) => {
-      const { numUpdatedRows } = await db
-        .updateTable('x402_authorizations')
-        .set({ delivered: 1, updated_at: now })
-        .where((where) => where.and({ ...keyColumns(key), lock_owner: lock }))
-        .where('state', 'in', ['submitted', 'settled'])
-        .executeTakeFirst()
-      return numUpdatedRows > 0n
-    })
+  /** @returns Of each: that the caller has it now, or the record in its way, if that is still there. */
+  async #reserveAll(
+    database: SqlDatabase,
+    all: readonly Candidate[],
+  ): Promise<readonly (LedgerRecord | 'reserved' | undefined)[]> {
+    const firsts = new Map<string, Candidate>()
+    for (const one of all) {
+      // What this process works on stays its own, even if its lock has lapsed in the database.
+      const isFree = this.#locks.of(one.entry) === undefined
+      if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
+    }
+    const reserved = await this.#tryReserve(database, [...firsts.values()])
+    const isReserved = (one: Candidate): boolean =>
+      firsts.get(one.record_id) === one && reserved.has(one.record_id)
+    const others = all.filter((one) => !isReserved(one)).map((one) => one.record_id)
+    const rows = others.length > 0 ? await this.#records.rowsById(database, others) : undefined
+    for (const one of all) if (isReserved(one)) this.#locks.add(one.entry, one.lock_owner)
+    return all.map((one) =>
+      isReserved(one) ? 'reserved' : this.#records.recordOf(rows?.get(one.record_id)),
+    )
   }
 
-  /** @returns Whether the authorization was free. */
-  #tryReserve(entry: LedgerEntry, lock: string): Promise<boolean> {
-    return this.#store.run(async ({ db, now, plus }) => {
-      const columns = {
-        ...entryColumns(entry),
-        state: 'reserved',
-        lock_owner: lock,
-        locked_until: plus(this.#locks.lockMs),
-        created_at: now,
-        updated_at: now,
-      } as const
-      const reserved = await db
-        .insertInto('x402_authorizations')
-        .values({ ...columns, ...keyColumns(entry) })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['chain_id', 'asset', 'payer', 'nonce'])
-            .doUpdateSet(columns)
-            .where('x402_authorizations.state', '=', 'reserved')
-            .where('x402_authorizations.lock_owner', 'is not', null)
-            .where((where) =>
-              where.or([
-                // Its process is dead.
-                where('x402_authorizations.locked_until', '<', now),
-                where('x402_authorizations.lock_owner', '=', lock),
-              ]),
-            ),
-        )
-        .returning('id')
-        .executeTakeFirst()
-      return reserved !== undefined
-    })
+  /** @returns The ids of the records that were free. */
+  async #tryReserve(
+    { run }: SqlDatabase,
+    candidates: readonly Candidate[],
+  ): Promise<ReadonlySet<string>> {
+    if (candidates.length === 0) return new Set()
+    return idsOf(await run(RESERVE, reservedRows(candidates, this.#locks)))
   }
+}
+
+/** @returns What runs a statement, and tells of each member whether it has changed its record. */
+function changeAll(statement: Statement) {
+  return async ({ run }: SqlDatabase, members: readonly Locked[]): Promise<readonly boolean[]> => {
+    const changed = idsOf(await run(statement, [JSON.stringify(members)]))
+    return members.map(({ record_id }) => changed.has(record_id))
+  }
+}
+
+/** The parameters of {@link RESERVE}. */
+export function reservedRows(
+  candidates: readonly Candidate[],
+  { lockMs: lock_ms }: OwnLocks,
+): readonly unknown[] {
+  const rows = candidates.map(({ entry, lock_owner }) => {
+    return { ...keyColumns(entry), ...entryColumns(entry), lock_owner, lock_ms }
+  })
+  return [JSON.stringify(rows.toSorted(byId))]
+}
+
+/** In one order: two statements that insert the same keys in different orders would deadlock. */
+function byId(one: { readonly id: string }, other: { readonly id: string }): number {
+  return one.id < other.id ? -1 : 1
 }

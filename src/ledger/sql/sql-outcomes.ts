@@ -1,15 +1,33 @@
-import type { ExpressionBuilder, Updateable } from 'kysely'
+import type { ExpressionBuilder } from 'kysely'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { Records } from '../ledger.js'
 import { recordId, type AuthorizationKey } from '../record.js'
 import { keyColumns } from './authorization-rows.js'
 import type { OwnLocks } from './own-locks.js'
-import type { AuthorizationRow, LedgerDatabase } from './schema.js'
-import type { SqlStore } from './sql-store.js'
+import type { LedgerDatabase } from './schema.js'
+import { idsOf, UNSPENT, updateEach } from './sql-dialect.js'
+import type { SqlDatabase, SqlStore } from './sql-store.js'
+import { StatementGroup } from './statement-group.js'
 
 /** SQLSTATE of a statement that gave a transfer log to a second record at the same moment. */
 const UNIQUE_VIOLATION = '23505'
+
+const CONCLUDE = updateEach({
+  columns: ['state', 'transaction_hash', 'transfer', 'reason'],
+  set: `state = w.state, transaction_hash = w.transaction_hash,
+    transfer = coalesce(w.transfer, a.transfer), reason = coalesce(w.reason, a.reason)`,
+  where: `a.state IN ('reserved', 'submitted') AND ${UNSPENT}`,
+})
+
+/** What the chain has decided of a record. */
+interface Conclusion {
+  readonly record_id: string
+  readonly state: 'settled' | 'failed'
+  readonly transaction_hash: Hex
+  readonly transfer?: string | undefined
+  readonly reason?: Reason
+}
 
 /** Records what the chain has decided. This needs no lock. */
 export class SqlOutcomes implements Pick<
@@ -18,15 +36,18 @@ export class SqlOutcomes implements Pick<
 > {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
+  readonly #conclusions: StatementGroup<Conclusion, boolean>
 
   constructor(store: SqlStore, locks: OwnLocks) {
     this.#store = store
     this.#locks = locks
+    this.#conclusions = new StatementGroup(store, conclude)
   }
 
   async markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
-    const paid = { state: 'settled', transaction_hash: transaction } as const
-    const isDone = await this.#conclude(key, { ...paid, ...(transfer && { transfer }) })
+    const record_id = recordId(key)
+    const paid = { record_id, state: 'settled', transaction_hash: transaction, transfer } as const
+    const isDone = await this.#conclusions.add(paid)
     return isDone || !(await this.#isSpent(key, transfer))
   }
 
@@ -34,7 +55,9 @@ export class SqlOutcomes implements Pick<
     key: AuthorizationKey,
     { transaction, reason }: { transaction: Hex; reason: Reason },
   ): Promise<void> {
-    await this.#conclude(key, { state: 'failed', transaction_hash: transaction, reason })
+    const record_id = recordId(key)
+    const failed = { record_id, state: 'failed', transaction_hash: transaction, reason } as const
+    await this.#conclusions.add(failed)
     this.#locks.drop(key)
   }
 
@@ -77,21 +100,6 @@ export class SqlOutcomes implements Pick<
     return isDone || !(await this.#isSpent(key, transfer))
   }
 
-  /** Makes an open record final. @returns Whether it was open, and the transfer log unspent. */
-  #conclude(key: AuthorizationKey, to: Updateable<AuthorizationRow>): Promise<boolean> {
-    return this.#store.run(async ({ db, now }) => {
-      const { numUpdatedRows } = await db
-        .updateTable('x402_authorizations')
-        .set({ ...to, updated_at: now })
-        .where((where) => where.and(keyColumns(key)))
-        .where('state', 'in', ['reserved', 'submitted'])
-        .where((where) => isUnspent(where, key, to.transfer))
-        .executeTakeFirst()
-        .catch(noneWhereSpent)
-      return numUpdatedRows > 0n
-    })
-  }
-
   /** Tells whether a transfer log has paid for another record. */
   #isSpent(key: AuthorizationKey, transfer: string | undefined): Promise<boolean> {
     return this.#store.run(async ({ db }) => {
@@ -107,13 +115,29 @@ export class SqlOutcomes implements Pick<
   }
 }
 
+/** Makes open records final. @returns Of each: whether it was open, and its transfer log unspent. */
+async function conclude(
+  { run }: SqlDatabase,
+  all: readonly Conclusion[],
+): Promise<readonly boolean[]> {
+  const firsts = new Map(all.toReversed().map((one) => [one.record_id, one]))
+  const rows = await run(CONCLUDE, [JSON.stringify([...firsts.values()])]).catch(
+    (error: unknown) => {
+      if (all.length > 1 || !isUniqueViolation(error)) throw error
+      return []
+    },
+  )
+  const concluded = idsOf(rows)
+  return all.map((one) => firsts.get(one.record_id) === one && concluded.has(one.record_id))
+}
+
 /** The condition that a transfer log has not paid for another record. */
 function isUnspent(
   where: ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>,
   key: AuthorizationKey,
-  transfer: string | null | undefined,
+  transfer: string | undefined,
 ) {
-  if (typeof transfer !== 'string') return where.lit(true)
+  if (transfer === undefined) return where.lit(true)
   return where.not(
     where.exists(
       where
@@ -127,6 +151,10 @@ function isUnspent(
 
 /** Changes nothing when another statement has just given the transfer log to its record. */
 function noneWhereSpent(error: unknown): { readonly numUpdatedRows: bigint } {
-  if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return { numUpdatedRows: 0n }
+  if (isUniqueViolation(error)) return { numUpdatedRows: 0n }
   throw error
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  return (error as { code?: unknown }).code === UNIQUE_VIOLATION
 }

@@ -1,57 +1,80 @@
 import type { Records } from '../ledger.js'
+import { recordId, SUBMITTED_PAGE } from '../record.js'
 import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
   LedgerQuery,
   LedgerRecord,
+  SubmittedQuery,
 } from '../record.js'
 import {
   ENTRY_COLUMNS,
   entryOf,
-  keyColumns,
+  LISTED_COLUMNS,
   recordOf,
   type TimedRow,
 } from './authorization-rows.js'
+import { comparedTo, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
-import type { SqlStore } from './sql-store.js'
+import type { Statement } from './sql-dialect.js'
+import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
+import { StatementGroup } from './statement-group.js'
+
+const FIND: Statement = ({ now, rows }) =>
+  `SELECT a.*, sent.raw, ${now} AS now FROM x402_authorizations AS a
+   LEFT JOIN x402_relayer_transactions AS sent ON sent.chain_id = a.chain_id
+     AND sent.relayer = lower(a.relayer) AND sent.account_nonce = a.account_nonce
+   WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'text' })})`
 
 /** Reads records. */
 export class SqlRecords implements Pick<Records, 'find' | 'list' | 'listSubmitted' | 'listFinal'> {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
+  readonly #finds: StatementGroup<string, LedgerRecord | undefined>
 
   constructor(store: SqlStore, locks: OwnLocks) {
     this.#store = store
     this.#locks = locks
-  }
-
-  find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
-    return this.#store.run(async ({ db, now }) => {
-      const row = await db
-        .selectFrom('x402_authorizations')
-        .selectAll()
-        .select(now.as('now'))
-        .where((where) => where.and(keyColumns(key)))
-        .executeTakeFirst()
-      if (row === undefined) return undefined
-      const record = this.#toRecord(row)
-      // Its process is dead and has sent nothing: the authorization is free.
-      const isAbandoned = record.state === 'reserved' && row.lock_owner !== null && !record.locked
-      return isAbandoned ? undefined : record
+    this.#finds = new StatementGroup(store, async (database, ids) => {
+      const rows = await this.rowsById(database, ids)
+      return ids.map((id) => this.recordOf(rows.get(id)))
     })
   }
 
-  listSubmitted(): Promise<readonly LedgerRecord[]> {
+  find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
+    return this.#finds.add(recordId(key))
+  }
+
+  /** Reads rows by the ids of their records. */
+  async rowsById(
+    { run }: SqlDatabase,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, TimedRow>> {
+    const rows = await run(FIND, [JSON.stringify(ids.map((id) => ({ record_id: id })))])
+    return new Map((rows as readonly TimedRow[]).map((row) => [row.id, row]))
+  }
+
+  /** The record of a row, if there is one that counts. */
+  recordOf(row: TimedRow | undefined): LedgerRecord | undefined {
+    if (row === undefined) return undefined
+    const record = this.#toRecord(row)
+    // Its process is dead and has sent nothing: the authorization is free.
+    const isAbandoned = record.state === 'reserved' && row.lock_owner !== null && !record.locked
+    return isAbandoned ? undefined : record
+  }
+
+  listSubmitted({ after, limit = SUBMITTED_PAGE }: SubmittedQuery = {}): Promise<
+    readonly LedgerRecord[]
+  > {
     return this.#store.run(async ({ db, now }) => {
-      const rows = await db
+      let select = db
         .selectFrom('x402_authorizations')
-        .selectAll()
+        .select(LISTED_COLUMNS)
         .select(now.as('now'))
         .where('state', '=', 'submitted')
-        .orderBy('created_at')
-        .orderBy('id')
-        .execute()
+      if (after !== undefined) select = select.where((where) => comparedTo(where, '>', after))
+      const rows = await select.orderBy('created_at').orderBy('id').limit(limit).execute()
       return rows.map((row) => this.#toRecord(row))
     })
   }
@@ -62,7 +85,7 @@ export class SqlRecords implements Pick<Records, 'find' | 'list' | 'listSubmitte
         .selectFrom('x402_authorizations')
         .select(ENTRY_COLUMNS)
         .where('state', '=', state)
-        .where('updated_at', '>=', plus(-Math.ceil(withinMs)))
+        .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
         .orderBy('updated_at', 'desc')
         .limit(limit)
         .execute()
@@ -71,36 +94,8 @@ export class SqlRecords implements Pick<Records, 'find' | 'list' | 'listSubmitte
   }
 
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
-    const { project, id, state, from, until, after, limit } = query
-    return this.#store.run(async ({ db, now }) => {
-      let select = db
-        .selectFrom('x402_authorizations')
-        .selectAll()
-        .select(now.as('now'))
-        .where('project', '=', project)
-        .where((where) =>
-          where.or([
-            where('state', '!=', 'reserved'),
-            where('lock_owner', 'is', null),
-            where('locked_until', '>=', now),
-          ]),
-        )
-      if (id !== undefined) select = select.where('id', '=', id)
-      if (state !== undefined) select = select.where('state', '=', state)
-      if (from !== undefined) select = select.where('created_at', '>=', from)
-      if (until !== undefined) select = select.where('created_at', '<', until)
-      if (after !== undefined)
-        select = select.where((where) =>
-          where.or([
-            where('created_at', '<', after.createdAt),
-            where.and([where('created_at', '=', after.createdAt), where('id', '<', after.id)]),
-          ]),
-        )
-      const rows = await select
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit)
-        .execute()
+    return this.#store.run(async (database) => {
+      const rows = await listRows(database, query)
       return rows.map((row) => this.#toRecord(row))
     })
   }

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely, RawBuilder } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
+import { failureKind } from './explain-failure.js'
 import type { LedgerDatabase } from './schema.js'
+import type { RunStatement } from './sql-dialect.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite-engine.js'
 
 /** How long a failing statement is tried again. A request is waiting. */
@@ -14,12 +16,22 @@ const LONGEST_PAUSE_MS = 160
 /** An open database, and what differs between databases. */
 export interface SqlDatabase {
   readonly db: Kysely<LedgerDatabase>
+  /** Runs a statement of the hot path: its text is made once. */
+  readonly run: RunStatement
   /** The database's own clock in milliseconds since the epoch, which is the same for all processes. */
   readonly now: RawBuilder<number>
   /** That clock, plus milliseconds. */
   readonly plus: (ms: number) => RawBuilder<number>
   /** Whether connections can change rows concurrently. SQLite has one writer at a time. */
   readonly locksRows: boolean
+}
+
+/**
+ * A time that is computed once a statement. PostgreSQL's clock may differ from row to row, so that no
+ * index is of use for it.
+ */
+export function timeOnce(db: Kysely<LedgerDatabase>, time: RawBuilder<number>) {
+  return db.selectNoFrom(time.as('time'))
 }
 
 /** How a database is opened and closed. */
@@ -89,7 +101,11 @@ export class SqlStore {
 async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase> {
   const opened = await open()
   const nothing = opened.db.updateTable('x402_authorizations').where('id', '=', '')
-  await nothing.set({ updated_at: 0 }).execute()
+  const write = nothing.set({ updated_at: 0 }).execute()
+  await write.catch((error: unknown) => {
+    // Another process writes to it now.
+    if (!isSqliteBusy(error)) throw error
+  })
   return opened
 }
 
@@ -100,7 +116,7 @@ async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase>
 const PASSING_STATES = /^(08|40|53|55|57)...$/
 
 /** Tells whether the same statement may succeed a moment later. */
-function mayPass(error: unknown): boolean {
+export function mayPass(error: unknown): boolean {
   if (error instanceof TypeError) return false
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') return true
@@ -112,10 +128,7 @@ function mayPass(error: unknown): boolean {
 
 /** Keeps only the kind of a failure, because drivers repeat hosts, users and statements in errors. */
 function unavailable(error: unknown): LedgerError {
-  const { code, name } = error as { code?: unknown; name?: string }
-  const kind =
-    sqliteFailure(error) ?? (typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : name)
   return new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.', {
-    cause: new Error(kind ?? 'unknown failure'),
+    cause: new Error(failureKind(error)),
   })
 }

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { ConfigError } from '../../errors.js'
-import { loadPeer } from '../../crypto/load-peer.cjs'
-import { requirePeers } from './require-peers.js'
+import { loadInstalled, requirePeers } from './require-peers.js'
 
 /** The package with an SQLite of its own, for when Node's is too old or missing. */
 export const SQLITE_PACKAGE = '@photostructure/sqlite'
@@ -54,7 +53,7 @@ export function isSoundSqlite(version: string): boolean {
  */
 export function loadSqlite(
   nodesVersion: string | undefined = process.versions['sqlite'],
-  load: (name: string) => unknown = loadPeer,
+  load: (name: string) => unknown = loadInstalled,
 ): SqliteEngine {
   if (nodesVersion !== undefined && isSoundSqlite(nodesVersion))
     return (load('node:sqlite') as SqliteModule).DatabaseSync

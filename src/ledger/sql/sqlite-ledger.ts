@@ -1,11 +1,15 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type * as KyselyModule from 'kysely'
 import { ConfigError } from '../../errors.js'
 import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate } from './migrate.js'
+import { explainFailure, failureKind } from './explain-failure.js'
+import { LockOwner } from './lock-owner.js'
+import { OwnerFile } from './owner-file.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
+import { SQLITE, statementsOf } from './sql-dialect.js'
 import { SqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
 import { SqlStore, type SqlDatabase } from './sql-store.js'
 import {
@@ -13,7 +17,6 @@ import {
   isSoundSqlite,
   isSqliteBusy,
   loadSqlite,
-  sqliteFailure,
   SQLITE_PACKAGE,
   type SqliteConnection,
   type SqliteEngine,
@@ -25,11 +28,15 @@ import {
  */
 const BUSY_TIMEOUT_MS = 5
 
+/** Mode of a new file: read and written by its owner alone. */
+const OWNER_ONLY = 0o600
+
 /**
  * Creates a ledger in an SQLite file. It survives restarts, and processes of one machine can share it.
  *
  * Every change is on disk before it counts (WAL, `synchronous=full`). The tables (`x402_…`) are created
- * and migrated on first use. Needs the package `kysely`, and `@photostructure/sqlite` unless Node's own
+ * and migrated on first use. Each process keeps a small file beside it locked (`…-owner-…`), by which
+ * others see at once that it has died. Needs the package `kysely`, and `@photostructure/sqlite` unless Node's own
  * SQLite is free of the [WAL-reset race](https://sqlite.org/wal.html#walresetbug): 3.51.3 or newer,
  * 3.50.7 or 3.44.6.
  *
@@ -51,13 +58,15 @@ const BUSY_TIMEOUT_MS = 5
  * await gateway.close()
  * ```
  */
-export function sqliteLedger(file: string): Ledger {
-  return openSqliteLedger(file)
+export function sqliteLedger(file: string): Ledger
+export function sqliteLedger(...given: Parameters<typeof openSqliteLedger>): Ledger {
+  return openSqliteLedger(...given)
 }
 
 /** {@link sqliteLedger}, with the methods that a gateway uses and the options that tests set. */
 export function openSqliteLedger(file: string, options?: SqlLedgerOptions): LedgerStore {
   const { kysely, Engine } = loadPackages()
+  const owner = new LockOwner(new OwnerFile(Engine, file))
   let connection = openConfigured(Engine, file)
 
   const close = async (): Promise<void> => {
@@ -69,14 +78,17 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
     const dialect = new kysely.SqliteDialect({ database: forKysely(connection) })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migrate(db, kysely, (work) => db.transaction().execute(work))
-    const now = kysely.sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`
-    return { db, now, plus: (ms) => kysely.sql<number>`${now} + ${ms}`, locksRows: false }
+    const now = kysely.sql<number>`${kysely.sql.raw(SQLITE.now)}`
+    const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + ${ms}`
+    const database = { db, run: statementsOf(db, kysely, SQLITE), now, plus, locksRows: false }
+    await owner.start(database)
+    return database
   }
-  return new SqlLedger(new SqlStore({ open, end: close }), options)
+  return new SqlLedger(new SqlStore({ open, end: close }), owner, options)
 }
 
 /** Loads the packages. The error names all that are missing. */
-function loadPackages() {
+export function loadPackages() {
   const isOwnSound = isSoundSqlite(process.versions['sqlite'] ?? '0')
   const [kysely] = requirePeers(isOwnSound ? ['kysely'] : ['kysely', SQLITE_PACKAGE])
   return { kysely: kysely as typeof KyselyModule, Engine: loadSqlite() }
@@ -88,18 +100,14 @@ function openConfigured(Engine: SqliteEngine, file: string): SqliteConnection | 
     return openFile(Engine, file)
   } catch (error) {
     if (isSqliteBusy(error)) return undefined
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = sqliteFailure(error) ?? (code || message)
-    throw new ConfigError(
-      'ledger',
-      `${file} cannot be opened as a database: ${why}`,
-      'unusable_ledger',
-    )
+    throw new ConfigError('ledger', explainFailure(failureKind(error), { file }), 'unusable_ledger')
   }
 }
 
 function openFile(Engine: SqliteEngine, file: string): SqliteConnection {
   mkdirSync(dirname(file), { recursive: true })
+  // It holds signed payments and stored responses: nobody else may read it.
+  if (!/^(:|file:)/.test(file) && !existsSync(file)) closeSync(openSync(file, 'a', OWNER_ONLY))
   const connection = new Engine(file)
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)

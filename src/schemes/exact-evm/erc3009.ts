@@ -2,7 +2,7 @@
 import { encodeFunctionData, size, toFunctionSelector } from 'viem/utils'
 import { addressWord, MULTICALL3, multicall3Abi, tokenAbi, word } from '../../chain/abi.js'
 import type { Call, CallResult, Chain } from '../../chain/chain.js'
-import type { Authorization } from '../../protocol/authorization.js'
+import type { Authorization, AuthorizationKey } from '../../protocol/authorization.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 
@@ -29,11 +29,7 @@ export interface SignedTransfer {
 }
 
 /** What identifies an authorization: a nonce is used once per payer and token. */
-interface AuthorizationId {
-  readonly asset: Address
-  readonly from: Address
-  readonly nonce: Hex
-}
+type AuthorizationId = Omit<AuthorizationKey, 'chainId'>
 
 /** What the chain says of an authorization, at one block. */
 export interface AuthorizationState {

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events'
-import type { LedgerStore } from '../../ledger/ledger.js'
-import type { Logger } from '../../logger.js'
+import type { LedgerRecord } from '../../ledger/ledger.js'
+import { isRefundEntry } from '../../ledger/refunds.js'
 import { checkRecord, refusalDetails } from '../check-record.js'
-import type { EventBus } from '../events.js'
-import { isRefusal } from '../scheme.js'
+import { isRefusal, RefundRefused } from '../scheme.js'
 import type {
   PresentedPayment,
   Refusal,
@@ -12,36 +11,28 @@ import type {
   SchemeSupport,
   Verified,
 } from '../scheme.js'
-import { Reconciler } from './confirm/reconciler.js'
+import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
+import { exactFormat } from './format.js'
 import { leavePayment } from './pending-payments.js'
 import { logLedgerFailure, Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
-import type { SettlementNetwork } from './settlement-network.js'
-import {
-  createRecentlyVerified,
-  purchaseOf,
-  verifyPayment,
-  type VerifiedPayment,
-} from './verify/verify.js'
+import { createRecentlyVerified } from './verify/check-signed.js'
+import { purchaseOf, verifyPayment, type VerifiedPayment } from './verify/verify.js'
 
 /** Milliseconds between two rounds over the payments whose outcome is not known. */
 const RECONCILE_INTERVAL_MS = 30_000
 
 /** Options of {@link ExactEvm}. */
-export interface ExactEvmOptions {
-  /** By CAIP-2 id. */
-  readonly networks: ReadonlyMap<string, SettlementNetwork>
-  readonly ledger: LedgerStore
-  readonly events: EventBus
-  readonly logger: Logger
+export interface ExactEvmOptions extends Omit<
+  ReconcilerOptions,
+  'nowSeconds' | 'reconcileIntervalMs'
+> {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Milliseconds a settlement is waited for before it is answered as pending. */
   readonly settleTimeoutMs: number
   /** Milliseconds between two rounds over all payments that are open. @defaultValue 30000 */
   readonly reconcileIntervalMs?: number | undefined
-  /** Ends work in the background. */
-  readonly closed: AbortSignal
 }
 
 /**
@@ -50,6 +41,7 @@ export interface ExactEvmOptions {
  * It starts by reconciling what the ledger lists as open, and does so again and again.
  */
 export class ExactEvm implements Scheme {
+  readonly format = exactFormat
   readonly #context: SettleContext
 
   constructor(options: ExactEvmOptions) {
@@ -68,10 +60,7 @@ export class ExactEvm implements Scheme {
     const isKnown = isRefusal(first) && first.transaction !== undefined
     const verified = isKnown ? await this.#verifyAgain(presented, first) : first
     if (isRefusal(verified)) return verified
-    const { payer } = verified
-    const isCovered = await this.#isCovered(verified, presented)
-    if (!isCovered) return { refused: 'insufficient_funds', payer }
-    return { payer, reserve: () => this.#reserve(verified) }
+    return { payer: verified.payer, reserve: () => this.#reserve(verified) }
   }
 
   /** As {@link Scheme.supported}. */
@@ -89,23 +78,40 @@ export class ExactEvm implements Scheme {
     const { key } = presented.payment
     const record = key && (await this.#context.ledger.find(key))
     if (record?.state !== 'failed') return refusal
-    await this.#context.reconciler.review(record)
+    await this.#review(record)
     return verifyPayment(this.#context, presented)
   }
 
-  /**
-   * Whether the payer's balance covers a payment beside all that is pending; one that is to be reserved
-   * is counted with it.
-   *
-   * Its gas is counted when it is sent: until then a stranger could reserve it for any time, and would
-   * stand in the way of others.
-   */
-  async #isCovered(verified: VerifiedPayment, { purpose }: PresentedPayment): Promise<boolean> {
-    const { core, isSubmitted } = verified
-    if (isSubmitted) return true
-    return purpose === 'verify'
-      ? core.pendingSpend.covers(verified)
-      : core.pendingSpend.take(verified)
+  /** @returns The record as it stands once the chain was asked about it again. */
+  async #review(record: LedgerRecord): Promise<LedgerRecord> {
+    const { reconciler, ledger } = this.#context
+    await reconciler.review(record)
+    return (await ledger.find(record)) ?? record
+  }
+
+  /** Whether it can be sent, unless it was sent before. */
+  async #requireReady({ core, key }: VerifiedPayment): Promise<void> {
+    await core.relayers.requireReady().catch(async (error: unknown) => {
+      if ((await this.#context.ledger.find(key)) === undefined) throw error
+    })
+  }
+
+  /** @returns The record that exists already. @throws {@link RefundRefused} */
+  async #reserveEntry({ entry }: VerifiedPayment): Promise<LedgerRecord | undefined> {
+    const { ledger } = this.#context
+    if (!isRefundEntry(entry)) return ledger.reserve(entry)
+    const reservation = await ledger.reserveRefund(entry)
+    switch (reservation.kind) {
+      case 'reserved':
+        return undefined
+      case 'known':
+        return reservation.record
+      case 'not_refundable':
+      case 'payment_in_use':
+      case 'exceeds_payment':
+      case 'too_many_refunds':
+        throw new RefundRefused(reservation)
+    }
   }
 
   async #reserve(verified: VerifiedPayment): Promise<Reservation | Refusal> {
@@ -113,8 +119,8 @@ export class ExactEvm implements Scheme {
     const { core, key, payer, isSubmitted } = verified
     const redeemOnly = verified.terms?.purchase?.redeemOnly
     const reserveReady = async () => {
-      if (!isSubmitted) await core.relayers.requireReady()
-      return ledger.reserve(verified.entry)
+      if (!isSubmitted) await this.#requireReady(verified)
+      return this.#reserveEntry(verified)
     }
     const record = await reserveReady().catch((error: unknown) => {
       if (!isSubmitted) leavePayment(core, key)
@@ -125,13 +131,14 @@ export class ExactEvm implements Scheme {
     if (record === undefined) {
       if (!redeemOnly) return new Settlement(this.#context, verified)
       // What was open when it was verified has been released since.
-      await logLedgerFailure(this.#context, ledger.release(key))
+      await logLedgerFailure({ ...this.#context, ...verified }, ledger.release(key))
       return { refused: 'quote_expired', payer }
     }
+    const known = record.state === 'failed' ? await this.#review(record) : record
     const purchase = purchaseOf(verified)
-    const refused = checkRecord(record, purchase)
+    const refused = checkRecord(known, purchase)
     if (refused !== undefined)
-      return { refused, payer, ...refusalDetails(record, purchase, refused) }
+      return { refused, payer, ...refusalDetails(known, purchase, refused) }
     return resumeReservation(this.#context, verified)
   }
 }

@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.js'
 import type { Asset } from '../../money/assets.js'
-import { blockTimeMs } from '../../protocol/block-time.js'
+import { blockTimeMs } from '../../protocol/networks.js'
 import { lowerHex } from '../../protocol/hex.js'
 import type { Address } from '../../protocol/payment.js'
 import type { RelayerPool } from '../../relayer/pool.js'

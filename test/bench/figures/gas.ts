@@ -28,7 +28,8 @@ export async function measureGas(bench: Bench): Promise<void> {
     const { column, stack } = contestant
     bench.note(`gas: ${column}`)
     const toCall = callApi(stack, 'settle', requirements)
-    await withWorld(bench, { contestant, blockTime: BLOCK_SECONDS }, async ({ url }, devnet) => {
+    const world = { contestant, blockTime: BLOCK_SECONDS }
+    await withWorld(bench, world, async ({ url }, { devnet }) => {
       let seen = 0
       /** The transactions that come of it. */
       const settle = async (some: SignedPayments): Promise<readonly Settlements[]> => {

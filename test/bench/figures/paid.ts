@@ -1,5 +1,6 @@
 import type { Bench } from '../bench.js'
-import { beforeOf, OFFICIAL, OURS, OURS_WITH_THREE } from '../world.js'
+import { onlyPossible } from '../ledgers.js'
+import { beforeOf, OFFICIAL, OURS, OURS_WITH_THREE, POSTGRES, SQLITE } from '../world.js'
 import { type Outcome, race, type Race, type Result } from '../race.js'
 import { percentile } from '../statistics.js'
 import type { Column } from '../table.js'
@@ -7,7 +8,7 @@ import type { Column } from '../table.js'
 /** Who is slower buys less often, so that all take a while. */
 const INSTANT: Race = {
   name: 'instant mining',
-  contestants: [OURS, OFFICIAL, OURS_WITH_THREE],
+  contestants: [SQLITE, POSTGRES, OURS, OFFICIAL, OURS_WITH_THREE],
   warmUp: { buyers: 32, each: { ours: 40, official: 10 } },
   crowds: [
     { buyers: 1, each: { ours: 160, official: 60 } },
@@ -36,7 +37,8 @@ export function measurePaidInBlocks(bench: Bench): Promise<void> {
 }
 
 async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<void> {
-  const contestants = [...one.contestants, ...beforeOf({ rounds, table, ...bench })]
+  const all = [...one.contestants, ...beforeOf({ rounds, table, ...bench })]
+  const contestants = await onlyPossible(all)
   const results = await race({ rounds, table, ...bench }, { ...one, contestants })
   for (const crowd of one.crowds) {
     const own = results.filter((result) => result.crowd === crowd)
@@ -50,6 +52,9 @@ async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<v
       table.add(`paid requests, ${where}`, '1/s', of(soldPerSecond))
       table.add(`CPU of the server a payment, ${where}`, 'ms', of(cpuPerPayment))
       table.add(`event-loop delay p99, ${where}`, 'ms', of(loopDelay))
+      if (!one.contestants.includes(SQLITE)) continue
+      table.add(`statements a payment, ${where}`, '', durable(of(statements)))
+      table.add(`round trips to the database a payment, ${where}`, '', durable(of(roundTrips)))
     }
     table.add(`latency p99 of all rounds, ${where}`, 'ms', byColumn(own, latencyP99))
   }
@@ -68,8 +73,16 @@ function byColumn(
   )
 }
 
+/** Without those who keep nothing in a database. */
+const durable = ({ sqlite, postgres }: Partial<Record<Column, number>>) => ({
+  ...(sqlite !== undefined && { sqlite }),
+  ...(postgres !== undefined && { postgres }),
+})
+
 const soldPerSecond = ({ count, failed, seconds }: Outcome): number => (count - failed) / seconds
 const cpuPerPayment = ({ cpuMs, count }: Outcome): number => cpuMs / count
+const statements = (outcome: Outcome): number => outcome.statements / outcome.count
+const roundTrips = (outcome: Outcome): number => outcome.roundTrips / outcome.count
 const loopDelay = ({ loopDelayP99Ms }: Outcome): number => loopDelayP99Ms
 const latencyP99 = (own: readonly Result[]): number =>
   percentile(

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { heapAfterCollection } from './heap.js'
 import type { ServerApp, ServerSetup, Stack } from './setup.js'
+import { asked } from './statements.js'
 
 /** What a parent may ask. */
 export type Question = { readonly start: ServerSetup } | 'reset' | 'usage' | 'heap'
@@ -13,6 +14,11 @@ export interface Usage {
   /** Milliseconds of CPU, of all threads. */
   readonly cpuMs: number
   readonly loopDelayP99Ms: number
+  /** Asked of the ledger's database. */
+  readonly statements: number
+  readonly roundTrips: number
+  /** Bytes of memory, by now. */
+  readonly rss: number
 }
 
 /** Milliseconds between two looks at the event loop. */
@@ -37,6 +43,7 @@ async function answer(question: Question): Promise<number | Usage> {
     case 'reset':
       cpuBefore = process.cpuUsage()
       delay.reset()
+      Object.assign(asked, { statements: 0, roundTrips: 0 })
       return 0
     case 'usage':
       return usage()
@@ -59,5 +66,6 @@ function usage(): Usage {
   const { user, system } = process.cpuUsage(cpuBefore)
   // The histogram counts the whole interval, of which only what is beyond it is a delay.
   const p99 = delay.percentile(99) / 1e6 - RESOLUTION_MS
-  return { cpuMs: (user + system) / 1000, loopDelayP99Ms: Math.max(0, p99) }
+  const cpuMs = (user + system) / 1000
+  return { cpuMs, loopDelayP99Ms: Math.max(0, p99), ...asked, rss: process.memoryUsage.rss() }
 }

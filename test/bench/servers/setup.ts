@@ -8,6 +8,8 @@ export interface ServerSetup {
   readonly rpcUrl: string
   readonly relayerKeys: readonly `0x${string}`[]
   readonly payTo: `0x${string}`
+  /** A file, or a `postgres://` URL. @defaultValue our own stack's default, in memory */
+  readonly ledger?: string
   /** What the bare server answers, byte by byte what ours does. */
   readonly answer?: BareAnswer
   /** Bytes in use that the bare server's heap is grown to, as if it had more to do. */

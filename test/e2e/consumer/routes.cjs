@@ -11,6 +11,9 @@ module.exports = function openShop(express, { x402Protect, gatewayRouter }) {
   app.get('/rejects', x402Protect('$0.01'), async () => {
     throw new Error('The handler rejected.')
   })
+  app.get('/native', (_req, res) => {
+    res.json(Object.keys(require.cache).some((file) => /secp256k1.*\.node$/.test(file)))
+  })
   app.use((_error, _req, res, _next) => {
     res.status(500).send('failed')
   })

@@ -125,6 +125,7 @@ function decode(value: string): string {
 
 function withoutChance(value: string, isFixed: (hex: string) => boolean): string {
   return value
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')
     .replace(/0x[0-9a-f]{64}/g, (hex) => (isFixed(hex) ? hex : '<hash>'))
     .replace(/"offerId":"[A-Za-z0-9_-]{22}"/g, '"offerId":"<offerId>"')
     .replace(/"nextCursor":"([A-Za-z0-9_-]+)"/g, (_all, cursor: string) => {

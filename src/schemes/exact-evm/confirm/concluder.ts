@@ -1,58 +1,73 @@
 import { LRUCache } from 'lru-cache'
 import { isLedgerError } from '../../../errors.js'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../../ledger/ledger.js'
+import { isRefundEntry } from '../../../ledger/refunds.js'
+import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
-import type { EventBus } from '../../events.js'
-import { entryEvent } from '../../payment-event.js'
+import { entryEvent, type EventBus } from '../../events.js'
 import { endPayment } from '../pending-payments.js'
 import type { SettlementNetwork } from '../settlement-network.js'
-import { isUnpaid, type Decision, type SubmittedPayment } from './decision.js'
+import { isUnpaid, type Decision, type PaidDecision, type SubmittedPayment } from './decision.js'
 
 /** Payments that are remembered as announced. */
 const REMEMBERED = 100_000
 
-/** What concluding payments takes. */
-export interface ConcluderOptions {
+/** What confirming payments takes. */
+export interface ConfirmContext {
   /** By chain id. */
   readonly cores: ReadonlyMap<number, SettlementNetwork>
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
+  /** Unix time in seconds. */
+  readonly nowSeconds: () => bigint
 }
 
 /** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
 export type ConcludedPayment = LedgerEntry & Partial<Pick<SubmittedPayment, 'submission'>>
 
+/** Whether a request that waits for its outcome writes down itself that a payment was paid. */
+export type TakesPaid = (paid: PaidDecision) => boolean
+
 /** Writes down what the chain has decided of a payment, and announces it once. */
 export class Concluder {
-  readonly #options: ConcluderOptions
+  readonly #options: ConfirmContext
   /** Ids of payments whose outcome was announced. */
   readonly #announced = new LRUCache<string, true>({ max: REMEMBERED })
 
-  constructor(options: ConcluderOptions) {
+  constructor(options: ConfirmContext) {
     this.#options = options
   }
 
   /**
    * Writes down what the chain has decided, and announces it once.
    *
+   * @param takes - Tells whether its caller writes down that it was paid, with the delivery.
    * @returns What holds now: a transfer that has paid for another record pays for no second one.
    */
-  async conclude(payment: ConcludedPayment, decided: Decision): Promise<Decision> {
+  async conclude(
+    payment: ConcludedPayment,
+    decided: Decision,
+    takes?: TakesPaid,
+  ): Promise<Decision> {
     const { cores, logger } = this.#options
     let decision = decided
     const id = recordId(payment)
     const isNews = !this.#announced.has(id)
     this.#announced.set(id, true)
     try {
-      decision = await this.#write(payment, decision)
+      const isTaken = decision.kind === 'paid' && takes?.(decision) === true
+      if (!isTaken) decision = await this.#write(payment, decision)
     } catch (error) {
       if (!isLedgerError(error)) {
         this.#announced.delete(id)
         throw error
       }
       // The chain's decision holds. The record stays submitted: a later round writes it down.
-      logger.error('The ledger missed what became of a payment.', { error })
+      logger.error('The ledger missed what became of a payment.', {
+        ...paymentFields(payment),
+        error,
+      })
     }
     const core = cores.get(payment.chainId)
     if (isNews && core !== undefined) this.#announce(core, payment, decision)
@@ -68,7 +83,10 @@ export class Concluder {
       return decision
     }
     if (await ledger.markSettled(payment, transaction, decision.transfer)) return decision
-    logger.error('A transfer was to pay for a second payment.', { transaction })
+    logger.error('A transfer was to pay for a second payment.', {
+      ...paymentFields(payment),
+      transaction,
+    })
     const reason = 'invalid_exact_evm_transfer_event_mismatch'
     return this.#write(payment, { kind: 'failed', reason, transaction })
   }
@@ -79,6 +97,8 @@ export class Concluder {
     endPayment(core, payment)
     if (decision.kind === 'paid') core.payers.notePaid(payment.from)
     else if (isUnpaid(decision)) core.payers.noteFailed(payment.from, transaction)
+    // Listeners count income.
+    if (isRefundEntry(payment)) return
     const event = entryEvent(core.chain.network, payment)
     if (decision.kind === 'paid') events.emit('settled', { ...event, transaction })
     else events.emit('failed', { ...event, transaction, reason: decision.reason })

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt } from '../../../chain/chain.js'
 import { ChainError, isLedgerError } from '../../../errors.js'
 import { recordId, type Submission } from '../../../ledger/ledger.js'
+import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { SettlementNetwork } from '../settlement-network.js'
 import { adoptBatch } from './adopt-batch.js'
-import type { Concluder, ConcluderOptions } from './concluder.js'
+import type { Concluder, ConfirmContext, TakesPaid } from './concluder.js'
 import { isUnpaid, OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
 
@@ -26,13 +27,13 @@ export interface FollowedTransaction {
    * @returns The transaction that went out, if one did.
    */
   readonly resend?: (() => Promise<Submission | undefined>) | undefined
+  /** See {@link TakesPaid}. */
+  readonly takesPaid?: TakesPaid | undefined
 }
 
 /** What following transactions takes. */
-export interface FollowerOptions extends ConcluderOptions {
+export interface FollowerOptions extends ConfirmContext {
   readonly concluder: Concluder
-  /** Unix time in seconds. */
-  readonly nowSeconds: () => bigint
   /** Ends work in the background. */
   readonly closed: AbortSignal
 }
@@ -46,6 +47,7 @@ interface Following {
   /** Whether sending it again was tried: that is done once. */
   isResent: boolean
   readonly resend: FollowedTransaction['resend']
+  readonly takesPaid: FollowedTransaction['takesPaid']
 }
 
 /** Follows transactions of this process until the chain has decided about them. */
@@ -89,7 +91,8 @@ export class Follower {
     const running = this.#followed.get(id)
     if (running !== undefined) return running
     if (core === undefined) return Promise.resolve(OPEN)
-    const following = { core, id, payment, isResent: false, resend: sent.resend }
+    const { resend, takesPaid } = sent
+    const following = { core, id, payment, isResent: false, resend, takesPaid }
     const outcome = this.#followUntilDecided(following, sent.isUnknown)
       .catch((error: unknown) => this.openAfterBug(payment, error))
       .finally(() => {
@@ -101,22 +104,26 @@ export class Follower {
   }
 
   /** Logs an unexpected error: it must not end the process, nor decide a payment. */
-  openAfterBug({ submission: { transaction } }: SubmittedPayment, error: unknown): Outcome {
-    this.#options.logger.error('A transaction could not be followed.', { transaction, error })
+  openAfterBug(payment: SubmittedPayment, error: unknown): Outcome {
+    const { transaction } = payment.submission
+    const fields = { ...paymentFields(payment), transaction }
+    this.#options.logger.error('A transaction could not be followed.', { ...fields, error })
     return OPEN
   }
 
   /** Sends a transaction's bytes again. Its members must all be in the ledger: it pays all of them. */
-  async rebroadcast(
-    { chain }: SettlementNetwork,
-    { chainId, submission }: SubmittedPayment,
-  ): Promise<void> {
+  async rebroadcast({ chain }: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
+    const { chainId, submission } = payment
     const { ledger, logger } = this.#options
     try {
       await adoptBatch(ledger, chainId, submission)
     } catch (error) {
       if (!isLedgerError(error)) throw error
-      return logger.warn('A transaction is not sent again while the ledger is away.', { error })
+      const fields = { ...paymentFields(payment), transaction: submission.transaction }
+      return logger.warn('A transaction is not sent again while the ledger is away.', {
+        ...fields,
+        error,
+      })
     }
     await chain.broadcast(submission.raw)
   }
@@ -133,7 +140,7 @@ export class Follower {
         const judged = await this.#judgeMined(following, receipt)
         if (judged === 'resent') continue
         if (judged.kind !== 'open')
-          return this.#options.concluder.conclude(following.payment, judged)
+          return this.#options.concluder.conclude(following.payment, judged, following.takesPaid)
         // It is mined, but which other transaction used its authorization could not be found yet.
         await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
       }

@@ -1,12 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../../../errors.js'
-import type { LedgerRecord, LedgerStore } from '../../../ledger/ledger.js'
-import type { Logger } from '../../../logger.js'
-import type { EventBus } from '../../events.js'
+import { SUBMITTED_PAGE, type LedgerRecord } from '../../../ledger/ledger.js'
 import type { SettlementNetwork } from '../settlement-network.js'
 import { Concluder, type ConcludedPayment } from './concluder.js'
 import { isUnpaid, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
-import { Follower, type FollowedTransaction } from './follower.js'
+import { Follower, type FollowedTransaction, type FollowerOptions } from './follower.js'
 import { findOutcome } from './outcome.js'
 import { ReorgWatch } from './reorg-watch.js'
 
@@ -23,18 +21,11 @@ const AFTER_REORG_MS = 2000
 const REMEMBERED = 100_000
 
 /** Options of {@link Reconciler}. */
-export interface ReconcilerOptions {
+export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'concluder'> {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
-  readonly ledger: LedgerStore
-  readonly events: EventBus
-  readonly logger: Logger
-  /** Unix time in seconds. */
-  readonly nowSeconds: () => bigint
   /** Milliseconds between two rounds. */
   readonly reconcileIntervalMs: number
-  /** Ends work in the background. */
-  readonly closed: AbortSignal
 }
 
 /** A record that rounds check less and less often. */
@@ -51,7 +42,8 @@ type SubmittedRecord = LedgerRecord & SubmittedPayment
  * Finds out what became of transactions; nothing else does.
  *
  * It works from the ledger's records alone, whichever process made them: this one, one that ended, or
- * one beside it. It starts with a round over all that the ledger lists as submitted.
+ * one beside it. It starts with a round over all that the ledger lists as submitted, and has another
+ * when what a dead process had in hand was freed.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions
@@ -68,7 +60,7 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
-    const { networks, closed, reconcileIntervalMs } = options
+    const { networks, ledger, closed, reconcileIntervalMs } = options
     this.#cores = new Map(
       [...networks.values()].map((core) => [core.chain.network.chainId, core] as const),
     )
@@ -79,6 +71,7 @@ export class Reconciler {
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer))
+    ledger.onFreed?.(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
     this.#startRound()
   }
 
@@ -127,8 +120,21 @@ export class Reconciler {
   }
 
   async #reconcile(): Promise<void> {
-    const records = (await this.#options.ledger.listSubmitted()).filter(isSubmitted).values()
     const unreachable = new Set<SettlementNetwork>()
+    let page: readonly LedgerRecord[] = []
+    do {
+      page = await this.#options.ledger.listSubmitted({ after: page.at(-1) })
+      await this.#revisitAll(page.filter(isSubmitted), unreachable)
+    } while (page.length === SUBMITTED_PAGE)
+    await this.#reorgWatch.check()
+  }
+
+  /** Checks records, a few side by side. */
+  async #revisitAll(
+    submitted: readonly SubmittedRecord[],
+    unreachable: Set<SettlementNetwork>,
+  ): Promise<void> {
+    const records = submitted.values()
     const work = async (): Promise<void> => {
       for (const record of records) {
         const core = this.#cores.get(record.chainId)
@@ -144,7 +150,6 @@ export class Reconciler {
       }
     }
     await Promise.all(Array.from({ length: ROUND_WIDTH }, work))
-    await this.#reorgWatch.check()
   }
 
   /** Checks one record of the ledger, in a round. @throws {@link ChainError} */
@@ -164,7 +169,13 @@ export class Reconciler {
     if (outcome.kind !== 'open') return void this.#revisits.delete(id)
     // A locked record is being sent now, here or elsewhere: its sender may still withdraw it.
     if (record.locked) return
-    await this.#follower.rebroadcast(core, record)
+    // Lists omit the bytes.
+    const whole = await this.#options.ledger.find(record)
+    if (whole !== undefined && isSubmitted(whole)) {
+      await this.#follower.rebroadcast(core, whole)
+      // Its process may be dead: nobody else waits for its receipt.
+      if (past === undefined) void this.#follower.follow(whole, { isUnknown: true })
+    }
     const every = Math.min((past?.every ?? 0.5) * 2, MOST_ROUNDS_SKIPPED)
     this.#revisits.set(id, { every, left: every - 1 })
   }

@@ -2,10 +2,12 @@ import { LRUCache } from 'lru-cache'
 import { keccakHex } from '../../../crypto/keccak.js'
 import { GatewayError } from '../../../errors.js'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import { isRefundEntry } from '../../../ledger/refunds.js'
+import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'
-import { entryEvent } from '../../payment-event.js'
+import { entryEvent } from '../../events.js'
 import type { SettlementNetwork } from '../settlement-network.js'
-import type { ConcluderOptions } from './concluder.js'
+import type { ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
 import { findUse } from './outcome.js'
 import { resendPayment, type DroppedPayment } from './resend.js'
@@ -37,12 +39,6 @@ const REMEMBERED = 100_000
 /** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
 const LATE_SECONDS = 120n
 
-/** Options of {@link ReorgWatch}. */
-export interface ReorgWatchOptions extends ConcluderOptions {
-  /** Unix time in seconds. */
-  readonly nowSeconds: () => bigint
-}
-
 type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
 
 interface Watched extends DroppedPayment {
@@ -58,7 +54,7 @@ interface Watched extends DroppedPayment {
  * transaction has, though its authorization can be used until it lapses.
  */
 export class ReorgWatch {
-  readonly #options: ReorgWatchOptions
+  readonly #options: ConfirmContext
   /** By record. */
   readonly #watched = new Map<string, Watched>()
   /** Records that nothing more can come of. */
@@ -68,7 +64,7 @@ export class ReorgWatch {
   /** When the ledger was last asked, by `performance.now()`. */
   #checkedAt: number | undefined
 
-  constructor(options: ReorgWatchOptions) {
+  constructor(options: ConfirmContext) {
     this.#options = options
   }
 
@@ -150,7 +146,8 @@ export class ReorgWatch {
           : this.#checkFailed(one, isUsed)
       const goesOn = await checked.catch((error: unknown) => {
         if (!(error instanceof GatewayError)) throw error
-        this.#options.logger.warn('A payment could not be looked after.', { error })
+        const fields = { ...paymentFields(one.entry), error }
+        this.#options.logger.warn('A payment could not be looked after.', fields)
         return true
       })
       if (!goesOn) this.#watched.delete(one.entry.id)
@@ -170,15 +167,16 @@ export class ReorgWatch {
       return !isOver
     }
     const { transaction } = record
+    const fields = { ...paymentFields(record), transaction }
     if (this.#hasLapsed(record)) {
-      logger.error('A settled payment was undone by the chain, and has lapsed.', { transaction })
+      logger.error('A settled payment was undone by the chain, and has lapsed.', fields)
       return false
     }
     // A stranger's transaction is not ours to send.
     if (!hasBytes(record)) return !isOver
     if (one.drops === 0) one.droppedAt = performance.now()
     one.drops += 1
-    logger.warn('A settled payment was undone by the chain and is sent again.', { transaction })
+    logger.warn('A settled payment was undone by the chain and is sent again.', fields)
     await resendPayment(ledger, one, record)
     return true
   }
@@ -198,11 +196,11 @@ export class ReorgWatch {
       await this.#correct(one, record, use)
       return true
     }
-    const { transaction } = use
+    const fields = { ...paymentFields(record), transaction: use.transaction }
     const { logger } = this.#options
     this.#decided.set(record.id, true)
     if (record.state === 'settled')
-      logger.error('A settled payment was undone, and its authorization used up.', { transaction })
+      logger.error('A settled payment was undone, and its authorization used up.', fields)
     return true
   }
 
@@ -213,14 +211,16 @@ export class ReorgWatch {
     { transaction, transfer }: PaidDecision,
   ): Promise<void> {
     const { ledger, logger, events } = this.#options
+    const fields = { ...paymentFields(record), transaction }
     if (!(await ledger.markSettledLate(record, transaction, transfer))) {
       this.#decided.set(record.id, true)
-      logger.error('A transfer was to pay for a second payment.', { transaction })
+      logger.error('A transfer was to pay for a second payment.', fields)
       return
     }
     if (record.state === 'settled' || this.#corrected.has(record.id)) return
     this.#corrected.set(record.id, true)
-    logger.warn('A payment that had failed was paid all the same.', { transaction })
+    logger.warn('A payment that had failed was paid after all.', fields)
+    if (isRefundEntry(record)) return
     events.emit('settled', { ...entryEvent(core.chain.network, record), transaction })
   }
 

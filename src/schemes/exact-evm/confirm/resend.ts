@@ -67,7 +67,8 @@ export async function resendPayment(
   await relayers.sendAlone({
     call,
     ...limit,
-    writeAhead: async (sent) => {
+    members: () => [],
+    onStored: async (sent) => {
       await ledger.markSettledLate(entry, sent.transaction)
       dropped.resentAs = [sent.transaction, ...dropped.resentAs]
     },

@@ -1,3 +1,9 @@
+/**
+ * Least milliseconds that sending, or one request to the chain, is given: a settlement is not given up
+ * before it has begun, however short its time.
+ */
+export const MIN_WAIT_MS = 2000
+
 /** A time after which nothing is waited for any longer. */
 export interface Deadline {
   /** Resolves when it has passed. */

@@ -92,8 +92,6 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
     onWriteAhead: ({ transaction }) => {
       givenUp = [transaction, ...givenUp]
     },
-    // Its record stays: it names the earlier transaction, if this one is not sent.
-    canForget: () => false,
   })
-  return sent.kind === 'rejected' ? undefined : sent.submission
+  return sent.submission
 }

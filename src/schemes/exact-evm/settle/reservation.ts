@@ -1,11 +1,17 @@
 import type { Submission } from '../../../ledger/ledger.js'
+import { isRefundEntry } from '../../../ledger/refunds.js'
+import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
-import type { EventBus } from '../../events.js'
-import { paymentEvent } from '../../payment-event.js'
+import { paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
-import { OPEN, type Decision, type SubmittedPayment } from '../confirm/decision.js'
+import {
+  OPEN,
+  type Decision,
+  type PaidDecision,
+  type SubmittedPayment,
+} from '../confirm/decision.js'
 import { findUse } from '../confirm/outcome.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment } from '../pending-payments.js'
@@ -14,13 +20,8 @@ import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { sendAlone } from './prepare-transfer.js'
 import { failedResponse, settledResponse } from './responses.js'
-import { settlementTimeout, TransferSubmission, type SubmitResult } from './submit.js'
-
-/**
- * Least milliseconds that sending, or one request to the chain, is given: a settlement is not given up
- * before it has begun, however short its time.
- */
-export const MIN_WAIT_MS = 2000
+import { awaitSubmission, settlementTimeout, TransferSubmission } from './submit.js'
+import type { SubmitResult } from './submit.js'
 
 /** Milliseconds that the ledger is given to unlock a payment before its response goes out. */
 const UNLOCK_GRACE_MS = 500
@@ -41,6 +42,8 @@ export class Settlement implements Reservation {
   readonly #payment: VerifiedPayment
   /** A transaction that was written before, and will never be mined. */
   readonly #superseded: Submission | undefined
+  /** The transfer that has paid, where it is written down with the delivery. */
+  #paid: PaidDecision | undefined
 
   /** @param superseded - A transaction that was written before, and will never be mined. */
   constructor(context: SettleContext, payment: VerifiedPayment, superseded?: Submission) {
@@ -68,8 +71,6 @@ export class Settlement implements Reservation {
           return sent.reason === 'invalid_exact_evm_nonce_already_used'
             ? await this.#onNonceUsed()
             : await this.#refuse(sent.reason)
-        case 'rejected':
-          return await this.#onRejected()
         case 'late':
           return await this.#orRelease(this.#onTimeout(sending))
       }
@@ -87,11 +88,13 @@ export class Settlement implements Reservation {
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
-    return this.#context.ledger.markDelivered(this.#payment.key)
+    return this.#context.ledger.markDelivered(this.#payment.key, this.#paid)
   }
 
   /** As {@link Reservation.reopen}. */
-  reopen(): Promise<void> {
+  async reopen(): Promise<void> {
+    if (this.#paid !== undefined)
+      await this.#context.reconciler.conclude(this.#payment.entry, this.#paid)
     return this.#context.ledger.unlock(this.#payment.key)
   }
 
@@ -102,12 +105,19 @@ export class Settlement implements Reservation {
   ): Promise<SettleResponse> {
     const { submission, isUnknown } = sent
     this.#announceSubmitted(submission)
+    let isWaiting = true
     const following = this.#context.reconciler.follow(toSubmitted(this.#payment, submission), {
       isUnknown,
       resend: () => this.#resendAlone(),
+      takesPaid: (paid) => {
+        if (isWaiting) this.#paid = paid
+        return isWaiting
+      },
     })
     const late = deadline.late.then(() => OPEN)
-    const outcome = await Promise.race([following, late])
+    const first = await Promise.race([following, late])
+    isWaiting = false
+    const outcome = this.#paid ?? first
     return outcome.kind === 'open' ? this.#toPending(submission) : this.#toResponse(outcome)
   }
 
@@ -119,8 +129,8 @@ export class Settlement implements Reservation {
   }
 
   async #refuse(reason: Reason): Promise<SettleResponse> {
-    await logLedgerFailure(this.#context, this.release())
-    this.#context.events.emit('refused', { ...paymentEvent(this.#payment), reason })
+    await logLedgerFailure(this.#logged, this.release())
+    this.#announce('refused', { ...paymentEvent(this.#payment), reason })
     return failedResponse(this.#payment, reason)
   }
 
@@ -131,24 +141,13 @@ export class Settlement implements Reservation {
     const known = { ...entry, ...(this.#superseded && { submission: this.#superseded }) }
     const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: the next request with it checks again.
-      await logLedgerFailure(this.#context, ledger.unlock(key))
+      await logLedgerFailure(this.#logged, ledger.unlock(key))
       throw error
     })
     if (use.kind === 'paid') return this.#toResponse(await reconciler.conclude(entry, use))
     return use.kind === 'open' && this.#superseded !== undefined
       ? this.#toPending(this.#superseded)
       : this.#refuse('invalid_exact_evm_nonce_already_used')
-  }
-
-  /** No node took the transaction: the record was withdrawn, unless an earlier one keeps it. */
-  async #onRejected(): Promise<SettleResponse> {
-    if (this.#superseded !== undefined) return this.#toPending(this.#superseded)
-    const { core, key } = this.#payment
-    dropPayment(core, key)
-    const reason = 'invalid_transaction_state'
-    const event = { ...paymentEvent(this.#payment), transaction: '', reason } as const
-    this.#context.events.emit('failed', event)
-    return failedResponse(this.#payment, reason)
   }
 
   /** Time is over while the transaction is on its way to the node: it goes on in the background. */
@@ -177,15 +176,16 @@ export class Settlement implements Reservation {
       await reconciler.follow(toSubmitted(this.#payment, late.submission), late)
     } catch (error) {
       // It was neither written nor sent; or a later round finds it.
-      logger.warn('A payment was left while it was being sent.', { error })
-      await logLedgerFailure(this.#context, this.release())
+      const fields = paymentFields(this.#payment.entry)
+      logger.warn('A payment was left while it was being sent.', { ...fields, error })
+      await logLedgerFailure(this.#logged, this.release())
     }
   }
 
   /** The outcome is not known: unlocks the payment, so that a later request can resume it. */
   async #toPending({ transaction }: Submission): Promise<SettleResponse> {
-    await logLedgerFailure(this.#context, this.reopen())
-    this.#context.events.emit('pending', { ...paymentEvent(this.#payment), transaction })
+    await logLedgerFailure(this.#logged, this.reopen())
+    this.#announce('pending', { ...paymentEvent(this.#payment), transaction })
     return failedResponse(this.#payment, 'settlement_pending', transaction)
   }
 
@@ -195,14 +195,25 @@ export class Settlement implements Reservation {
       : failedResponse(this.#payment, decision.reason, decision.transaction)
   }
 
+  /** What a failure of the ledger is logged with. */
+  get #logged() {
+    return { logger: this.#context.logger, entry: this.#payment.entry }
+  }
+
   #announceSubmitted({ transaction }: Submission): void {
-    this.#context.events.emit('submitted', { ...paymentEvent(this.#payment), transaction })
+    this.#payment.onSubmitted?.(transaction)
+    this.#announce('submitted', { ...paymentEvent(this.#payment), transaction })
+  }
+
+  /** Tells listeners of a payment, and of no refund. */
+  #announce<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
+    if (!isRefundEntry(this.#payment.entry)) this.#context.events.emit(name, event)
   }
 
   /** Releases the payment if nothing was sent; what is already written stays. */
   async #orRelease<T>(sending: Promise<T>): Promise<T> {
     return sending.catch(async (error: unknown) => {
-      await logLedgerFailure(this.#context, this.release())
+      await logLedgerFailure(this.#logged, this.release())
       throw error
     })
   }
@@ -210,29 +221,15 @@ export class Settlement implements Reservation {
 
 /** Waits for a write to the ledger of what is decided already, and logs its failure. */
 export async function logLedgerFailure(
-  { logger }: SettleContext,
+  { logger, entry }: Pick<SettleContext, 'logger'> & Pick<VerifiedPayment, 'entry'>,
   written: Promise<void>,
 ): Promise<void> {
   await written.catch((error: unknown) =>
-    logger.error('The ledger missed what became of a payment.', { error }),
+    logger.error('The ledger missed what became of a payment.', { ...paymentFields(entry), error }),
   )
 }
 
-function toSubmitted({ entry }: VerifiedPayment, submission: Submission): SubmittedPayment {
-  return { ...entry, submission }
-}
-
-/** Waits for a payment to be sent, but not beyond its deadline. */
-async function awaitSubmission(
-  { sent, written }: TransferSubmission,
-  settleTimeoutMs: number,
-  { late }: Deadline,
-): Promise<SubmitResult | { readonly kind: 'late' }> {
-  const first = await Promise.race([sent, late])
-  if (first !== 'late') return first
-  if (settleTimeoutMs >= MIN_WAIT_MS) return { kind: 'late' }
-  const patience = startDeadline(MIN_WAIT_MS - settleTimeoutMs)
-  const isWritten = written.then(() => 'late' as const)
-  const second = await Promise.race([sent, isWritten, patience.late]).finally(patience.end)
-  return second === 'late' ? { kind: 'late' } : second
-}
+const toSubmitted = ({ entry }: VerifiedPayment, submission: Submission): SubmittedPayment => ({
+  ...entry,
+  submission,
+})

@@ -1,5 +1,6 @@
 import { ChainError } from '../../../errors.js'
 import type { LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import { paymentFields } from '../../../ledger/payment-fields.js'
 import { transactionOf } from '../../../ledger/record-transaction.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { checkBuyer, refusalDetails } from '../../check-record.js'
@@ -7,8 +8,8 @@ import type { Refusal, Reservation } from '../../scheme.js'
 import { OPEN, type FailedDecision } from '../confirm/decision.js'
 import { isSuperseded } from '../confirm/outcome.js'
 import { purchaseOf, type VerifiedPayment } from '../verify/verify.js'
-import { startDeadline } from './deadline.js'
-import { logLedgerFailure, MIN_WAIT_MS, Settlement, type SettleContext } from './reservation.js'
+import { MIN_WAIT_MS, startDeadline } from './deadline.js'
+import { logLedgerFailure, Settlement, type SettleContext } from './reservation.js'
 import { settledResponse } from './responses.js'
 
 type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' }>
@@ -37,11 +38,11 @@ export async function resumeReservation(
   if (!(await ledger.relock(key))) return { refused: 'duplicate_settlement', payer }
   // It may have changed before it was locked.
   const record = await ledger.find(key).catch(async (error: unknown) => {
-    await logLedgerFailure(context, ledger.unlock(key))
+    await logLedgerFailure({ ...context, ...payment }, ledger.unlock(key))
     throw error
   })
   const refuse = async (refusal: Refusal): Promise<Refusal> => {
-    await logLedgerFailure(context, ledger.unlock(key))
+    await logLedgerFailure({ ...context, ...payment }, ledger.unlock(key))
     return { ...refusal, payer }
   }
   const purchase = purchaseOf(payment)
@@ -111,7 +112,7 @@ async function outcomeOf(
     if (seen.kind !== 'open') return seen
     const isLost = await isSuperseded(core, record).catch((error: unknown) => {
       if (!(error instanceof ChainError))
-        logger.error('A transaction could not be followed.', { error })
+        logger.error('A transaction could not be followed.', { ...paymentFields(record), error })
       return false
     })
     if (isLost) return { kind: 'superseded', submission: record.submission }

@@ -4,15 +4,14 @@ import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
+import { MIN_WAIT_MS, startDeadline, type Deadline } from './deadline.js'
 
 /** What came of sending a payment's transaction. */
 export type SubmitResult =
-  /** A node was given it; `isUnknown` where the node's answer was lost. */
+  /** A node was given it; `isUnknown` where the node rejected it or its answer was lost. */
   | { readonly kind: 'sent'; readonly submission: Submission; readonly isUnknown: boolean }
   /** It would fail, and was not sent. */
   | { readonly kind: 'refused'; readonly reason: Reason }
-  /** No node took it, and none will be given it. */
-  | { readonly kind: 'rejected' }
 
 /** A transaction in the ledger, or about to be. */
 export interface WrittenSubmission {
@@ -28,8 +27,6 @@ export class TransferSubmission {
   /** Resolves as soon as there is a transaction. */
   readonly written: Promise<Submission>
   readonly #payment: VerifiedPayment
-  /** A transaction that was written before, and will never be mined. */
-  readonly #superseded: Submission | undefined
   #current: WrittenSubmission | undefined
   /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */
   #givenUp: readonly Hex[]
@@ -39,7 +36,6 @@ export class TransferSubmission {
   /** @param superseded - A transaction that was written before, and will never be mined. */
   constructor(payment: VerifiedPayment, superseded?: Submission) {
     this.#payment = payment
-    this.#superseded = superseded
     this.#givenUp = superseded ? [superseded.transaction, ...(superseded.replaces ?? [])] : []
     this.written = new Promise((resolve) => {
       this.#announce = resolve
@@ -68,15 +64,11 @@ export class TransferSubmission {
       return core.relayers.send({
         key: this.#payment.key,
         ...prepared,
-        // Its record stays: other members of a batch could not be withdrawn with it.
-        ...(this.#superseded !== undefined && { isAlone: true }),
         toSubmission: (next) => this.#toSubmission(next),
         onWriteAhead: (next, stored) => this.#onWriteAhead(next, stored),
-        canForget: () => !this.#isDetached && this.#superseded === undefined,
       })
     }, verified)
     if (typeof sent === 'string') return { kind: 'refused', reason: sent }
-    if (sent.kind === 'rejected') return { kind: 'rejected' }
     return { kind: 'sent', submission: sent.submission, isUnknown: sent.kind === 'unknown' }
   }
 
@@ -108,4 +100,19 @@ export function settlementTimeout(): ChainError {
     'settlement_timeout',
     'The payment could not be sent in time; nothing was sent.',
   )
+}
+
+/** Waits for a payment to be sent, but not beyond its deadline. */
+export async function awaitSubmission(
+  { sent, written }: TransferSubmission,
+  settleTimeoutMs: number,
+  { late }: Deadline,
+): Promise<SubmitResult | { readonly kind: 'late' }> {
+  const first = await Promise.race([sent, late])
+  if (first !== 'late') return first
+  if (settleTimeoutMs >= MIN_WAIT_MS) return { kind: 'late' }
+  const patience = startDeadline(MIN_WAIT_MS - settleTimeoutMs)
+  const isWritten = written.then(() => 'late' as const)
+  const second = await Promise.race([sent, isWritten, patience.late]).finally(patience.end)
+  return second === 'late' ? { kind: 'late' } : second
 }

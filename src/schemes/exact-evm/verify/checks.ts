@@ -1,8 +1,7 @@
 /** The checks that cost nothing: no I/O, no cryptography. Each returns why it refuses. */
 import type { Authorization } from '../../../protocol/authorization.js'
-import { blockTimeMs } from '../../../protocol/block-time.js'
+import { blockTimeMs, type Network } from '../../../protocol/networks.js'
 import { sameHex } from '../../../protocol/hex.js'
-import type { Network } from '../../../protocol/networks.js'
 import type { PaymentRequirements } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 

@@ -1,13 +1,20 @@
-import { concatHex, hexToBigInt, numberToHex, recoverAddress, size, slice } from 'viem/utils'
-import { keccak } from '../../../crypto/keccak.js'
 import {
-  nativeRecovery,
-  SECP256K1_ORDER as N,
-  type KeyRecovery,
-} from '../../../crypto/native-secp256k1.js'
+  concatHex,
+  hexToBigInt,
+  numberToHex,
+  recoverAddress,
+  size,
+  slice,
+  encodeFunctionData,
+  parseAbi,
+} from 'viem/utils'
+import { keccak } from '../../../crypto/keccak.js'
+import { nativeRecovery, SECP256K1_ORDER as N } from '../../../crypto/native-secp256k1.js'
+import type { KeyRecovery } from '../../../crypto/native-secp256k1.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { EcdsaSignature } from '../erc3009.js'
+import type { Chain } from '../../../chain/chain.js'
 
 /** The last 32 bytes of a signature by an account that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492649264926492649264926492649264926492649264926492649264926492'
@@ -104,4 +111,36 @@ function addressOf(key: Uint8Array): Address {
 
 function bytesOf(hex: Hex): Uint8Array {
   return Buffer.from(hex.slice(2), 'hex')
+}
+
+const accountAbi = parseAbi([
+  'function isValidSignature(bytes32 digest, bytes signature) view returns (bytes4)',
+])
+
+/** What an account returns for a signature of its own (ERC-1271). */
+const MAGIC_VALUE = '0x1626ba7e'
+
+/** A signature, and the account that is said to have made it. */
+export interface AccountSignature {
+  readonly account: Address
+  readonly digest: Hex
+  readonly signature: Hex
+}
+
+/**
+ * Asks a contract account whether a signature is its own (ERC-1271).
+ *
+ * @throws {@link ChainError}
+ */
+export async function isSignedByContract(
+  chain: Pick<Chain, 'call'>,
+  { account, digest, signature }: AccountSignature,
+): Promise<boolean> {
+  const data = encodeFunctionData({
+    abi: accountAbi,
+    functionName: 'isValidSignature',
+    args: [digest, signature],
+  })
+  const result = await chain.call({ to: account, data })
+  return result.ok && result.data.toLowerCase().startsWith(MAGIC_VALUE)
 }

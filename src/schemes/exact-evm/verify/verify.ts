@@ -1,23 +1,24 @@
-import { LRUCache } from 'lru-cache'
 import { checksumAddress } from '../../../crypto/checksum-address.js'
 import { ledgerEntryOf } from '../../../ledger/ledger-entry.js'
-import type { AuthorizationKey, LedgerEntry, LedgerStore } from '../../../ledger/ledger.js'
+import type {
+  AuthorizationKey,
+  LedgerEntry,
+  LedgerRecord,
+  LedgerStore,
+} from '../../../ledger/ledger.js'
 import type { PresentedPurchase } from '../../../ledger/purchase.js'
-import { isAuthorized, type Payment } from '../../../protocol/decoded-payment.js'
-import type { SignedAuthorization } from '../../../protocol/decoded-payment.js'
+import { isAuthorized } from '../../../protocol/decoded-payment.js'
+import type { AuthorizedPayment, Payment } from '../../../protocol/decoded-payment.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { checkRecord, refusalDetails } from '../../check-record.js'
-import {
-  checkTerms,
-  type MerchantTerms,
-  type PresentedPayment,
-  type Refusal,
-} from '../../scheme.js'
-import type { SettlementAsset, SignedTransfer, TransferSignature } from '../erc3009.js'
+import { checkTerms, isRefusal } from '../../scheme.js'
+import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
+import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
+import type { Spend } from '../pending-spend.js'
 import type { SettlementNetwork } from '../settlement-network.js'
-import { checkOnChain } from './check-on-chain.js'
+import { checkSigned, type RecentlyVerified } from './check-signed.js'
 import type { CheckedTransfer } from './checked-transfer.js'
 import {
   checkTimeWindow,
@@ -25,9 +26,6 @@ import {
   settleMarginSeconds,
   usualValiditySeconds,
 } from './checks.js'
-import { isSignedByContract, type AccountSignature } from './contract-signature.js'
-import { authorizationDigest } from './digest.js'
-import { isErc6492, parseEcdsaSignature, recoverSigner } from './signature.js'
 
 /** What verifying a payment takes; time and chain are passed in. */
 export interface VerifyContext {
@@ -38,23 +36,6 @@ export interface VerifyContext {
   readonly nowSeconds: () => bigint
   /** Payments that were just verified. */
   readonly recent: RecentlyVerified
-}
-
-/** Remembers verified payments for a moment, by digest and signature. */
-export type RecentlyVerified = LRUCache<string, Found>
-
-/** What was found of a verified payment. */
-interface Found {
-  readonly signature: TransferSignature
-  readonly checked: CheckedTransfer
-}
-
-/** Milliseconds within which a payment that was verified is reserved without verifying it again. */
-const RECENT_MS = 5000
-
-/** Remembers what was verified lately. */
-export function createRecentlyVerified(): RecentlyVerified {
-  return new LRUCache({ max: 10_000, ttl: RECENT_MS })
 }
 
 /** A payment that could be settled now. */
@@ -73,6 +54,8 @@ export interface VerifiedPayment {
   readonly isSubmitted: boolean
   /** What the chain said of its transfer; absent where its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
+  /** As {@link PresentedPayment.onSubmitted}. */
+  readonly onSubmitted: PresentedPayment['onSubmitted']
 }
 
 /**
@@ -103,25 +86,86 @@ export async function verifyPayment(
     (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
   if (mismatch !== undefined) return refuse(mismatch)
 
-  const record = await context.ledger.find(key)
+  const candidate = { ...presented, payment, core, asset, payer }
+  return purpose === 'verify' || terms?.purchase?.redeemOnly
+    ? verifyRecorded(context, candidate, await context.ledger.find(key))
+    : verifyNew(context, candidate)
+}
+
+/** A payment whose terms are good. */
+interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer'> {
+  readonly payment: AuthorizedPayment
+}
+
+/**
+ * Verifies a payment that is about to be reserved as if the ledger did not know it: its reservation
+ * tells if it does. Only where it would be refused, its record is looked up.
+ *
+ * @throws {@link ChainError}, {@link LedgerError}
+ */
+async function verifyNew(
+  context: VerifyContext,
+  candidate: Candidate,
+): Promise<VerifiedPayment | Refusal> {
+  let failure: unknown
+  const verified = await verifyRecorded(context, candidate, undefined).catch((error: unknown) => {
+    failure = error
+  })
+  if (verified !== undefined && !isRefusal(verified)) return verified
+  const record = await context.ledger.find(candidate.payment.key)
+  if (record !== undefined) return verifyRecorded(context, candidate, record)
+  if (verified === undefined) throw failure
+  return verified
+}
+
+/** Verifies a payment with the record that the ledger has of it, if it has one. */
+async function verifyRecorded(
+  context: VerifyContext,
+  candidate: Candidate,
+  record: LedgerRecord | undefined,
+): Promise<VerifiedPayment | Refusal> {
+  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted } = candidate
+  const { key, signed } = payment
+  const { authorization } = signed.value
+  const refuse = (refused: Reason): Refusal => ({ refused, payer })
   // A transaction that is out decides for itself whether it was in time.
-  const time = { now: context.nowSeconds(), validitySeconds: validityOf(presented, core) }
+  const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, core) }
   const late = record === undefined ? checkTimeWindow(authorization, time) : undefined
   if (late !== undefined) return refuse(late)
   if (record === undefined && terms?.purchase?.redeemOnly) return refuse('quote_expired')
-  const entry = ledgerEntryOf(payment, terms)
+  const entry = ledgerEntryOf(payment, terms, refundOf)
   const purchase = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
   const known = checkRecord(record, purchase)
   if (known !== undefined)
     return { ...refuse(known), ...(record && refusalDetails(record, purchase, known)) }
 
   const isSubmitted = record !== undefined
-  const signed = { ...payment.signed.value, isSubmitted, trustRecent: purpose !== 'verify' }
-  const found = await checkSigned(context, { core, asset }, signed)
+  const trustRecent = purpose !== 'verify'
+  const unchecked = { ...signed.value, isSubmitted, trustRecent }
+  const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const transfer = { authorization, signature: found.signature }
   const { checked } = found
-  return { core, asset, payment, terms, payer, transfer, key, entry, isSubmitted, checked }
+  const spend = { key, transfer, checked }
+  const verified = { core, asset, payment, terms, payer, ...spend, entry, isSubmitted, onSubmitted }
+  return isSubmitted || (await isCovered(core, spend, purpose))
+    ? verified
+    : refuse('insufficient_funds')
+}
+
+/**
+ * Whether the payer's balance covers a payment beside all that is pending; one that is to be reserved
+ * is counted with it.
+ *
+ * Its gas is counted when it is sent: until then a stranger could reserve it for any time, and would
+ * stand in the way of others.
+ */
+function isCovered(
+  { pendingSpend }: SettlementNetwork,
+  spend: Spend,
+  purpose: PresentedPayment['purpose'],
+): Promise<boolean> {
+  return purpose === 'verify' ? pendingSpend.covers(spend) : pendingSpend.take(spend)
 }
 
 /** How a record is compared with a verified payment. */
@@ -138,57 +182,4 @@ function validityOf(
   if (purpose === 'settle') return margin
   const { maxTimeoutSeconds } = payment.requirements
   return Math.max(margin, terms?.minValiditySeconds ?? usualValiditySeconds(maxTimeoutSeconds))
-}
-
-/** An authorization whose signature is to be checked. */
-interface UncheckedTransfer extends Pick<SignedAuthorization, 'authorization' | 'signature'> {
-  /** Whether its transaction is out already. */
-  readonly isSubmitted: boolean
-  /** Whether it counts as good if it was verified a moment ago. */
-  readonly trustRecent: boolean
-}
-
-/**
- * Checks a signature, and simulates the transfer unless its transaction is out already.
- *
- * @throws {@link ChainError}
- */
-async function checkSigned(
-  { recent }: VerifyContext,
-  { core, asset }: Pick<VerifiedPayment, 'core' | 'asset'>,
-  { authorization, signature: signed, isSubmitted, trustRecent }: UncheckedTransfer,
-): Promise<(Pick<VerifiedPayment, 'checked'> & Pick<SignedTransfer, 'signature'>) | Reason> {
-  const { from: account } = authorization
-  const digest = authorizationDigest(authorization, asset.separator)
-  const remembered = trustRecent ? recent.get(digest + signed) : undefined
-  const signature =
-    remembered?.signature ?? (await readSignature({ account, digest, signature: signed }))
-  if (signature === 'eip6492_factory_not_allowed') return signature
-  // Without a simulation, only the account itself can tell whether it signed this.
-  if (isSubmitted && typeof signature === 'string') {
-    const isOwn = await isSignedByContract(core.chain, { account, digest, signature })
-    if (!isOwn) return 'invalid_exact_evm_payload_signature'
-  }
-  if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
-  const checked = await checkOnChain(core, asset, { authorization, signature })
-  if (typeof checked === 'string') return checked
-  recent.set(digest + signed, { signature, checked })
-  return { signature, checked }
-}
-
-/**
- * Reads a signature in the form that its token takes.
- *
- * One that the payer's own key did not make is left whole: if the payer has code, that decides
- * (ERC-1271).
- */
-async function readSignature({
-  account,
-  digest,
-  signature,
-}: AccountSignature): Promise<TransferSignature | 'eip6492_factory_not_allowed'> {
-  if (isErc6492(signature)) return 'eip6492_factory_not_allowed'
-  const ecdsa = parseEcdsaSignature(signature)
-  const signer = ecdsa && (await recoverSigner(digest, ecdsa))
-  return ecdsa !== undefined && signer === account ? ecdsa : signature
 }

@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { tokenAbi } from '../../../../src/chain/abi.js'
-import { isRefusal, type Reservation } from '../../../../src/schemes/scheme.js'
+import type { Reservation } from '../../../../src/schemes/scheme.js'
 import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
-import { askNode, chainTime, offerOf, openCore, termsOf, type Core } from '../../../support/core.js'
+import {
+  askNode,
+  chainTime,
+  offerOf,
+  openCore,
+  reserveOn,
+  termsOf,
+  type Core,
+} from '../../../support/core.js'
 import { decoded } from '../../../support/decoded.js'
 import { balanceOf, useDevnet } from '../../../support/devnet.js'
 import { createSchema, findPostgres } from '../../../support/postgres.js'
@@ -20,16 +25,17 @@ import { startRpcProxy } from '../../../support/rpc-proxy.js'
 import { signPayment } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 import { patchedLedger } from '../../../support/patched-ledger.js'
+import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
+import { signedAuthorization, transferOf } from '../../../support/on-chain.js'
 
 const PRICE = 10_000n
 const HOLD_MS = 600
 const devnet = useDevnet()
 const postgres = await findPostgres()
 const databases = ['SQLite', ...(postgres ? ['PostgreSQL' as const] : [])] as const
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup()
 
 afterEach(async () => {
-  for (const end of toEnd.splice(0).toReversed()) await end()
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
@@ -58,8 +64,7 @@ async function useDatabase(kind: 'SQLite' | 'PostgreSQL'): Promise<() => LedgerS
     toEnd.push(() => schema.drop())
     return () => opened(openPostgresLedger(schema.url, { lockMs: HOLD_MS }))
   }
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
-  toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(toEnd)
   return () => opened(openSqliteLedger(join(folder, 'ledger.db'), { lockMs: HOLD_MS }))
 }
 
@@ -73,33 +78,13 @@ const stranger = () => privateKeyToAccount(devnet.relayerKeys[1]!).address
 const count = (core: Core, name: string): number =>
   core.happened().filter((one) => one === name).length
 
-async function reserve(core: Core, payment: PaymentPayload): Promise<Reservation> {
-  const reserved = await core.facilitator.reserve(
-    decoded(payment, offerOf(devnet)),
-    termsOf(devnet),
-  )
-  if (isRefusal(reserved)) throw new Error(reserved.refused)
-  return reserved
-}
-
-function authorizationOf(payment: PaymentPayload) {
-  const { authorization, signature } = decoded(payment, offerOf(devnet)).signed.value
-  return { ...authorization, signature }
-}
+const reserve = (core: Core, payment: PaymentPayload): Promise<Reservation> =>
+  reserveOn(core, devnet, payment)
 
 function entryOf(payment: PaymentPayload): LedgerEntry {
   const { key, signed } = decoded(payment, offerOf(devnet))
   const { to: payTo, value, validBefore } = signed.value.authorization
   return { ...key, payTo, value, validBefore, project: 'shop' }
-}
-
-const transferOf = (payment: PaymentPayload): Hex => {
-  const { from, to, value, validAfter, validBefore, nonce, signature } = authorizationOf(payment)
-  return encodeFunctionData({
-    abi: tokenAbi,
-    functionName: 'transferWithAuthorization',
-    args: [from, to, value, validAfter, validBefore, nonce, signature],
-  })
 }
 
 /** Sends a call from a stranger's account. */
@@ -333,7 +318,7 @@ describe('an authorization that somebody else used', () => {
     const payer = devnet.payers[5]!
     const payment = await signPayment(payer, offerOf(devnet))
     const { ledger } = await abandonedRecord(payment)
-    const { nonce } = authorizationOf(payment)
+    const { nonce } = signedAuthorization(payment)
     const types = {
       CancelAuthorization: [
         { name: 'authorizer', type: 'address' },

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
@@ -19,12 +17,12 @@ import {
 } from '../../../support/on-chain.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
+import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup()
 afterEach(async () => {
-  for (const end of toEnd.splice(0).toReversed()) await end()
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
@@ -48,8 +46,7 @@ const stores: [string, () => () => LedgerStore][] = [
   [
     'SQLite',
     () => {
-      const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
-      toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
+      const folder = temporaryFolder(toEnd)
       return () => {
         const ledger = openSqliteLedger(join(folder, 'ledger.db'))
         toEnd.push(() => ledger.close())

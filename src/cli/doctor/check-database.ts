@@ -1,0 +1,100 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { isConfigError } from '../../errors.js'
+import { describeDatabase, explainFailure, failureKind } from '../../ledger/sql/explain-failure.js'
+import { LedgerInspector, type LedgerState } from '../../ledger/sql/inspect-ledger.js'
+import type { NamedLedger } from '../ledger-location.js'
+import { checkMode } from './check-files.js'
+import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
+
+/** Milliseconds that the database's clock may differ from this machine's. */
+const MAX_SKEW_MS = 10_000
+
+/** What was found in a ledger's database. */
+export interface CheckedDatabase {
+  readonly findings: readonly DoctorFinding[]
+  /** Where the database can be read; must be closed. */
+  readonly inspector?: LedgerInspector | undefined
+}
+
+/** Checks a ledger's database without changing it: that it answers, its rights and its migrations. */
+export async function checkDatabase({ location, option }: NamedLedger): Promise<CheckedDatabase> {
+  let inspector: LedgerInspector | undefined
+  try {
+    if ('file' in location && !(await exists(location.file)))
+      return { findings: await checkFolder(location.file) }
+    const open = 'file' in location ? await checkMode(location.file) : []
+    if ('file' in location) await access(location.file, constants.R_OK | constants.W_OK)
+    inspector = new LedgerInspector(location)
+    const state = await inspector.readState()
+    const found = [...open, ...judge(state, describeDatabase(location))]
+    if (state.missing.length === 0) return { findings: found, inspector }
+    await inspector.close()
+    return { findings: found }
+  } catch (error) {
+    await inspector?.close()
+    if (isConfigError(error)) {
+      const issues = error.issues.map(({ code, message }) =>
+        fault('ledger', code, `${option}: ${message}`),
+      )
+      return { findings: issues }
+    }
+    const message = `${option}: ${explainFailure(failureKind(error), location)}.`
+    return { findings: [fault('ledger', 'ledger_unavailable', message)] }
+  }
+}
+
+function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
+  const { missing, unknown, isReadOnly, mayCreate, forbidden } = state
+  const found: DoctorFinding[] = []
+  if (isReadOnly) {
+    const message = `${name} is read-only: connect to the primary, not to a replica.`
+    found.push(fault('ledger', 'ledger_read_only', message))
+  }
+  if (unknown.length > 0) {
+    const message = `${name} was migrated by a newer version (${unknown.join(', ')}): update this one.`
+    found.push(fault('ledger', 'migration_unknown', message))
+  }
+  if (missing.length > 0 && !mayCreate) {
+    const message = `${name} misses migrations, and its user may make no tables: GRANT CREATE on the schema, or run ledger migrate as its owner.`
+    found.push(fault('ledger', 'ledger_forbidden', message))
+  }
+  if (forbidden.length > 0) {
+    const message = `${name}: the user may not read and write ${forbidden.join(', ')}: GRANT SELECT, INSERT, UPDATE, DELETE on them.`
+    found.push(fault('ledger', 'ledger_forbidden', message))
+  }
+  if (missing.length > 0 && state.isMigrated) {
+    const message = `${name} misses migrations (${missing.join(', ')}): stop gateways of earlier versions, then run ledger migrate, or start serve.`
+    found.push(caution('ledger', 'migration_missing', message))
+  }
+  const skew = state.now - Date.now()
+  if (Math.abs(skew) > MAX_SKEW_MS) {
+    const message = `The clock of ${name} is ${Math.round(skew / 1000)} s off this machine’s: set both by NTP.`
+    found.push(caution('ledger', 'clock_skewed', message))
+  }
+  return found.length > 0 ? found : [sound('ledger', `The ledger is ${name}.`)]
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Checks that a file that does not exist yet can be made. */
+async function checkFolder(file: string): Promise<readonly DoctorFinding[]> {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    if (!(await exists(folder))) continue
+    try {
+      if ((await stat(folder)).isDirectory()) {
+        await access(folder, constants.W_OK | constants.X_OK)
+        return [sound('ledger', `The ledger will be ${file}.`)]
+      }
+      throw Object.assign(new Error('no folder'), { code: 'ENOTDIR' })
+    } catch (error) {
+      const message = `ledger: ${explainFailure(failureKind(error), { file })}.`
+      return [fault('ledger', 'ledger_unavailable', message)]
+    }
+  }
+}

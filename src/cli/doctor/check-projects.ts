@@ -1,0 +1,54 @@
+import { privateKeyToAddress } from 'viem/accounts'
+import type { ResolvedOptions } from '../../config/resolve.js'
+import type { Merchant } from '../../merchants/project.js'
+import { findNameProblems } from '../../ucp/authority.js'
+import { caution, fault, type DoctorFinding } from './doctor-finding.js'
+
+/** Checks for settings that fit the schemas but make no sense together. */
+export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding[] {
+  const { projects } = resolved
+  const relayers = new Set(
+    resolved.networks.flatMap(({ core }) =>
+      (core?.relayerKeys ?? []).map((key) => privateKeyToAddress(key).toLowerCase()),
+    ),
+  )
+  return [
+    ...(projects.length === 0
+      ? [caution('project', 'project_missing', 'There is no project: nobody can be paid.')]
+      : []),
+    ...projects.flatMap(({ id, tokenHashes, merchant }) => [
+      ...(tokenHashes.length === 0 ? [withoutToken(id)] : []),
+      ...(merchant === undefined ? [] : checkPayTo(merchant, relayers)),
+    ]),
+    ...checkUcp(resolved),
+  ]
+}
+
+function withoutToken(id: string): DoctorFinding {
+  const message = `Project ${id} has no token, so that no shop can use the API: npx express-x402-gateway token makes one.`
+  return caution('project', 'project_without_token', message)
+}
+
+function checkPayTo(
+  { project, payTo, accepts }: Merchant,
+  relayers: ReadonlySet<string>,
+): readonly DoctorFinding[] {
+  const address = payTo.toLowerCase()
+  const token = accepts.find((asset) => asset.address.toLowerCase() === address)
+  if (token !== undefined) {
+    const message = `Project ${project} is paid at ${payTo}, which is the contract of ${token.symbol}: the money would be lost. Set payTo to an account of yours.`
+    return [fault('project', 'pay_to_is_token', message)]
+  }
+  if (!relayers.has(address)) return []
+  const message = `Project ${project} is paid at ${payTo}, which is a relayer, whose key is on this machine: set payTo to another account.`
+  return [caution('project', 'pay_to_is_relayer', message)]
+}
+
+/** Checks that UCP platforms would take the handler by its name. */
+function checkUcp({ handlerId, docsUrl, publicUrl }: ResolvedOptions): readonly DoctorFinding[] {
+  const url = docsUrl ?? publicUrl
+  if (url === undefined) return []
+  return findNameProblems({ id: handlerId, docsUrl: url }).map((problem) =>
+    caution('ucp', 'ucp_authority', problem),
+  )
+}

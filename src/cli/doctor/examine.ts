@@ -1,0 +1,106 @@
+import { openConfig } from '../../config/config-file.js'
+import { resolveOptions, type ResolvedOptions } from '../../config/resolve.js'
+import { isConfigError } from '../../errors.js'
+import { openGateway } from '../../gateway.js'
+import type { LedgerStore } from '../../ledger/ledger.js'
+import { createMemoryLedger } from '../../ledger/memory-ledger.js'
+import type { LedgerInspector } from '../../ledger/sql/inspect-ledger.js'
+import type { Logger } from '../../logger.js'
+import type { CliContext } from '../context.js'
+import { ledgerLocation, withoutDatabase } from '../ledger-location.js'
+import { checkDatabase } from './check-database.js'
+import { checkFiles } from './check-files.js'
+import { checkHosts } from './check-hosts.js'
+import { checkProjects } from './check-projects.js'
+import { checkPublicUrl } from './check-public-url.js'
+import { fault, type DoctorFinding } from './doctor-finding.js'
+
+/** What is examined. */
+export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
+  readonly config: string | undefined
+  readonly ledger: string | undefined
+}
+
+/** Finds what is wrong with a gateway: its configuration, and everything that it needs outside. */
+export async function examine(examined: Examined): Promise<readonly DoctorFinding[]> {
+  try {
+    const opened = await openConfig(examined)
+    const files = await checkFiles(opened)
+    const env = examined.ledger === undefined ? opened.env : withoutDatabase(opened.env)
+    const located = ledgerLocation({ ...opened, env }, examined)
+    // The ledger is only looked at: an opened one would be migrated, and worked on.
+    const database = await checkDatabase(located)
+    try {
+      const resolved = opened.with(resolveOptions, withoutDatabase(opened.env))
+      const outside = await Promise.all([
+        checkHosts(resolved, opened.env['X402_FACILITATOR_URL']?.trim()),
+        checkGateway(resolved, database.inspector),
+        checkPublicUrl(resolved),
+      ])
+      return [...files, ...database.findings, ...checkProjects(resolved), ...outside.flat()]
+    } catch (error) {
+      return [...files, ...database.findings, ...describeMistakes(error)]
+    } finally {
+      await database.inspector?.close()
+    }
+  } catch (error) {
+    return describeMistakes(error)
+  }
+}
+
+/** Mistakes of the configuration. */
+function describeMistakes(error: unknown): readonly DoctorFinding[] {
+  if (!isConfigError(error)) throw error
+  return error.issues.map(({ option, code, message }) =>
+    fault('configuration', code, `${option}: ${message}`),
+  )
+}
+
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** What `gateway.check()` finds, with the transactions of the real ledger. */
+async function checkGateway(
+  resolved: ResolvedOptions,
+  inspector: LedgerInspector | undefined,
+): Promise<readonly DoctorFinding[]> {
+  const gateway = openGateway({
+    ...resolved,
+    ledger: withTransactionsOf(inspector, createMemoryLedger()),
+    logger: SILENT,
+  })
+  try {
+    const found = await gateway.check()
+    return (
+      found
+        .filter(({ subject }) => subject !== 'ledger')
+        // What is pending is the gateway's own where the ledger cannot be read.
+        .filter(({ code }) => inspector !== undefined || code !== 'foreign_transactions')
+        .map(({ message, cause, ...rest }) => ({
+          ...rest,
+          message: cause === undefined ? message : `${message} (${cause})`,
+        }))
+    )
+  } finally {
+    await gateway.close()
+  }
+}
+
+/** A store whose transactions of relayers are those of another ledger. */
+function withTransactionsOf(
+  inspector: LedgerInspector | undefined,
+  store: LedgerStore,
+): LedgerStore {
+  if (inspector === undefined) return store
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'listTransactions') return inspector.listTransactions
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}

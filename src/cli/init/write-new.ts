@@ -1,0 +1,61 @@
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ConfigError } from '../../errors.js'
+
+/** A file to be made. */
+export interface NewFile {
+  readonly path: string
+  readonly text: string
+  readonly mode: number
+}
+
+/**
+ * Writes files that do not exist yet: all, or none.
+ *
+ * @param force - Moves existing files aside first: an old key may still hold money.
+ * @returns Where existing files were moved to.
+ * @throws {@link ConfigError} naming the first file that exists, or cannot be written.
+ */
+export async function writeNew(
+  files: readonly NewFile[],
+  { force }: { readonly force: boolean },
+): Promise<readonly string[]> {
+  const existing: string[] = []
+  for (const { path } of files) if (await exists(path)) existing.push(path)
+  const [first] = existing
+  if (first !== undefined && !force)
+    throw refused(
+      `${first} exists: nothing was written; --force moves it aside, --dir names another folder`,
+    )
+  const suffix = `.old-${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}`
+  for (const path of existing) await rename(path, `${path}${suffix}`)
+  const written: string[] = []
+  try {
+    for (const { path, text, mode } of files) {
+      await mkdir(dirname(path), { recursive: true })
+      // `wx`: a file that another process has made meanwhile is not overwritten.
+      const file = await open(path, 'wx', mode)
+      written.push(path)
+      // A umask can only take rights away.
+      await file.writeFile(text)
+      await file.close()
+    }
+  } catch (error) {
+    for (const path of written) await rm(path, { force: true })
+    for (const path of existing) await rename(`${path}${suffix}`, path)
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw refused(`nothing was written: ${files[written.length]?.path ?? first} (${code})`)
+  }
+  return existing.map((path) => `${path}${suffix}`)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+function refused(message: string): ConfigError {
+  return new ConfigError('init', message, 'invalid_file')
+}

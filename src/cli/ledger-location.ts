@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { OpenedConfig } from '../config/config-file.js'
+import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/environment.js'
+import { ConfigError } from '../errors.js'
+import type { LedgerLocation } from '../ledger/sql/explain-failure.js'
+
+/** Default ledger, relative to the configuration file. */
+const LEDGER_FILE = join('data', 'ledger.db')
+
+/** A ledger's database, and the variable or option that names it. */
+export interface NamedLedger {
+  readonly location: LedgerLocation
+  readonly option: string
+}
+
+/**
+ * Finds the ledger that `serve` uses.
+ *
+ * @param ledger - The flag `--ledger`.
+ * @param cwd - Where earlier versions looked for {@link LEDGER_FILE}.
+ * @throws {@link ConfigError} where a ledger lies there and none beside the configuration: an empty
+ * one would honour payments a second time.
+ */
+export function ledgerLocation(
+  { env, folder }: Pick<OpenedConfig, 'env' | 'folder'>,
+  { ledger, cwd }: { readonly ledger?: string | undefined; readonly cwd: string },
+): NamedLedger {
+  if (ledger !== undefined) return { location: { file: resolve(folder, ledger) }, option: 'ledger' }
+  const variable = databaseVariable(env, SERVE_DATABASE)
+  if (variable !== undefined)
+    return { location: { url: env[variable]?.trim() ?? '' }, option: variable }
+  const file = join(folder, LEDGER_FILE)
+  const earlier = join(cwd, LEDGER_FILE)
+  if (earlier === file || existsSync(file) || !existsSync(earlier))
+    return { location: { file }, option: 'ledger' }
+  throw new ConfigError(
+    'ledger',
+    `${file} is not there, and ${earlier} is, where earlier versions kept it: name one with --ledger`,
+    'unusable_ledger',
+  )
+}
+
+/** The same variables without those that name the ledger's database. */
+export function withoutDatabase(env: Environment): Environment {
+  return { ...env, ...Object.fromEntries(SERVE_DATABASE.map((name) => [name, undefined])) }
+}

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
+import { EXIT, type Command, type ExitCode } from './command.js'
+import type { CliContext } from './context.js'
+import { portFrom, readFlags, UsageError } from './flags.js'
+import { isHttpUrl } from '../http/http-url.js'
+import { PROJECT_TOKEN } from '../protocol/headers.js'
+import { WebhookListener, type Heard } from './webhook-listener.js'
+
+const USAGE = `Usage: express-x402-gateway listen --forward-to URL [--gateway URL] [--token TOKEN]
+
+  Shows a project's webhooks while an app is developed: registers an address of this machine at a gateway,
+  verifies what comes, prints it, and forwards it as it is. The app's response is passed on to the gateway,
+  which tries failures again. The webhook is deleted when the command ends. A gateway sends to
+  this machine only with the option webhooks.allowPrivate; give one elsewhere the address of a tunnel (--url).
+
+  --forward-to   where events are forwarded to [nowhere: they are only printed]
+  --gateway      the gateway's root [http://127.0.0.1:4402]
+  --token        identify token of the project [the variable X402_PROJECT_TOKEN]
+  --events       names of events, with commas [${WEBHOOK_EVENTS.join(',')}]
+  --port         port on 127.0.0.1 to listen on [a free one]
+  --url          where the gateway reaches that port [http://127.0.0.1:port/]`
+
+const DEFAULT_GATEWAY = 'http://127.0.0.1:4402'
+
+/** Milliseconds that the gateway is given for an answer. */
+const GATEWAY_MS = 15_000
+
+const NAMES = ['forward-to', 'gateway', 'token', 'events', 'port', 'url'] as const
+
+/** `listen`: shows webhooks, and forwards them to an app. */
+export const listenCommand: Command = {
+  name: 'listen',
+  summary: 'Prints the webhooks of a project, and forwards them to an app that is developed.',
+  usage: USAGE,
+  async run(args, context) {
+    const flags = readFlags(args, { names: NAMES, usage: USAGE })
+    const token = flags['token'] ?? context.env['X402_PROJECT_TOKEN']?.trim()
+    if (!token)
+      throw new UsageError('--token is missing, and X402_PROJECT_TOKEN is not set.', USAGE)
+    const forwardTo = urlFrom(flags, 'forward-to')
+    const gateway = (urlFrom(flags, 'gateway') ?? DEFAULT_GATEWAY).replace(/\/+$/, '')
+    const events = flags['events']?.split(',').map((name) => name.trim())
+    const onHeard = (heard: Heard): void => context.print(lineOf(heard))
+    const listener = new WebhookListener({ forwardTo, onHeard })
+    try {
+      const listensAt = await listener.listen(portFrom(flags['port']) ?? 0)
+      const url = urlFrom(flags, 'url') ?? listensAt
+      return await hear({ listener, context }, { gateway, token, body: { url, events } })
+    } finally {
+      await listener.close()
+    }
+  },
+}
+
+/** A webhook that is registered for as long as the command runs. */
+interface Registration {
+  readonly gateway: string
+  readonly token: string
+  readonly body: { readonly url: string; readonly events: readonly string[] | undefined }
+}
+
+async function hear(
+  { listener, context }: { readonly listener: WebhookListener; readonly context: CliContext },
+  { gateway, token, body }: Registration,
+): Promise<ExitCode> {
+  const endpoints = `${gateway}/api/v2/merchant/webhooks`
+  const created = await call(endpoints, { method: 'POST', token, body })
+  const { id, secret } = created as { id: string; secret: string }
+  listener.accept(secret)
+  const { print, complain, signal } = context
+  print(`Listening at ${body.url} until Ctrl-C. Events are signed with ${secret}`)
+  try {
+    if (!signal.aborted) await once(signal, 'abort')
+  } finally {
+    await call(`${endpoints}/${id}`, { method: 'DELETE', token }).catch(() =>
+      complain(`The webhook ${id} could not be deleted: delete it at the gateway.`),
+    )
+  }
+  return EXIT.ok
+}
+
+interface GatewayCall {
+  readonly method: 'POST' | 'DELETE'
+  readonly token: string
+  readonly body?: object
+}
+
+/** Calls the API of the gateway. @throws an error with the gateway's own words, or why it has none. */
+async function call(url: string, { method, token, body }: GatewayCall): Promise<unknown> {
+  let response: Response
+  try {
+    response = await fetch(url, {
+      method,
+      headers: { [PROJECT_TOKEN]: token, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(GATEWAY_MS),
+    })
+  } catch {
+    throw new Error(`--gateway: nobody answers at ${new URL(url).origin}.`)
+  }
+  const text = await response.text()
+  const document = parse(text)
+  if (response.ok) return document
+  const { detail } = { detail: undefined, ...document } as { detail?: unknown }
+  const words = typeof detail === 'string' ? detail : 'that is no gateway, or another path of it.'
+  throw new Error(`The gateway responds with HTTP ${response.status}: ${words}`)
+}
+
+function parse(text: string): object | undefined {
+  try {
+    const document: unknown = JSON.parse(text)
+    return typeof document === 'object' && document !== null ? document : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function urlFrom(
+  flags: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
+  const text = flags[name]
+  if (text === undefined || isHttpUrl(text)) return text
+  throw new UsageError(`--${name} takes an http(s) URL, not '${text}'.`, USAGE)
+}
+
+/** One line for an event: when, what, of which payment, and what the app said. */
+function lineOf({ type, timestamp, data, result }: Heard): string {
+  const words = ['id', 'status', 'amount', 'symbol'].map((name) => wordOf(data[name]))
+  const version = wordOf(data['version'])
+  const all = [timestamp, type, ...words, version && `v${version}`, '→', result]
+  return all.filter(Boolean).join(' ')
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}

@@ -1,0 +1,138 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { privateKey as privateKeySchema } from '../config/fields.js'
+import { PAYERS } from '../devnet/accounts.js'
+import { isConfigError } from '../errors.js'
+import { isHttpUrl } from '../http/http-url.js'
+import { parsePrice } from '../money/price.js'
+import type { Hex } from '../protocol/payment.js'
+import { EXIT, type Command } from './command.js'
+import type { CliContext } from './context.js'
+import { readCommandLine, UsageError, type CommandLine } from './flags.js'
+import { buy, type Bought } from './pay/buy.js'
+import type { Limits } from './pay/choose-offer.js'
+import type { PaidRequest } from './pay/http.js'
+import { painter } from './style.js'
+
+const USAGE = `Usage: express-x402-gateway pay <url> (--devnet | --key-env name | --key-file file) [--max-amount amount]
+         [--method m] [--data text] [--header 'Name: value'] [--output file] [--yes]
+
+  Buys from a URL that sells by x402, and tells each step on standard error; what was bought goes to
+  standard output. A payment whose outcome is not known is presented again; no second one is signed.
+
+  --devnet       pays with an account of the local chain
+  --key-env      environment variable with the private key of the account that pays
+  --key-file     file with it
+  --max-amount   most that is paid ['$1.00']
+  --method       [GET, or POST with --data]
+  --data         body of the request
+  --header       header of the request; may be given several times
+  --output       file for what was bought
+  --yes          allows real money: networks that are no test networks`
+
+/** `pay`: buys from a URL. */
+export const payCommand: Command = {
+  name: 'pay',
+  summary: 'Buys from a URL that sells by x402, and tells each step.',
+  usage: USAGE,
+  async run(args, context) {
+    const line = readCommandLine(args, {
+      names: ['key-env', 'key-file', 'max-amount', 'method', 'data', 'output'],
+      switches: ['devnet', 'yes'],
+      lists: ['header'],
+      usage: USAGE,
+    })
+    const request = readRequest(line)
+    const limits = readLimits(line)
+    const privateKey = await readKey(line, context)
+    const paint = painter(context)
+    const bought = await buy({
+      ...{ request, limits, privateKey, signal: context.signal },
+      tell: (step) => context.complain(`${paint('faint', '→')} ${step}`),
+    })
+    await deliver(bought, { output: line.flags['output'], context })
+    return bought.isGood ? EXIT.ok : EXIT.failed
+  },
+}
+
+/** Headers that are not the buyer's to set. */
+const OWN_HEADERS = ['payment-signature', 'x-payment']
+
+function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
+  const [url, ...more] = words
+  if (url === undefined || more.length > 0 || !isHttpUrl(url))
+    throw new UsageError('One http(s) URL is expected.', USAGE)
+  if (new URL(url).username !== '' || new URL(url).password !== '')
+    throw new UsageError('The URL has a password: send it by --header.', USAGE)
+  const headers = Object.fromEntries(
+    (lists['header'] ?? []).map((text) => {
+      const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text) ?? []
+      if (name === undefined || value === undefined || OWN_HEADERS.includes(name.toLowerCase()))
+        throw new UsageError(`--header takes 'Name: value', and not the payment itself.`, USAGE)
+      return [name.toLowerCase(), value]
+    }),
+  )
+  const { data } = flags
+  const method = (flags['method'] ?? (data === undefined ? 'GET' : 'POST')).toUpperCase()
+  if (!/^[A-Z]{1,20}$/.test(method)) throw new UsageError('--method takes a word.', USAGE)
+  if (data !== undefined && ['GET', 'HEAD'].includes(method))
+    throw new UsageError(`--data and ${method} exclude each other.`, USAGE)
+  const type = data === undefined ? {} : { 'content-type': 'application/json' }
+  return { url, method, headers: { ...type, ...headers }, data }
+}
+
+function readLimits({ flags }: CommandLine): Limits {
+  const rest = {
+    mayPayMainnet: flags['yes'] !== undefined,
+    isPublicKey: flags['devnet'] !== undefined,
+  }
+  try {
+    const maxAmount = parsePrice(flags['max-amount'] ?? '$1.00', { defaultCurrency: 'USD' })
+    if (maxAmount.kind === 'fiat') return { ...rest, maxAmount }
+  } catch (error) {
+    if (!isConfigError(error)) throw error
+    throw new UsageError(`--max-amount: ${error.issues[0]?.message}`, USAGE)
+  }
+  throw new UsageError("--max-amount takes an amount like '$1.00' or '1.00 EUR'.", USAGE)
+}
+
+/** Reads the key. It is never an argument: other users of the machine see those. */
+async function readKey({ flags }: CommandLine, { env, cwd }: CliContext): Promise<Hex> {
+  const { 'key-env': variable, 'key-file': file, devnet } = flags
+  if ([variable, file, devnet].filter((one) => one !== undefined).length !== 1)
+    throw new UsageError('Who pays? One of --devnet, --key-env and --key-file is expected.', USAGE)
+  if (devnet !== undefined) return PAYERS[0]!.privateKey
+  const text = variable === undefined ? await readKeyFile(resolve(cwd, file ?? '')) : env[variable]
+  const source = variable === undefined ? 'The file of --key-file' : `The variable ${variable}`
+  if (!text?.trim()) throw new Error(`${source} is not set.`)
+  const parsed = privateKeySchema.safeParse(text.trim())
+  if (parsed.success) return parsed.data
+  throw new Error(`${source} ${parsed.error.issues[0]?.message}.`)
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw new Error(`The file of --key-file cannot be read: ${path} (${code}).`, { cause: error })
+  }
+}
+
+/** Writes what was bought. */
+async function deliver(
+  { answer: { body, headers } }: Bought,
+  { output, context }: { readonly output: string | undefined; readonly context: CliContext },
+): Promise<void> {
+  if (output !== undefined) {
+    const path = resolve(context.cwd, output)
+    await writeFile(path, body)
+    return context.complain(`Written: ${path} (${body.length} bytes)`)
+  }
+  const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml|javascript))/.test(
+    headers.get('content-type') ?? '',
+  )
+  if (isText) await context.write(body.toString('utf8').replace(/\n?$/, '\n'))
+  else if (body.length > 0)
+    context.complain(`${body.length} bytes that are no text: --output names a file for them.`)
+}

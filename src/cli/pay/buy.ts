@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { privateKeyToAddress } from 'viem/accounts'
+import { encodeHeader, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
+import { X402_VERSION, type Hex } from '../../protocol/payment.js'
+import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
+import {
+  NoAnswer,
+  readRequired,
+  readSettlement,
+  send,
+  type Answer,
+  type PaidRequest,
+} from './http.js'
+import { authorizationFor, signOffer, type Authorization } from './sign-offer.js'
+import { visible } from './visible.js'
+
+/** How often a payment is presented whose outcome was not known. */
+const MAX_PRESENTED = 6
+
+/** Seconds before it is presented again, where the server does not say. */
+const RETRY_SECONDS = 2
+const MAX_RETRY_SECONDS = 15
+
+/** A purchase. */
+export interface Purchase {
+  readonly request: PaidRequest
+  readonly privateKey: Hex
+  readonly limits: Limits
+  readonly signal: AbortSignal
+  /** Told of each step, in words. */
+  readonly tell: (step: string) => void
+}
+
+/** What came of it. */
+export interface Bought {
+  readonly answer: Answer
+  /** Whether the server gave what was asked for, and said that it was paid, if it asked for money. */
+  readonly isGood: boolean
+}
+
+/** Buys what a URL sells: asks, chooses an offer, signs it, and presents the payment. */
+export async function buy(purchase: Purchase): Promise<Bought> {
+  const { request, limits, signal, tell } = purchase
+  tell(`${request.method} ${request.url}`)
+  const first = await send(request, { signal })
+  tell(`Answer: ${first.status}${redirect(first)}`)
+  if (first.status !== 402) {
+    tell('Nothing is to be paid.')
+    return { answer: first, isGood: first.status < 300 }
+  }
+  const required = readRequired(first)
+  if (required['x402Version'] !== X402_VERSION)
+    throw new Error(
+      `The server speaks x402 version ${visible(String(required['x402Version']))}, not 2.`,
+    )
+  const choice = chooseOffer(required['accepts'] as readonly unknown[], limits)
+  if (choice.kind === 'none')
+    throw new Error(
+      `No offer is taken:\n${choice.reasons.map((reason) => `  ${reason}`).join('\n')}`,
+    )
+  const { offer } = choice
+  const from = privateKeyToAddress(purchase.privateKey)
+  const authorization = authorizationFor(offer, { from, nowSeconds: Math.floor(Date.now() / 1000) })
+  describe(purchase, { offer, authorization })
+  const payload = await signOffer({ offer, authorization, offered: required }, purchase.privateKey)
+  return present(purchase, encodeHeader(payload))
+}
+
+function describe(
+  { tell }: Purchase,
+  { offer, authorization }: { readonly offer: PayableOffer; readonly authorization: Authorization },
+): void {
+  const { from, to, validBefore, nonce } = authorization
+  const { name } = offer.asset.network
+  tell(`Offer chosen: ${describeAmount(offer)} on ${name}, to ${to}`)
+  tell(`Signing TransferWithAuthorization of ${describeAmount(offer)}
+    from ${from}
+    to ${to}
+    until ${new Date(Number(validBefore) * 1000).toISOString()}, nonce ${nonce}`)
+}
+
+/** Presents a payment; the same one again while its outcome is not known. */
+async function present(purchase: Purchase, header: string): Promise<Bought> {
+  const { request, signal, tell } = purchase
+  for (let count = 1; ; count++) {
+    tell(count === 1 ? 'Presenting the payment' : 'Presenting the same payment again')
+    const answer = await attempt(purchase, header)
+    if (answer !== undefined && answer.status !== 503) return judge(answer, tell)
+    if (answer !== undefined) tell(`Answer: 503: the outcome is not known yet${hashOf(answer)}`)
+    if (count === MAX_PRESENTED)
+      throw new Error(
+        `The outcome is not known. ${new URL(request.url).host} may have taken the payment: look up its transaction before you pay again.`,
+      )
+    await sleep(pauseMs(answer), undefined, { signal }).catch(() => {
+      throw new Error('Interrupted: the payment may have been taken.')
+    })
+  }
+}
+
+/** @returns `undefined` where no answer came: the server may have the payment. */
+async function attempt({ request, signal, tell }: Purchase, header: string) {
+  try {
+    return await send(request, { signal, payment: { [PAYMENT_SIGNATURE]: header } })
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    tell(error.message)
+    return undefined
+  }
+}
+
+function judge(answer: Answer, tell: Purchase['tell']): Bought {
+  tell(`Answer: ${answer.status}${redirect(answer)}`)
+  const settlement = readSettlement(answer)
+  const isSettled = settlement?.['success'] === true
+  if (isSettled) tell(`Settled on ${text(settlement['network'])}${hashOf(answer)}`)
+  else if (settlement !== undefined)
+    tell(`Not settled: ${text(settlement['errorReason'])}${hashOf(answer)}`)
+  else if (answer.status === 402) tell(`Refused: ${text(readRequired(answer)['error'])}`)
+  else tell('The server says nothing of a settlement.')
+  return { answer, isGood: answer.status < 400 && isSettled }
+}
+
+function hashOf(answer: Answer): string {
+  const transaction = readSettlement(answer)?.['transaction']
+  return transaction === undefined || transaction === '' ? '' : `, transaction ${text(transaction)}`
+}
+
+function redirect({ headers }: Answer): string {
+  const location = headers.get('location')
+  return location === null ? '' : `, redirects to ${visible(location)} (not followed)`
+}
+
+function pauseMs(answer: Answer | undefined): number {
+  const seconds = Number(answer?.headers.get('retry-after') ?? RETRY_SECONDS)
+  const usable = Number.isFinite(seconds) && seconds > 0 ? seconds : RETRY_SECONDS
+  return Math.min(usable, MAX_RETRY_SECONDS) * 1000
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? visible(value) : 'no reason')

@@ -1,0 +1,95 @@
+import { decodeHeader, PAYMENT_REQUIRED, PAYMENT_RESPONSE } from '../../protocol/headers.js'
+import { isObject } from '../../config/report.js'
+import { visible } from './visible.js'
+
+/** Milliseconds for one whole answer: a settlement may take 25 s. */
+const TIMEOUT_MS = 60_000
+
+/** Most bytes of an answer. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** A request that may cost money. */
+export interface PaidRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly data: string | undefined
+}
+
+/** An answer that was read to its end. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Buffer
+}
+
+/**
+ * Sends a request. Redirects are not followed: another server must not see the payment.
+ *
+ * @throws Error in words, without what Node says of the inside.
+ */
+export async function send(
+  { url, method, headers, data }: PaidRequest,
+  { signal, payment }: { readonly signal: AbortSignal; readonly payment?: Record<string, string> },
+): Promise<Answer> {
+  const limit = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { ...headers, ...payment },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, limit]),
+      ...(data !== undefined && { body: data }),
+    })
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length
+      if (bytes > MAX_BYTES) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`)
+      chunks.push(chunk)
+    }
+    return { status: response.status, headers: response.headers, body: Buffer.concat(chunks) }
+  } catch (error) {
+    if (signal.aborted) throw new Error('Interrupted.', { cause: error })
+    const reason = limit.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reasonOf(error)
+    throw new NoAnswer(`${new URL(url).host} does not answer: ${reason}.`, { cause: error })
+  }
+}
+
+/** No whole answer came. Whether the request was worked on is not known. */
+export class NoAnswer extends Error {}
+
+function reasonOf(error: unknown): string {
+  const { cause = error } = error as Error
+  const { code, message } = cause as NodeJS.ErrnoException
+  return code ?? message
+}
+
+/** The document of a 402, from its header or its body. @throws Error where there is none. */
+export function readRequired({ headers, body }: Answer): Readonly<Record<string, unknown>> {
+  const header = headers.get(PAYMENT_REQUIRED)
+  const document = header === null ? parse(body) : readHeader(PAYMENT_REQUIRED, header)
+  if (isObject(document) && Array.isArray(document['accepts'])) return document
+  throw new Error('The server asks for a payment, but not as x402 does: there is no offer.')
+}
+
+/** How a payment was settled, as the server says; `undefined` where it says nothing. */
+export function readSettlement({ headers }: Answer): Readonly<Record<string, unknown>> | undefined {
+  const header = headers.get(PAYMENT_RESPONSE)
+  const document = header === null ? undefined : readHeader(PAYMENT_RESPONSE, header)
+  return isObject(document) ? document : undefined
+}
+
+function readHeader(name: string, text: string): unknown {
+  const decoded = decodeHeader(text)
+  if (decoded.ok) return decoded.value
+  throw new Error(`The server’s header ${name} cannot be read: ${visible(decoded.problem)}.`)
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+import { ConfigError } from '../errors.js'
+import { EXIT, type Command } from './command.js'
+import type { CliContext } from './context.js'
+import { portFrom, readFlags, UsageError } from './flags.js'
+import { serve } from './serve.js'
+
+const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file | --memory] [--port n] [--host address]
+         [--access-log]
+
+  Runs the payment gateway until SIGTERM or SIGINT. Options come from gateway.config.json, in which
+  \${NAME} and { "env": "NAME" } stand for environment variables, from the .env beside it, and from
+  X402_* variables, which override it. What it finds is logged to standard error, one JSON a line.
+
+  --config       the configuration [gateway.config.json]
+  --ledger       SQLite file for payments, relative to the configuration [data/ledger.db, or the PostgreSQL
+                 of X402_DATABASE_URL or DATABASE_URL]
+  --memory       forgets payments when the process ends
+  --port         [PORT, else 4402]
+  --host         [HOST, else 127.0.0.1]
+  --access-log   logs a line for each request`
+
+/** `serve`: runs a gateway. */
+export const serveCommand: Command = {
+  name: 'serve',
+  summary: 'Runs the payment gateway.',
+  usage: USAGE,
+  async run(args, context) {
+    const flags = readFlags(args, {
+      names: ['config', 'ledger', 'port', 'host'],
+      switches: ['memory', 'access-log'],
+      usage: USAGE,
+    })
+    const { config, ledger, host = context.env['HOST']?.trim() || undefined } = flags
+    const memory = flags['memory'] !== undefined
+    if (memory && ledger !== undefined)
+      throw new UsageError('--memory and --ledger exclude each other.', USAGE)
+    const port = portFrom(flags['port']) ?? portOf(context)
+    const accessLog = flags['access-log'] !== undefined
+    await serve({ ...context, config, ledger, host, port, memory, accessLog })
+    return EXIT.ok
+  },
+}
+
+/** The port that the environment names. */
+function portOf({ env }: CliContext): number | undefined {
+  const text = env['PORT']?.trim()
+  if (!text) return undefined
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new ConfigError('PORT', 'must be a port between 0 and 65535', 'out_of_range')
+}

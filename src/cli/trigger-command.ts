@@ -1,0 +1,87 @@
+import { newDeliveryId } from '../ledger/delivery-id.js'
+import { TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
+import { closestName } from '../protocol/did-you-mean.js'
+import { post } from '../webhooks/post.js'
+import { findReceiver, receiverRules } from '../webhooks/receiver-url.js'
+import { isWebhookSecret, signedHeaders } from '../webhooks/signature.js'
+import { EXIT, type Command } from './command.js'
+import { readCommandLine, UsageError } from './flags.js'
+
+const EVENTS: readonly string[] = [...WEBHOOK_EVENTS, TEST_EVENT]
+
+const USAGE = `Usage: express-x402-gateway trigger EVENT --to URL [--secret whsec_…]
+
+  Sends a made-up event to an app, signed as a gateway signs it; its data has "test": true. The exit code
+  is 0 if the app responds with a status of 200 to 299.
+
+  EVENT      ${EVENTS.join(', ')}
+  --to       where it is sent to
+  --secret   what it is signed with [the variable X402_WEBHOOK_SECRET]`
+
+/** Milliseconds that the app is given, as by a gateway. */
+const TIMEOUT_MS = 10_000
+
+const TRANSACTION = `0x${'7e57'.repeat(16)}`
+
+/** `trigger`: sends a made-up event. */
+export const triggerCommand: Command = {
+  name: 'trigger',
+  summary: 'Sends a made-up webhook to an app that is developed.',
+  usage: USAGE,
+  async run(args, { env, print, complain, signal }) {
+    const { flags, words } = readCommandLine(args, { names: ['to', 'secret'], usage: USAGE })
+    const type = eventFrom(words)
+    const { to, secret = env['X402_WEBHOOK_SECRET']?.trim() } = flags
+    if (to === undefined) throw new UsageError('--to is missing.', USAGE)
+    if (!secret)
+      throw new UsageError('--secret is missing, and X402_WEBHOOK_SECRET is not set.', USAGE)
+    if (!isWebhookSecret(secret))
+      throw new UsageError('--secret takes whsec_ and 24 to 64 bytes in base64.', USAGE)
+    const receiver = await findReceiver(to, receiverRules(true))
+    if (receiver.kind === 'refused') throw new UsageError(`--to ${receiver.message}.`, USAGE)
+    const sentAt = Date.now()
+    const body = JSON.stringify(sampleEvent(type, new Date(sentAt).toISOString()))
+    const headers = signedHeaders({ id: newDeliveryId(), sentAt, body }, [secret])
+    const result = await post(receiver, { headers, body, timeoutMs: TIMEOUT_MS, signal })
+    if (result.kind === 'no_response') {
+      complain(result.reason)
+      return EXIT.failed
+    }
+    print(`${type} → HTTP ${result.status}`)
+    if (result.text !== '') print(result.text)
+    return result.status >= 200 && result.status < 300 ? EXIT.ok : EXIT.failed
+  },
+}
+
+function eventFrom(words: readonly string[]): string {
+  const [type, ...others] = words
+  if (type === undefined) throw new UsageError('The name of an event is missing.', USAGE)
+  if (others.length > 0) throw new UsageError(`'${others[0]}' is one word too many.`, USAGE)
+  if (EVENTS.includes(type)) return type
+  const meant = closestName(type, EVENTS)
+  const suggestion = meant ? `did you mean ${meant}?` : `there is ${EVENTS.join(', ')}.`
+  throw new UsageError(`There is no event '${type}'; ${suggestion}`, USAGE)
+}
+
+/** An event with a settlement that never was. */
+function sampleEvent(type: string, timestamp: string): object {
+  if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
+  const status = type.slice('payment.'.length)
+  const settlement = {
+    id: '7e57'.repeat(8),
+    status: status === 'corrected' ? 'settled' : status,
+    network: 'eip155:84532',
+    asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    symbol: 'USDC',
+    amount: '10000',
+    payer: '0x0000000000000000000000000000000000007E57',
+    payTo: '0x0000000000000000000000000000000000007e58',
+    nonce: `0x${'7e57'.repeat(16)}`,
+    transaction: TRANSACTION,
+    ...(status === 'failed' && { errorReason: 'invalid_transaction_state' }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }
+  const version = status === 'corrected' ? 2 : 1
+  return { type, timestamp, data: { test: true, ...settlement, version } }
+}

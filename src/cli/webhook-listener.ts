@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { isSigned } from '../webhooks/signature.js'
+
+/** Bytes of a message at most. */
+const MAX_BYTES = 1024 * 1024
+
+/** Milliseconds that the app is given, less than the gateway gives us. */
+const FORWARD_MS = 9000
+
+/** Characters of what the app says that are passed on. */
+const PASSED_ON = 500
+
+/** What the app needs to verify a message itself. */
+const FORWARDED_HEADERS = [
+  'content-type',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+] as const
+
+/** An event that has come, and what became of it. */
+export interface Heard {
+  readonly type: string
+  readonly timestamp: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly result: string
+}
+
+/** Options of {@link WebhookListener}. */
+interface WebhookListenerOptions {
+  readonly forwardTo: string | undefined
+  readonly onHeard: (heard: Heard) => void
+}
+
+/** A receiver of webhooks, which verifies them and passes them on to an app. */
+export class WebhookListener {
+  readonly #options: WebhookListenerOptions
+  readonly #server: Server
+  /** Known once the webhook is registered: until then nothing is genuine. */
+  #secret: string | undefined
+
+  constructor(options: WebhookListenerOptions) {
+    this.#options = options
+    this.#server = createServer((req, res) => {
+      this.#receive(req, res).catch(() => res.destroy())
+    })
+  }
+
+  /** @returns The URL that it listens at. */
+  async listen(port: number): Promise<string> {
+    this.#server.listen(port, '127.0.0.1')
+    await once(this.#server, 'listening').catch((error: unknown) => {
+      const { code } = error as NodeJS.ErrnoException
+      throw new Error(`--port: cannot listen on 127.0.0.1:${port} (${code ?? 'unknown'}).`)
+    })
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
+  }
+
+  /** Accepts messages that are signed with a secret. */
+  accept(secret: string): void {
+    this.#secret = secret
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const body = await readText(req)
+    if (body === undefined) return void res.writeHead(413).end()
+    const headers = Object.fromEntries(
+      FORWARDED_HEADERS.map((name) => [name, req.headers[name]?.toString()]),
+    )
+    const secret = this.#secret
+    if (secret === undefined || !isSigned(body, headers, secret))
+      return void res.writeHead(401).end('This is not signed with the secret of the webhook.')
+    const { status, text, result } = await this.#forward(body, headers)
+    const event = JSON.parse(body) as Omit<Heard, 'result'>
+    this.#options.onHeard({ ...event, result })
+    res.writeHead(status).end(text)
+  }
+
+  async #forward(body: string, headers: Readonly<Record<string, string | undefined>>) {
+    const { forwardTo } = this.#options
+    if (forwardTo === undefined) return { status: 200, text: '', result: 'printed' }
+    try {
+      const response = await fetch(forwardTo, {
+        method: 'POST',
+        headers: Object.entries(headers).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(FORWARD_MS),
+      })
+      const text = (await response.text()).slice(0, PASSED_ON)
+      return { status: response.status, text, result: `HTTP ${response.status}` }
+    } catch {
+      const result = `no response from ${new URL(forwardTo).origin}`
+      return { status: 502, text: result, result }
+    }
+  }
+}
+
+/** Reads a body; `undefined` where it is too long. */
+async function readText(req: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > MAX_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,45 @@
+import express from 'express'
+import type { MountedApi } from '../router/context.js'
+import type { Endpoints } from '../router/endpoints.js'
+import { auditRoutes } from './audit-routes.js'
+import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
+import type { AdminContext } from './context.js'
+import { operationRoutes } from './operation-routes.js'
+import { projectRoutes } from './project-routes.js'
+import { viewEndpoints } from '../router/views/view-routes.js'
+import { tokenRoutes } from './token-routes.js'
+import { adminSettlements, adminViews } from './view-routes.js'
+
+const PREFIX = '/api/v2/admin'
+
+/** The methods of each endpoint. Every new one is registered here, and routed below. */
+const ENDPOINTS: Endpoints = {
+  '/api/v2/admin/projects': ['GET', 'POST'],
+  '/api/v2/admin/projects/{id}': ['GET', 'PATCH', 'DELETE'],
+  '/api/v2/admin/projects/{id}/tokens': ['GET', 'POST'],
+  '/api/v2/admin/projects/{id}/tokens/{tokenId}': ['DELETE'],
+  '/api/v2/admin/audit-log': ['GET'],
+  '/api/v2/admin/settlements': ['GET'],
+  '/api/v2/admin/settlements/{id}': ['GET'],
+  ...viewEndpoints(PREFIX),
+  '/api/v2/admin/relayers': ['GET'],
+  '/api/v2/admin/networks': ['GET'],
+}
+
+/** Makes the admin API, `/api/v2/admin/*`: what an operator sees and changes, across all projects. */
+export function createAdminApi(context: AdminContext): MountedApi {
+  const router = express.Router()
+  router.use(requireAdmin(context.logger))
+  router.use('/projects', tokenRoutes(context))
+  router.use('/projects', projectRoutes(context))
+  router.use('/audit-log', auditRoutes(context))
+  router.use('/settlements', adminSettlements(context))
+  router.use(adminViews(context))
+  router.use(operationRoutes(context))
+  return {
+    prefix: PREFIX,
+    endpoints: ENDPOINTS,
+    identify: identifyAdmin(context.adminTokens),
+    routes: router,
+  }
+}

@@ -1,0 +1,59 @@
+/** What all changes by the admin API have in common. */
+import { randomBytes } from 'node:crypto'
+import type { Request, RequestHandler, Response } from 'express'
+import { sha256 } from '../crypto/sha256.js'
+import { RequestProblem } from '../http/respond-problem.js'
+import type { ChangeAuthor } from '../ledger/projects.js'
+import { readHeaderKey, type KeyedRequest } from '../router/repeatable-request.js'
+import { adminOf } from './authenticate-admin.js'
+import type { AdminContext } from './context.js'
+
+/**
+ * Who makes the change of a request.
+ *
+ * @param key - Names the change: a request that is repeated after its process has died changes nothing
+ * again. Without it, each call names a change of its own.
+ */
+export function authorOf(res: Response, key?: KeyedRequest): ChangeAuthor {
+  const change = key
+    ? sha256(`${key.key} ${key.fingerprint}`, 'hex')
+    : randomBytes(16).toString('hex')
+  return { actor: adminOf(res).name, change }
+}
+
+/** The `Idempotency-Key` of a request, in the scope of the admin token. */
+export function adminKey(
+  req: Request,
+  res: Response,
+  asked: { readonly endpoint: string; readonly body: object },
+): KeyedRequest | undefined {
+  const project = `admin:${adminOf(res).name}`
+  return readHeaderKey(req, { ...asked, res, project, endpoint: `admin/${asked.endpoint}` })
+}
+
+/** Makes a handler that responds with 204 once something was done. */
+export function respondDone(
+  context: AdminContext,
+  act: (context: AdminContext, req: Request, res: Response) => Promise<void>,
+): RequestHandler {
+  return function respond(req, res, next) {
+    Promise.resolve()
+      .then(() => act(context, req, res))
+      .then(() => void res.status(204).end())
+      .catch(next)
+  }
+}
+
+/** The 404 for a project. */
+export function noSuchProject(): RequestProblem {
+  return new RequestProblem('not_found', 'There is no project of that id.')
+}
+
+/** Refuses to change a project that only its file can change. */
+export function refuseConfigured({ directory }: AdminContext, id: string): void {
+  if (!directory.isConfigured(id)) return
+  throw new RequestProblem(
+    'project_configured',
+    `The project '${id}' comes from the configuration: change it there, and start the gateway anew.`,
+  )
+}

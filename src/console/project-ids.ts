@@ -1,0 +1,22 @@
+import { z } from 'zod'
+
+/** Ids that projects of the database may have: they are part of URLs and of log lines. */
+const STORED_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** The id of a new project. */
+export const newProjectIdSchema = z
+  .string()
+  .regex(
+    STORED_ID,
+    'must be 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit',
+  )
+
+/** The id of any project: those of the configuration may have others. */
+export const projectIdSchema = z
+  .string()
+  .regex(/^[^\p{Cc}]{1,200}$/u, 'must be the id of a project')
+
+/** Tells whether a project of the database can have an id. The ledger is asked only for such ids. */
+export function isStoredId(id: string): boolean {
+  return STORED_ID.test(id)
+}

@@ -1,0 +1,76 @@
+import type { Chain } from '../chain/chain.js'
+import type { Facilitator } from '../facilitator/facilitator.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import type { Project } from '../merchants/project.js'
+import type { Asset } from '../money/assets.js'
+import type { RateSource } from '../money/rates.js'
+import type { Network } from '../protocol/networks.js'
+import type { RelayerPool } from '../relayer/pool.js'
+import { checkFacilitator } from './check-facilitator.js'
+import { checkLedger } from './check-ledger.js'
+import { checkNetwork } from './check-network.js'
+import { checkProjects } from './check-projects.js'
+import { checkRelayers } from './check-relayers.js'
+import { checkTokens } from './check-tokens.js'
+import { findings, type Finding, type Place } from './finding.js'
+
+/** A network that this process settles on. */
+export interface OwnNetwork {
+  readonly chain: Chain
+  readonly relayers: RelayerPool
+}
+
+/** What is checked. */
+export interface CheckedParts {
+  readonly ledger: LedgerStore
+  /** Networks that this process settles on; none with a remote facilitator. */
+  readonly cores: readonly OwnNetwork[]
+  /** All networks on offer, with their tokens. */
+  readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
+  readonly projects: readonly Project[]
+  readonly rates: RateSource
+  /** The remote facilitator, if there is one. */
+  readonly remote?: Pick<Facilitator, 'supported'> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Checks everything a gateway needs outside itself. Never throws for an outside failure. */
+export async function checkGateway(parts: CheckedParts): Promise<readonly Finding[]> {
+  const { ledger, cores, projects, rates } = parts
+  const found = await Promise.all([
+    findings({ subject: 'ledger' }, () => checkLedger(ledger)),
+    ...cores.map((core) => checkCore(parts, core)),
+    facilitatorFindings(parts),
+    checkProjects(projects, rates),
+  ])
+  return found.flat()
+}
+
+/** Checks the remote facilitator, if there is one. */
+export async function facilitatorFindings({
+  remote,
+  networks,
+}: Pick<CheckedParts, 'remote' | 'networks'>): Promise<readonly Finding[]> {
+  if (remote === undefined) return []
+  const offered = networks.map(({ network }) => network)
+  return findings({ subject: 'facilitator' }, () => checkFacilitator(remote, offered))
+}
+
+/** Checks a network; its relayers and tokens only where the node answers for the right chain. */
+async function checkCore(
+  { ledger, networks, now }: CheckedParts,
+  { chain, relayers }: OwnNetwork,
+): Promise<readonly Finding[]> {
+  const { caip2 } = chain.network
+  const place: Place = { subject: 'network', network: caip2 }
+  const own = await findings(place, () => checkNetwork(chain, now()))
+  if (own.some(({ code }) => code !== 'ok' && code !== 'block_stale' && code !== 'clock_skewed'))
+    return own
+  const assets = networks.find(({ network }) => network.caip2 === caip2)?.assets ?? []
+  const rest = await Promise.all([
+    checkRelayers({ chain, relayers, ledger }),
+    checkTokens(chain, assets),
+  ])
+  return [...own, ...rest.flat()]
+}

@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import { fine, type Finding } from './finding.js'
+
+/**
+ * Checks that the ledger can be written to, by a key that is deleted at once.
+ *
+ * @throws {@link LedgerError}
+ */
+export async function checkLedger(
+  ledger: Pick<LedgerStore, 'idempotency' | 'listSubmitted'>,
+): Promise<readonly Finding[]> {
+  const key = idempotencyKey('health', randomUUID())
+  const attempt = await ledger.idempotency.begin({ key, fingerprint: fingerprintOf({}) })
+  if (attempt.state === 'fresh') await attempt.claim.abandon()
+  await ledger.listSubmitted({ limit: 1 })
+  return [fine({ subject: 'ledger' }, 'The ledger can be read and written.')]
+}

@@ -1,0 +1,50 @@
+import type { Block, Chain } from '../chain/chain.js'
+import { blockTimeMs, type Network } from '../protocol/networks.js'
+import { fine, type Finding } from './finding.js'
+
+/** Blocks that may be missed before the latest one counts as old. */
+const MISSED_BLOCKS = 30
+
+/** Least age in seconds of a block that counts as old. */
+const LEAST_STALE_SECONDS = 120
+
+/** Seconds that a block may be in the future: clocks differ a little. */
+const MAX_AHEAD_SECONDS = 15
+
+/**
+ * Checks that a node answers, is on the configured chain, and keeps up with it.
+ *
+ * @param now - Milliseconds since the epoch.
+ * @throws {@link ChainError}
+ */
+export async function checkNetwork(
+  chain: Pick<Chain, 'network' | 'getLatestBlock'>,
+  now: number,
+): Promise<readonly Finding[]> {
+  const { network } = chain
+  return [judgeBlock(network, await chain.getLatestBlock(), now)]
+}
+
+function judgeBlock(network: Network, { number, timestamp }: Block, now: number): Finding {
+  const ageSeconds = Math.floor(now / 1000) - Number(timestamp)
+  const place = { subject: 'network', network: network.caip2 } as const
+  const details = { block: Number(number), blockAgeSeconds: ageSeconds }
+  const what = `${network.name}: chain id ${network.chainId}, block ${number}`
+  if (ageSeconds > staleSeconds(network))
+    return {
+      ...{ ...place, ...details, code: 'block_stale' },
+      // Test networks pause, and local chains mine when they are used.
+      status: network.testnet ? 'warning' : 'error',
+      message: `${what} is ${ageSeconds} s old: the node does not keep up with its chain, or this machine’s clock is ahead.`,
+    }
+  if (ageSeconds < -MAX_AHEAD_SECONDS)
+    return {
+      ...{ ...place, ...details, code: 'clock_skewed', status: 'warning' },
+      message: `${what} is ${-ageSeconds} s in the future: this machine’s clock is behind; set it by NTP.`,
+    }
+  return fine(place, `${what} is ${Math.max(0, ageSeconds)} s old.`, details)
+}
+
+function staleSeconds(network: Network): number {
+  return Math.max(LEAST_STALE_SECONDS, (MISSED_BLOCKS * blockTimeMs(network)) / 1000)
+}

@@ -1,0 +1,88 @@
+import { isRateError } from '../errors.js'
+import { requirePeg, requireRate } from '../merchants/asset-rates.js'
+import type { Merchant, Project } from '../merchants/project.js'
+import type { Asset } from '../money/assets.js'
+import { formatDecimal } from '../money/decimal.js'
+import type { RateSource } from '../money/rates.js'
+import { failed, fine, findings, type Finding } from './finding.js'
+
+/** Checks each project: that it has a merchant, and that prices in its currency can be paid. */
+export async function checkProjects(
+  projects: readonly Project[],
+  rates: RateSource,
+): Promise<readonly Finding[]> {
+  const found = await Promise.all(projects.map((project) => checkProject(project, rates)))
+  return found.flat()
+}
+
+async function checkProject(
+  { id: project, merchant }: Project,
+  rates: RateSource,
+): Promise<readonly Finding[]> {
+  const place = { subject: 'project', project } as const
+  if (merchant === undefined) {
+    const message = `Project ${project} has no merchant: its payments are refused until it has one.`
+    return [{ ...place, status: 'warning', code: 'merchant_missing', message }]
+  }
+  const offers = await Promise.all(
+    merchant.accepts.map(async (asset) => ({
+      asset,
+      rate: await checkRate(merchant, asset, rates),
+    })),
+  )
+  const isTaken = ({ rate }: (typeof offers)[number]): boolean =>
+    rate !== 'not_offered' && rate?.status !== 'error'
+  const failures = offers.flatMap(({ rate }) =>
+    rate === undefined || rate === 'not_offered' ? [] : [rate],
+  )
+  const taken = offers.filter(isTaken)
+  const { currency } = merchant
+  if (taken.length === 0) {
+    const all = merchant.accepts.map(nameOf).join(', ') || 'no token'
+    const message = `Project ${project} can take no price in ${currency} now: it accepts ${all}.`
+    return [...failures, failed(place, { code: 'unsupported_currency', message })]
+  }
+  const names = taken.map(({ asset }) => nameOf(asset)).join(', ')
+  const message = `Project ${project} takes prices in ${currency}, paid in ${names} to ${merchant.payTo}.`
+  return [fine(place, message), ...failures]
+}
+
+/**
+ * Checks the rate that a token needs.
+ *
+ * @returns `undefined` where it needs none; `not_offered` where the merchant never takes it for his
+ * currency.
+ */
+async function checkRate(
+  merchant: Merchant,
+  asset: Asset,
+  rates: RateSource,
+): Promise<Finding | 'not_offered' | undefined> {
+  const { project, currency, crossCurrency } = merchant
+  const { address, symbol, network } = asset
+  const counted = asset.currency ?? asset.rateSymbol
+  if (counted === undefined || (counted !== currency && !crossCurrency)) return 'not_offered'
+  const isGuarded = asset.depegGuardBps !== undefined
+  if (counted === currency && !isGuarded) return undefined
+  const place = { subject: 'rate', project, network: network.caip2, address, symbol } as const
+  const [found] = await findings(place, async () => {
+    try {
+      await requirePeg(asset, rates)
+      if (counted === currency) return [fine(place, `${symbol} is worth one ${currency}.`)]
+      const { rate, source } = await requireRate(rates, currency, counted)
+      const from = source.slice(0, MAX_SOURCE)
+      return [fine(place, `One ${currency} is ${formatDecimal(rate)} ${counted} (${from}).`)]
+    } catch (error) {
+      if (!isRateError(error)) throw error
+      const { code, message: reason } = error
+      const message = `${reason} ${symbol} on ${network.name} is not offered for ${currency} meanwhile.`
+      return [failed(place, { code, message })]
+    }
+  })
+  return found
+}
+
+/** Longest name of a source of rates that is repeated. */
+const MAX_SOURCE = 60
+
+const nameOf = ({ symbol, network }: Asset): string => `${symbol} on ${network.name}`

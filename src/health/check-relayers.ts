@@ -1,0 +1,98 @@
+import { formatEther } from 'viem/utils'
+import type { Chain } from '../chain/chain.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import type { RelayerPool } from '../relayer/pool.js'
+import { fine, findings, type Finding, type Place } from './finding.js'
+
+/** Milliseconds after which a transaction that is not mined is worth a warning. */
+const STUCK_MS = 60_000
+
+/** What the relayers of one network are checked with. */
+export interface RelayersToCheck {
+  readonly chain: Pick<Chain, 'network' | 'getMinedNonce' | 'getPendingNonce'>
+  readonly relayers: Pick<RelayerPool, 'accounts'>
+  readonly ledger: Pick<LedgerStore, 'listTransactions'>
+}
+
+type Account = RelayersToCheck['relayers']['accounts'][number]
+
+/** Checks each relayer of a network: its gas money, and that its transactions are mined. */
+export async function checkRelayers(parts: RelayersToCheck): Promise<readonly Finding[]> {
+  const network = parts.chain.network.caip2
+  const found = await Promise.all(
+    parts.relayers.accounts.flatMap((account) => {
+      const place = { subject: 'relayer', network, address: account.address } as const
+      return findings(place, async () => [
+        await checkFunds(parts, account, place),
+        ...(await checkNonces(parts, account, place)),
+      ])
+    }),
+  )
+  return found.flat()
+}
+
+async function checkFunds(
+  { chain }: RelayersToCheck,
+  { funds, address }: Account,
+  place: Place,
+): Promise<Finding> {
+  const { balance, settlements, isLow } = await funds.read()
+  const details = { balance: balance.toString(), settlements: Number(settlements) }
+  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} for gas`
+  if (settlements < 1n)
+    return {
+      ...{ ...place, ...details, status: 'error', code: 'relayer_without_funds' },
+      message: `${what}, not enough for one settlement: send native currency to it.`,
+    }
+  const enough = `${what}, enough for about ${settlements} settlements`
+  if (!isLow) return fine(place, `${enough}.`, details)
+  return {
+    ...{ ...place, ...details, status: 'warning', code: 'relayer_low' },
+    message: `${enough}: send native currency to it.`,
+  }
+}
+
+/** Finds transactions that are not mined. What is mined meanwhile is not one of them. */
+async function checkNonces(
+  { chain, ledger }: RelayersToCheck,
+  { address }: Account,
+  place: Place,
+): Promise<readonly Finding[]> {
+  const { network } = chain
+  const mined = await chain.getMinedNonce(address)
+  const [waiting, next] = await Promise.all([
+    ledger.listTransactions({ chainId: network.chainId, relayer: address }, mined),
+    chain.getPendingNonce(address),
+  ])
+  const who = `Relayer ${address} on ${network.name}`
+  const warn = (code: Finding['code'], message: string): readonly Finding[] => [
+    { ...place, status: 'warning', code, message, pending: waiting.length },
+  ]
+  const [first] = waiting
+  if (first === undefined)
+    return next > mined && (await isUnknown(ledger, { chainId: network.chainId, address, mined }))
+      ? warn(
+          'foreign_transactions',
+          `${who} has pending transactions that are not this gateway’s: use its key for nothing else.`,
+        )
+      : []
+  if (first.accountNonce > mined)
+    return warn(
+      'nonce_gap',
+      `${who} has a transaction with account nonce ${first.accountNonce}, but none with ${mined}: the gateway fills the gap; if this stays, look into the log.`,
+    )
+  if (first.ageMs < STUCK_MS) return []
+  return warn(
+    'transactions_stuck',
+    `${who} has ${waiting.length} transactions that are not mined; the oldest is ${Math.round(first.ageMs / 1000)} s old. The gateway replaces it with higher fees unless gas costs more than maxFeePerGasGwei.`,
+  )
+}
+
+/** Whether the ledger has no transaction with an account nonce, nor a later one. */
+async function isUnknown(
+  ledger: RelayersToCheck['ledger'],
+  { chainId, address, mined }: { chainId: number; address: Account['address']; mined: number },
+): Promise<boolean> {
+  const later = await ledger.listTransactions({ chainId, relayer: address }, mined)
+  return later.length === 0
+}

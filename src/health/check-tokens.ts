@@ -1,0 +1,75 @@
+import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
+import { tokenAbi } from '../chain/abi.js'
+import type { CallResult, Chain } from '../chain/chain.js'
+import type { Asset } from '../money/assets.js'
+import { domainSeparator } from '../schemes/exact-evm/verify/digest.js'
+import { wordOf } from '../schemes/exact-evm/erc3009.js'
+import { failed, fine, findings, type Finding, type Place } from './finding.js'
+
+/** The views of a token, in the order in which they are read. */
+const VIEWS = ['DOMAIN_SEPARATOR', 'decimals', 'name', 'version'] as const
+
+/** Longest text of a contract that is repeated. */
+const MAX_TEXT = 60
+
+/** Checks that each token is on chain as it is configured: its EIP-712 domain and its decimals. */
+export async function checkTokens(
+  chain: Pick<Chain, 'callMany' | 'hasCode'>,
+  assets: readonly Asset[],
+): Promise<readonly Finding[]> {
+  const found = await Promise.all(
+    assets.map((asset) => {
+      const { address, symbol, network } = asset
+      const place = { subject: 'token', network: network.caip2, address, symbol } as const
+      return findings(place, async () => [await checkToken(chain, asset, place)])
+    }),
+  )
+  return found.flat()
+}
+
+async function checkToken(
+  chain: Pick<Chain, 'callMany' | 'hasCode'>,
+  asset: Asset,
+  place: Place,
+): Promise<Finding> {
+  const { address, symbol, decimals, eip712, network } = asset
+  const what = `${symbol} on ${network.name} (${address})`
+  const calls = VIEWS.map((functionName) => ({
+    to: address,
+    data: encodeFunctionData({ abi: tokenAbi, functionName }),
+  }))
+  const [separator, digits, name, version] = await chain.callMany(calls)
+  const actual = wordOf(separator)
+  if (actual === undefined && !(await chain.hasCode(address, 'fresh'))) {
+    const message = `${what}: there is no contract at this address; check it, and the network.`
+    return failed(place, { code: 'token_missing', message })
+  }
+  const counted = wordOf(digits)
+  if (counted !== undefined && counted !== BigInt(decimals))
+    return failed(place, {
+      code: 'token_decimals_mismatch',
+      message: `${what} has ${counted} decimals, not ${decimals}: amounts would be wrong by powers of ten; correct \`decimals\`.`,
+    })
+  if (actual === undefined) {
+    const message = `${what} does not tell its EIP-712 domain: whether \`eip712\` is right shows at the first payment.`
+    return { ...place, status: 'warning', code: 'token_domain_unknown', message }
+  }
+  const domain = { ...eip712, chainId: network.chainId, verifyingContract: address }
+  if (actual === BigInt(domainSeparator(domain)))
+    return fine(place, `${what}: EIP-712 domain '${eip712.name}', version '${eip712.version}'.`)
+  return failed(place, {
+    code: 'token_domain_mismatch',
+    message: `${what} has another EIP-712 domain than '${eip712.name}', version '${eip712.version}', so that no signature would be valid; its contract says ${said(name, 'name')}, version ${said(version, 'version')}: correct \`eip712\`.`,
+  })
+}
+
+/** A text that a contract returned, as a quotation of a few printable characters. */
+function said(result: CallResult | undefined, functionName: 'name' | 'version'): string {
+  try {
+    if (!result?.ok) return 'nothing'
+    const text = decodeFunctionResult({ abi: tokenAbi, functionName, data: result.data })
+    return `'${text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_TEXT)}'`
+  } catch {
+    return 'nothing'
+  }
+}

@@ -1,0 +1,29 @@
+import { Router, type RequestHandler, type Response } from 'express'
+import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
+import type { Readiness, ReadinessWatch } from './readiness.js'
+
+/**
+ * Creates the router of the two probes.
+ *
+ * `/livez`: the process runs. `/readyz`: payments can be taken; 503 with the reasons otherwise.
+ */
+export function createHealthRouter(readiness: Pick<ReadinessWatch, 'read'>): Router {
+  const live: RequestHandler = (_req, res) => write(res, 200, { status: 'ok' })
+  const ready: RequestHandler = (_req, res, next) => {
+    readiness
+      .read()
+      .then((found) => writeReadiness(res, found))
+      .catch(next)
+  }
+  return Router().get('/livez', live).get('/readyz', ready)
+}
+
+function writeReadiness(res: Response, { isReady, checks }: Readiness): void {
+  if (!isReady) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  write(res, isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable', checks })
+}
+
+function write(res: Response, status: number, document: object): void {
+  res.status(status).set({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+  res.end(JSON.stringify(document))
+}

@@ -1,0 +1,170 @@
+import type { Logger } from '../logger.js'
+import type { RelayerAccount } from './relayer-transactions.js'
+import { ALL_COUNTED, COUNTED_DAYS, type Count, type CountStore } from './counts.js'
+
+/** What is counted, in the order in which it happens to a payment. */
+export const COUNTED = ['asked', 'presented', 'refused', 'settled', 'failed'] as const
+
+/** Phases of a payment whose time is measured. */
+export const PHASES = ['verify', 'handler', 'settle', 'total'] as const
+
+/** Kind of what relayers have paid for gas, counted in gwei. */
+export const SPENT = 'spent'
+
+/** In wei. */
+export const GWEI = 10n ** 9n
+
+export type Counted = (typeof COUNTED)[number]
+export type Phase = (typeof PHASES)[number]
+
+/** Milliseconds between two writes. What a process counts in between is lost when it dies. */
+const FLUSH_MS = 5000
+
+/** Counts that are kept in memory at most, if the ledger cannot be written for long. */
+const MAX_KEPT = 50_000
+
+const DAY_MS = 86_400_000
+
+/** Ranges of milliseconds by which a power of two is divided: each is a fifth wider than the one before. */
+const RANGES_PER_DOUBLING = 4
+
+/** The range of a quarter of an hour and more. */
+const LAST_RANGE = 80
+
+/** Day, kind and label; and the project, whose id may be any text. */
+const COUNTED_KEY = /^(\d+) (\S+) (\S*) ([^]*)$/
+
+/** Options of {@link Counters}. */
+export interface CountersOptions {
+  readonly store: CountStore
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** @defaultValue 5000 */
+  readonly flushMs?: number | undefined
+}
+
+/**
+ * Counts what happens to payments, by day and project, and how long it takes.
+ *
+ * Counting is one change of a map. Every few seconds, what was counted is added to the ledger's in one
+ * statement. Labels come from closed sets, never from a client.
+ */
+export class Counters {
+  readonly #options: CountersOptions
+  readonly #timer: NodeJS.Timeout
+  #counts = new Map<string, number>()
+  #flushing: Promise<void> = Promise.resolve()
+  #isLogged = false
+  /** The day on which old counts were last dropped. */
+  #droppedOn: number | undefined
+
+  constructor(options: CountersOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.flush(), options.flushMs ?? FLUSH_MS).unref()
+  }
+
+  /** @param label - Why, for what is refused or has failed: a reason of ours. */
+  count(project: string | undefined, what: Counted, label = ''): void {
+    this.#add(`${what} ${label} ${project ?? ALL_COUNTED}`)
+  }
+
+  /** Counts how long a phase took. */
+  time(project: string | undefined, phase: Phase, ms: number): void {
+    this.#add(`${phase} ${rangeOf(ms)} ${project ?? ALL_COUNTED}`)
+  }
+
+  /** Counts what a relayer has paid for gas, to the next gwei. */
+  spend({ chainId, relayer }: RelayerAccount, wei: bigint): void {
+    const gwei = Number((wei + GWEI - 1n) / GWEI)
+    this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, gwei)
+  }
+
+  /** Writes what was counted. Never rejects: what cannot be written now is written with the next. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#write())
+    return this.#flushing
+  }
+
+  /** Writes what was counted, and counts no more. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  #add(name: string, by = 1): void {
+    const day = Math.floor(this.#options.now() / DAY_MS)
+    const key = `${day} ${name}`
+    const count = this.#counts.get(key)
+    if (count !== undefined) this.#counts.set(key, count + by)
+    else if (this.#counts.size < MAX_KEPT) this.#counts.set(key, by)
+  }
+
+  async #write(): Promise<void> {
+    const { store, logger, now } = this.#options
+    const counted = this.#counts
+    if (counted.size === 0) return
+    this.#counts = new Map()
+    try {
+      await store.addCounts(toCounts(counted))
+      await this.#dropOld(Math.floor(now() / DAY_MS))
+      this.#isLogged = false
+    } catch (error) {
+      for (const [key, count] of counted)
+        if (this.#counts.size < MAX_KEPT)
+          this.#counts.set(key, (this.#counts.get(key) ?? 0) + count)
+      if (!this.#isLogged) logger.warn('What was counted could not be written.', { error })
+      this.#isLogged = true
+    }
+  }
+
+  async #dropOld(today: number): Promise<void> {
+    if (this.#droppedOn === today) return
+    await this.#options.store.dropCounts(today - COUNTED_DAYS)
+    this.#droppedOn = today
+  }
+}
+
+/** The rows of what was counted, each also counted for all projects together. */
+function toCounts(counted: ReadonlyMap<string, number>): readonly Count[] {
+  const counts = new Map<string, Count>()
+  for (const [key, count] of counted) {
+    const [, day = '', kind = '', label = '', project = ''] = COUNTED_KEY.exec(key) ?? []
+    for (const one of new Set([project, ALL_COUNTED])) {
+      const name = `${day} ${kind} ${label} ${one}`
+      const before = counts.get(name)?.count ?? 0
+      counts.set(name, { day: Number(day), project: one, kind, label, count: before + count })
+    }
+  }
+  return [...counts.values()]
+}
+
+function rangeOf(ms: number): number {
+  const range = Math.floor(RANGES_PER_DOUBLING * Math.log2(Math.max(ms, 1)))
+  return Math.min(range, LAST_RANGE)
+}
+
+/**
+ * Estimates a percentile of what was timed, in milliseconds: it lies in the range that is found, which
+ * is 19 % wide.
+ *
+ * @param ranges - How often each range was counted.
+ * @returns `undefined` if nothing was.
+ */
+export function percentileOf(
+  ranges: ReadonlyMap<number, number>,
+  percent: number,
+): number | undefined {
+  const total = [...ranges.values()].reduce((sum, count) => sum + count, 0)
+  if (total === 0) return undefined
+  const wanted = (total * percent) / 100
+  let passed = 0
+  for (const [range, count] of [...ranges].toSorted(([one], [other]) => one - other)) {
+    if (passed + count >= wanted) {
+      const part = (wanted - passed) / count
+      return Math.round(10 * 2 ** ((range + part) / RANGES_PER_DOUBLING)) / 10
+    }
+    passed += count
+  }
+  return undefined
+}

@@ -1,0 +1,136 @@
+/**
+ * Projects that an operator has made at run time, their tokens, and who has changed what.
+ *
+ * Every change and its entry of the audit log are one transaction. Changes are numbered without gaps
+ * that matter: a process that has loaded version n knows all changes up to n.
+ */
+
+/** A project of the database. */
+export interface StoredProject {
+  readonly id: string
+  /** The merchant, as `MerchantOptions`. It was valid when it was stored. */
+  readonly settings: object
+  /** Grows with each change of the project. */
+  readonly version: number
+  /** Number of the change that made it, by which lists are ordered. */
+  readonly position: number
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** An identify token of a project, of which only the hash is kept. */
+export interface StoredToken {
+  readonly id: string
+  readonly project: string
+  /** SHA-256 in hexadecimal digits. */
+  readonly hash: string
+  readonly label: string
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly createdAt: number
+  /** To the minute. */
+  readonly lastUsedAt?: number | undefined
+  readonly revokedAt?: number | undefined
+}
+
+/** A token that is created. */
+export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label'>
+
+/** What can be done to projects. */
+export type ProjectAction =
+  'project.created' | 'project.updated' | 'project.deleted' | 'token.created' | 'token.revoked'
+
+/** One change, and who made it. */
+export interface AuditEntry {
+  readonly id: string
+  /** Number of the change. */
+  readonly position: number
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly at: number
+  readonly actor: string
+  readonly action: ProjectAction
+  readonly project: string
+  /** Id of the token, where the change is about one. */
+  readonly token?: string | undefined
+  /** What it was before and after; neither has a token or its hash. */
+  readonly before?: object | undefined
+  readonly after?: object | undefined
+}
+
+/** Who makes a change. */
+export interface ChangeAuthor {
+  readonly actor: string
+  /** Random id of the change: a change that is tried twice is made once. */
+  readonly change: string
+}
+
+/**
+ * What came of a change. `taken`: the project exists. `deleted`: it existed; ids are not used again,
+ * because payments belong to them. `missing`: there is no such project or token. `changed`: the project
+ * has another version by now.
+ */
+export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
+
+/** All that is needed to find the project of a request. */
+export interface ProjectSnapshot {
+  /** Number of the last change that it is known to contain. */
+  readonly version: number
+  readonly projects: readonly StoredProject[]
+  /** Without revoked ones. */
+  readonly tokens: readonly StoredToken[]
+}
+
+/** Part of a list. */
+export interface PageQuery {
+  /** Position of the last entry of the page before. */
+  readonly after?: number | undefined
+  readonly limit: number
+}
+
+/**
+ * Keeps the projects that were made at run time.
+ *
+ * Every method throws `LedgerError` if it did not do what it says.
+ */
+export interface ProjectStore {
+  /** Whether a change by another process calls back {@link ProjectStore.watch} at present. */
+  readonly announces: boolean
+  /** Calls back after each change, and after changes may have been missed. @returns Ends that. */
+  watch(listener: () => void): () => void
+  /** Number of the last change. */
+  version(): Promise<number>
+  load(): Promise<ProjectSnapshot>
+
+  /** Creates a project. Tokens that its id has had are revoked. */
+  createProject(
+    project: Pick<StoredProject, 'id' | 'settings'>,
+    by: ChangeAuthor,
+  ): Promise<ChangeOutcome>
+  /** Changes the merchant of a project that still has this version. */
+  updateProject(
+    project: Pick<StoredProject, 'id' | 'settings' | 'version'>,
+    by: ChangeAuthor,
+  ): Promise<ChangeOutcome>
+  /** Deletes a project and revokes its tokens. Its payments stay. */
+  deleteProject(id: string, by: ChangeAuthor): Promise<ChangeOutcome>
+  findProject(id: string): Promise<StoredProject | undefined>
+  /** Lists projects, oldest first. */
+  listProjects(query: PageQuery): Promise<readonly StoredProject[]>
+
+  /**
+   * Creates a token.
+   *
+   * @param isConfigured - Whether its project is not one of the database.
+   */
+  createToken(token: NewToken & { isConfigured: boolean }, by: ChangeAuthor): Promise<ChangeOutcome>
+  revokeToken(token: Pick<StoredToken, 'id' | 'project'>, by: ChangeAuthor): Promise<ChangeOutcome>
+  /** Lists the tokens of a project, oldest first, revoked ones included. */
+  listTokens(project: string): Promise<readonly StoredToken[]>
+  /** Notes that tokens are in use now. */
+  noteUse(tokens: readonly string[]): Promise<void>
+
+  /** Lists changes, newest first. */
+  listAudit(
+    query: PageQuery & { readonly project?: string | undefined },
+  ): Promise<readonly AuditEntry[]>
+}

@@ -1,0 +1,99 @@
+/** What merchants were paid: sums of settled payments, exact to the token's smallest unit. */
+import type { Address } from '../protocol/payment.js'
+import type { LedgerQuery, LedgerRecord } from './record.js'
+
+/** What payments are summed by, beside their token. */
+export const REVENUE_KEYS = ['day', 'project', 'asset', 'resource'] as const
+
+/** Which payments are summed. Their time is that of their reservation, as in lists. */
+export interface RevenueQuery {
+  readonly project: LedgerQuery['project']
+  /** Milliseconds since the epoch, inclusive. */
+  readonly from: number
+  /** Milliseconds since the epoch, exclusive. */
+  readonly until: number
+  readonly by: (typeof REVENUE_KEYS)[number]
+}
+
+/** Payments that are summed together. */
+export interface RevenueGroup {
+  /**
+   * Days since the epoch, id of the project, or URL of the resource without its query. Empty where
+   * payments have none, and for `asset`; `undefined` for what is not told apart any more.
+   */
+  readonly key: string | undefined
+  readonly chainId: number
+  readonly asset: Address
+  /** Atomic units of the token. */
+  readonly amount: bigint
+  /** Number of payments. */
+  readonly count: number
+}
+
+/** Sums of settled payments. */
+export interface Revenue {
+  /** Sums settled payments. The groups with most payments are told apart, 1,000 at most. */
+  sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]>
+}
+
+/** Groups of an answer. */
+const MAX_GROUPS = 1000
+
+/** Groups that are told apart while payments are summed: a URL may be different each time. */
+export const MAX_SUMMED_GROUPS = 10_000
+
+export const DAY_MS = 86_400_000
+
+/** What a payment is summed by. */
+export function revenueKeyOf(
+  { createdAt, project = '', details }: Pick<LedgerRecord, 'createdAt' | 'project' | 'details'>,
+  by: RevenueQuery['by'],
+): string {
+  switch (by) {
+    case 'day':
+      return String(Math.floor(createdAt / DAY_MS))
+    case 'project':
+      return project
+    case 'asset':
+      return ''
+    case 'resource':
+      return withoutQuery(details?.resource ?? '')
+  }
+}
+
+/** A URL up to its query, which differs from request to request. */
+function withoutQuery(url: string): string {
+  return url.split('?', 1)[0] ?? ''
+}
+
+/** Sums groups, and limits their number. */
+export class RevenueSums {
+  readonly #groups = new Map<string, RevenueGroup>()
+  /** Of groups that are not told apart, by token. */
+  readonly #rest = new Map<string, RevenueGroup>()
+
+  add(group: RevenueGroup): void {
+    const { key, chainId, asset } = group
+    const name = JSON.stringify([chainId, asset, key])
+    const isKept = this.#groups.has(name) || this.#groups.size < MAX_SUMMED_GROUPS
+    if (key !== undefined && isKept) merge(this.#groups, name, group)
+    else this.#addRest(group)
+  }
+
+  /** The groups, those with most payments first, and then what is left. */
+  groups(): readonly RevenueGroup[] {
+    const all = [...this.#groups.values()].toSorted((one, other) => other.count - one.count)
+    for (const group of all.slice(MAX_GROUPS)) this.#addRest(group)
+    return [...all.slice(0, MAX_GROUPS), ...this.#rest.values()]
+  }
+
+  #addRest(group: RevenueGroup): void {
+    const name = JSON.stringify([group.chainId, group.asset])
+    merge(this.#rest, name, { ...group, key: undefined })
+  }
+}
+
+function merge(groups: Map<string, RevenueGroup>, name: string, group: RevenueGroup): void {
+  const { amount = 0n, count = 0 } = groups.get(name) ?? {}
+  groups.set(name, { ...group, amount: amount + group.amount, count: count + group.count })
+}

@@ -1,0 +1,99 @@
+/** Statements that are written by hand, for both databases, and made once. */
+import type * as KyselyModule from 'kysely'
+import type { Kysely } from 'kysely'
+import type { LedgerDatabase } from './schema.js'
+
+/** What differs between the databases in a statement. */
+export interface SqlDialect {
+  /** The database's clock, in milliseconds since the epoch. */
+  readonly now: string
+  /** Locks the rows of `a`, where connections can change rows concurrently. */
+  readonly forUpdate: string
+  /** The parameter with this number. Each is used once, in order. */
+  readonly parameter: (number: number) => string
+  /** The table `w`: the members of a JSON array of objects, which is the first parameter. */
+  readonly rows: (columns: Readonly<Record<string, 'text' | 'bigint'>>) => string
+}
+
+/** A statement in the words of a database. */
+export type Statement = (dialect: SqlDialect) => string
+
+/** Runs a statement. */
+export type RunStatement = (
+  statement: Statement,
+  parameters: readonly unknown[],
+  connection?: Kysely<LedgerDatabase>,
+) => Promise<readonly unknown[]>
+
+export const POSTGRES: SqlDialect = {
+  now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
+  forUpdate: 'FOR UPDATE OF a',
+  parameter: (number) => `$${number}`,
+  rows(columns) {
+    const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
+    return `json_to_recordset($1::json) AS w(${typed.join(', ')})`
+  },
+}
+
+export const SQLITE: SqlDialect = {
+  now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+  forUpdate: '',
+  parameter: () => '?',
+  rows(columns) {
+    const named = Object.keys(columns).map((name) => `value->>'${name}' AS ${name}`)
+    return `(SELECT ${named.join(', ')} FROM json_each(?)) AS w`
+  },
+}
+
+/** Runs statements on a database. The text of each is made on its first use. */
+export function statementsOf(
+  db: Kysely<LedgerDatabase>,
+  { CompiledQuery }: typeof KyselyModule,
+  dialect: SqlDialect,
+): RunStatement {
+  const texts = new Map<Statement, string>()
+  return async (statement, parameters, connection = db) => {
+    const text = texts.get(statement) ?? statement(dialect)
+    texts.set(statement, text)
+    const { rows } = await connection.executeQuery(CompiledQuery.raw(text, [...parameters]))
+    return rows
+  }
+}
+
+/**
+ * A statement that changes rows of authorizations, each by a member `w` with its `record_id`, and returns
+ * the ids of those that it has changed. Rows are locked in the order of their ids: two changes that
+ * locked the same rows in different orders would deadlock.
+ */
+export function updateEach({
+  columns,
+  set,
+  where,
+}: {
+  /** Columns of `w` beside `record_id`. */
+  readonly columns: readonly string[]
+  readonly set: string
+  /** About a row `a` and its member `w`. */
+  readonly where: string
+}): Statement {
+  return ({ now, rows, forUpdate }) => {
+    const typed = Object.fromEntries(
+      ['record_id', ...columns].map((name) => [name, 'text'] as const),
+    )
+    const held = `SELECT a.id FROM x402_authorizations AS a JOIN w ON a.id = w.record_id WHERE ${where}`
+    return `WITH w AS (SELECT * FROM ${rows(typed)})
+      UPDATE x402_authorizations AS a SET ${set}, updated_at = ${now} FROM w
+      WHERE a.id = w.record_id AND ${forUpdate ? `a.id IN (${held} ORDER BY a.id ${forUpdate})` : where}
+      RETURNING id`
+  }
+}
+
+/** The condition that the transfer log of a member `w`, if it names one, has not paid for another record. */
+export const UNSPENT = `NOT EXISTS (
+  SELECT 1 FROM x402_authorizations AS other
+  WHERE other.transfer = w.transfer AND other.id <> w.record_id)`
+
+/** The ids that such a statement has returned. */
+export function idsOf(rows: readonly unknown[]): ReadonlySet<string> {
+  return new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))
+}

@@ -1,0 +1,219 @@
+import type { Selectable } from 'kysely'
+import {
+  CLAIM_MS,
+  KEPT_MS,
+  type AttemptOutcome,
+  type ClaimedDelivery,
+  type DeliveryQuery,
+  type WebhookDelivery,
+  type WebhookDeliveries,
+  type WebhookEndpoint,
+} from '../webhook-store.js'
+import { newDeliveryId } from '../delivery-id.js'
+import type { WebhookEndpointRow } from './schema.js'
+import type { Statement } from './sql-dialect.js'
+import type { SqlRecords } from './sql-records.js'
+import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
+import { StatementGroup } from './statement-group.js'
+import { claimedOf, conclusionOf, deliveryOf, endpointOf, type ClaimedRow } from './webhook-rows.js'
+
+/** Deliveries that one statement forgets. Others wait for it. */
+const PRUNED_AT_ONCE = 500
+
+const IS_DUE = (now: string): string => `a.state = 'pending' AND a.next_at <= (SELECT ${now})`
+
+const LIST_DUE: Statement = ({ now }) =>
+  `SELECT e.* FROM x402_webhook_endpoints AS e WHERE EXISTS (
+    SELECT 1 FROM x402_webhook_deliveries AS a WHERE a.endpoint = e.id AND ${IS_DUE(now)})`
+
+/** A claim moves the time at which a delivery is due: it lapses by itself. */
+const CLAIM: Statement = ({ now, parameter, forUpdate }) =>
+  `WITH due AS (
+    SELECT a.id FROM x402_webhook_deliveries AS a
+    WHERE a.endpoint = ${parameter(1)} AND ${IS_DUE(now)} AND NOT EXISTS (
+      SELECT 1 FROM x402_webhook_deliveries AS before
+      WHERE before.payment = a.payment AND before.endpoint = a.endpoint
+        AND before.version < a.version AND before.state = 'pending')
+    ORDER BY a.next_at, a.id LIMIT ${parameter(2)} ${forUpdate && `${forUpdate} SKIP LOCKED`})
+  UPDATE x402_webhook_deliveries SET claim = ${parameter(3)}, next_at = ${now} + ${CLAIM_MS}
+  WHERE id IN (SELECT id FROM due) RETURNING *, ${now} AS now`
+
+const CONCLUDE: Statement = ({ now, rows }) => {
+  const columns = {
+    id: 'text',
+    claim: 'text',
+    state: 'text',
+    error: 'text',
+    response: 'text',
+  } as const
+  const numbers = { attempted: 'bigint', after_ms: 'bigint', status: 'bigint' } as const
+  return `WITH w AS (SELECT * FROM ${rows({ ...columns, ...numbers })})
+    UPDATE x402_webhook_deliveries AS a SET state = w.state, claim = NULL, attempts = a.attempts + w.attempted,
+      next_at = ${now} + w.after_ms,
+      delivered_at = CASE w.state WHEN 'delivered' THEN ${now} ELSE a.delivered_at END,
+      last_status = CASE w.attempted WHEN 1 THEN w.status ELSE a.last_status END,
+      last_error = CASE w.attempted WHEN 1 THEN w.error ELSE a.last_error END,
+      last_response = CASE w.attempted WHEN 1 THEN w.response ELSE a.last_response END
+    FROM w WHERE a.id = w.id AND a.claim = w.claim`
+}
+
+/** Deliveries of webhooks, in the ledger's database. Its triggers write those that tell of payments. */
+export class SqlWebhookDeliveries implements WebhookDeliveries {
+  readonly #store: SqlStore
+  readonly #records: SqlRecords
+  readonly #newName: () => string
+  readonly #conclusions: StatementGroup<object, undefined>
+
+  /** @param newName - Returns a name for a claim, which no other has. */
+  constructor(store: SqlStore, records: SqlRecords, newName: () => string) {
+    this.#store = store
+    this.#records = records
+    this.#newName = newName
+    this.#conclusions = new StatementGroup(store, async ({ run }, members) => {
+      await run(CONCLUDE, [JSON.stringify(members)])
+      return members.map(() => undefined)
+    })
+  }
+
+  listDue(): Promise<readonly WebhookEndpoint[]> {
+    return this.#store.run(async ({ run }) =>
+      ((await run(LIST_DUE, [])) as readonly Selectable<WebhookEndpointRow>[]).map(endpointOf),
+    )
+  }
+
+  claim(endpoint: string, limit: number): Promise<readonly ClaimedDelivery[]> {
+    const claim = this.#newName()
+    return this.#store.run(async (database) => {
+      const rows = (await database.run(CLAIM, [endpoint, limit, claim])) as readonly ClaimedRow[]
+      const ids = rows.flatMap(({ payment }) => payment ?? [])
+      const records = ids.length > 0 ? await this.#records.rowsById(database, ids) : new Map()
+      return rows.map((row) => {
+        const record = this.#records.recordOf(records.get(row.payment ?? ''))
+        return claimedOf(row, claim, record)
+      })
+    })
+  }
+
+  async conclude({ id, claim }: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
+    const { state, ...changed } = conclusionOf(outcome)
+    await this.#conclusions.add({ id, claim, state, ...changed })
+  }
+
+  add({ endpoint, type, data }: Parameters<WebhookDeliveries['add']>[0]): Promise<WebhookDelivery> {
+    const id = newDeliveryId()
+    return this.#store.run(async (database) => {
+      const { db, now } = database
+      await db
+        .insertInto('x402_webhook_deliveries')
+        .values({
+          ...{ id, type, endpoint: endpoint.id, project: endpoint.project },
+          ...{ data: JSON.stringify(data), state: 'pending', attempts: 0 },
+          ...{ next_at: now, retry_from: now, created_at: now },
+        })
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute()
+      return findDelivery(database, id)
+    })
+  }
+
+  list({
+    project,
+    endpoint,
+    state,
+    after,
+    limit,
+  }: DeliveryQuery): Promise<readonly WebhookDelivery[]> {
+    return this.#store.run(async ({ db }) => {
+      let select = db
+        .selectFrom('x402_webhook_deliveries')
+        .selectAll()
+        .where('endpoint', '=', endpoint)
+        .where('project', '=', project)
+      if (state !== undefined) select = select.where('state', '=', state)
+      if (after !== undefined)
+        select = select.where((where) =>
+          where(where.refTuple('created_at', 'id'), '<', where.tuple(after.createdAt, after.id)),
+        )
+      const rows = await select
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .execute()
+      return rows.map(deliveryOf)
+    })
+  }
+
+  resend(
+    { project, id: endpoint }: Pick<WebhookEndpoint, 'project' | 'id'>,
+    id: string,
+  ): Promise<WebhookDelivery | undefined> {
+    return this.#store.run(async ({ db, now }) => {
+      await db
+        .updateTable('x402_webhook_deliveries')
+        .set({ state: 'pending', attempts: 0, next_at: now, retry_from: now })
+        .where((where) => where.and({ id, endpoint, project }))
+        .where('claim', 'is', null)
+        .execute()
+      const row = await db
+        .selectFrom('x402_webhook_deliveries')
+        .selectAll()
+        .where((where) => where.and({ id, endpoint, project }))
+        .executeTakeFirst()
+      return row && deliveryOf(row)
+    })
+  }
+
+  async prune(): Promise<void> {
+    while ((await this.#store.run(prunePage)) === PRUNED_AT_ONCE);
+  }
+}
+
+async function findDelivery({ db }: SqlDatabase, id: string): Promise<WebhookDelivery> {
+  const row = await db
+    .selectFrom('x402_webhook_deliveries')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return deliveryOf(row)
+}
+
+/**
+ * Forgets finished deliveries of long ago, and those of endpoints that are gone. Those of a failed payment
+ * stay, because their versions go on if it is paid after all.
+ */
+async function prunePage({ db, plus }: SqlDatabase): Promise<number> {
+  const old = db
+    .selectFrom('x402_webhook_deliveries as d')
+    .select('d.id')
+    .where((where) =>
+      where.or([
+        where.and([
+          where('d.state', '<>', 'pending'),
+          where('d.created_at', '<', timeOnce(db, plus(-KEPT_MS))),
+          where.not(
+            where.exists(
+              where
+                .selectFrom('x402_authorizations as a')
+                .select('a.id')
+                .whereRef('a.id', '=', 'd.payment')
+                .where('a.state', '=', 'failed'),
+            ),
+          ),
+        ]),
+        where.not(
+          where.exists(
+            where
+              .selectFrom('x402_webhook_endpoints as e')
+              .select('e.id')
+              .whereRef('e.id', '=', 'd.endpoint'),
+          ),
+        ),
+      ]),
+    )
+    .limit(PRUNED_AT_ONCE)
+  const { numDeletedRows } = await db
+    .deleteFrom('x402_webhook_deliveries')
+    .where('id', 'in', old)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,61 @@
+/**
+ * Triggers that write the deliveries of webhooks.
+ *
+ * They run in the statement that changes a record, whichever statement that is: an event is committed
+ * with the change that it tells of, or neither is. Of a project without endpoints nothing is written.
+ *
+ * Migrations create them from here; a text that was published is never edited.
+ */
+import type * as KyselyModule from 'kysely'
+import type { Kysely } from 'kysely'
+import type { LedgerDatabase } from './schema.js'
+import { POSTGRES, SQLITE, type SqlDialect } from './sql-dialect.js'
+
+/** A final record is new or has changed, or nobody waits any more for a transaction that was sent. */
+const HAPPENED = `NEW.state IN ('settled', 'failed')
+    AND (NEW.state <> OLD.state OR coalesce(NEW.transaction_hash, '') <> coalesce(OLD.transaction_hash, ''))
+  OR NEW.state = 'submitted' AND NEW.delivered = 0 AND NEW.locked_until = 0 AND OLD.locked_until <> 0
+    AND NEW.kind = 'payment'`
+
+const TYPE = `CASE
+  WHEN NEW.kind = 'refund' THEN 'refund.' || NEW.state
+  WHEN OLD.state IN ('settled', 'failed') THEN 'payment.corrected'
+  WHEN NEW.state = 'settled' THEN 'payment.settled'
+  WHEN NEW.state = 'failed' THEN 'payment.failed'
+  ELSE 'payment.pending' END`
+
+const CHANGES = 'AFTER UPDATE OF state, transaction_hash, locked_until ON x402_authorizations'
+
+/** One delivery for each endpoint that wants the event. A payment is announced as pending once at most. */
+const insertFor = ({ now }: SqlDialect, randomId: string, schema = ''): string =>
+  `INSERT INTO ${schema}x402_webhook_deliveries (id, endpoint, project, type, payment, version, payment_state,
+    transaction_hash, reason, payment_at, state, attempts, next_at, retry_from, created_at)
+  SELECT 'msg_' || ${randomId}, e.id, NEW.project, ${TYPE}, NEW.id,
+    1 + coalesce((SELECT max(d.version) FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = NEW.id), 0),
+    NEW.state, NEW.transaction_hash, NEW.reason, NEW.updated_at, 'pending', 0, ${now}, ${now}, ${now}
+  FROM ${schema}x402_webhook_endpoints AS e
+  WHERE e.project = NEW.project AND e.events LIKE '%,' || ${TYPE} || ',%'
+    AND (NEW.state <> 'submitted' OR NOT EXISTS (
+      SELECT 1 FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = NEW.id AND d.endpoint = e.id))`
+
+/** Creates the trigger of a database. */
+export async function createWebhookTrigger(
+  db: Kysely<LedgerDatabase>,
+  { sql, PostgresAdapter }: typeof KyselyModule,
+): Promise<void> {
+  const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
+    const insert = insertFor(SQLITE, 'lower(hex(randomblob(16)))')
+    await run(`CREATE TRIGGER x402_webhook_events ${CHANGES} WHEN ${HAPPENED} BEGIN ${insert}; END`)
+    return
+  }
+  // Names with their schema: a search path that is set for each call would have it planned each time.
+  const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db)
+  const schema = `"${rows[0]?.schema.replaceAll('"', '""')}".`
+  const insert = insertFor(POSTGRES, `replace(gen_random_uuid()::text, '-', '')`, schema)
+  // One plan for all calls: planning takes longer than the insert.
+  await run(`CREATE OR REPLACE FUNCTION x402_webhook_events() RETURNS trigger LANGUAGE plpgsql
+    SET plan_cache_mode = force_generic_plan AS $$ BEGIN ${insert}; RETURN NULL; END $$`)
+  await run(`CREATE TRIGGER x402_webhook_events ${CHANGES} FOR EACH ROW WHEN (${HAPPENED})
+    EXECUTE FUNCTION x402_webhook_events()`)
+}

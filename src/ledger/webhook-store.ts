@@ -1,0 +1,222 @@
+/**
+ * Who is told of payments by webhook, and what is still to be told.
+ *
+ * A delivery is written in the same change as the record that it tells of, once for each endpoint of the
+ * record's project that wants the event: it exists if and only if the change does.
+ */
+import type { LedgerRecord } from './record.js'
+
+/** What an endpoint may subscribe to. */
+export const WEBHOOK_EVENTS = [
+  /** The merchant was paid. */
+  'payment.settled',
+  /** The transaction was mined, and did not pay the merchant. */
+  'payment.failed',
+  /** The request with the payment has ended before its outcome was known; sent once a payment. */
+  'payment.pending',
+  /** A final record has changed: paid after all, or by another transaction after a reorganisation. */
+  'payment.corrected',
+  /** The buyer was paid back. */
+  'refund.settled',
+  /** The transaction of a refund was mined, and did not pay the buyer. */
+  'refund.failed',
+] as const
+
+/** The name of an event. */
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+
+/** The type of a delivery that a merchant asks for to try an endpoint. */
+export const TEST_EVENT = 'webhook.test'
+
+/** Endpoints that a project may have: each one adds a row to every event. */
+export const MAX_ENDPOINTS = 10
+
+/** A URL of a project that is told of events. */
+export interface WebhookEndpoint {
+  readonly id: string
+  readonly project: string
+  readonly url: string
+  readonly events: readonly WebhookEvent[]
+  /** `whsec_…`, which deliveries are signed with. It is stored as it is, because it has to sign. */
+  readonly secret: string
+  /** The secret before, which signs beside the new one until a time in milliseconds since the epoch. */
+  readonly previous?: { readonly secret: string; readonly until: number } | undefined
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** What may be changed of an endpoint. */
+export interface EndpointChange {
+  readonly url?: string | undefined
+  readonly events?: readonly WebhookEvent[] | undefined
+}
+
+/** A new secret, and for how long the one before still signs. */
+export interface SecretRotation {
+  readonly secret: string
+  readonly previousForMs: number
+}
+
+/** The endpoints of all projects. A project reads and changes its own only. */
+export interface WebhookEndpoints {
+  /** @returns `undefined` if the project has {@link MAX_ENDPOINTS}. */
+  create(
+    endpoint: Omit<WebhookEndpoint, 'previous' | 'createdAt' | 'updatedAt'>,
+  ): Promise<WebhookEndpoint | undefined>
+  /** Oldest first. */
+  list(project: string): Promise<readonly WebhookEndpoint[]>
+  find(project: string, id: string): Promise<WebhookEndpoint | undefined>
+  /** @returns `undefined` if the project has no such endpoint, as the methods below. */
+  change(project: string, id: string, change: EndpointChange): Promise<WebhookEndpoint | undefined>
+  rotate(
+    project: string,
+    id: string,
+    rotation: SecretRotation,
+  ): Promise<WebhookEndpoint | undefined>
+  /** Deletes an endpoint with its deliveries. @returns Whether there was one. */
+  delete(project: string, id: string): Promise<boolean>
+}
+
+/** `pending` deliveries are tried again, `failed` ones only by hand. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+/** One event for one endpoint. */
+export interface WebhookDelivery {
+  /** The `webhook-id`: the same for every attempt. */
+  readonly id: string
+  readonly endpoint: string
+  readonly project: string
+  readonly type: string
+  /** Id of the payment that it tells of, and the number of this event among those of the payment. */
+  readonly payment?: string | undefined
+  readonly version?: number | undefined
+  readonly state: DeliveryState
+  /** Since it was created, or sent again by hand. */
+  readonly attempts: number
+  /** Milliseconds since the epoch, as all times. */
+  readonly nextAttemptAt: number
+  readonly createdAt: number
+  readonly deliveredAt?: number | undefined
+  /** Of the last attempt: the HTTP status, what was wrong, and how the receiver's words begin. */
+  readonly lastStatus?: number | undefined
+  readonly lastError?: string | undefined
+  readonly lastResponse?: string | undefined
+}
+
+/** Which deliveries of an endpoint are listed, newest first. */
+export interface DeliveryQuery {
+  readonly project: string
+  readonly endpoint: string
+  readonly state?: DeliveryState | undefined
+  /** The last delivery of the previous page. */
+  readonly after?: { readonly createdAt: number; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** A delivery that this process is to attempt, and nobody else meanwhile. */
+export interface ClaimedDelivery extends WebhookDelivery {
+  /** Names the claim. It lapses when its process is dead, and {@link CLAIM_MS} after it was made. */
+  readonly claim: string
+  /** Milliseconds for which it has been tried. */
+  readonly ageMs: number
+  /** The payment as it was after the change; `undefined` if its record is gone. */
+  readonly record?: LedgerRecord | undefined
+  /** What events say that are not about a payment. */
+  readonly data?: object | undefined
+}
+
+/** Milliseconds for which a delivery is claimed: longer than an attempt lasts. */
+export const CLAIM_MS = 30_000
+
+/** What came of an attempt. */
+export type AttemptOutcome =
+  | { readonly kind: 'delivered'; readonly status: number }
+  | (AttemptFailure & { readonly kind: 'retry'; readonly afterMs: number })
+  | (AttemptFailure & { readonly kind: 'failed' })
+  /** Nothing was found out: the process ends. Another one attempts it at once. */
+  | { readonly kind: 'returned' }
+
+/** What was wrong with an attempt. */
+export interface AttemptFailure {
+  readonly error: string
+  readonly status?: number | undefined
+  readonly response?: string | undefined
+}
+
+/** The deliveries of all endpoints, for every process that shares the ledger. */
+export interface WebhookDeliveries {
+  /** Endpoints with a delivery that is due. */
+  listDue(): Promise<readonly WebhookEndpoint[]>
+  /**
+   * Claims due deliveries of an endpoint, those that wait longest first. Of one payment, a later event is
+   * not claimed while an earlier one is pending.
+   */
+  claim(endpoint: string, limit: number): Promise<readonly ClaimedDelivery[]>
+  /** Writes down what came of an attempt, unless the claim has lapsed and is another's. */
+  conclude(claimed: ClaimedDelivery, outcome: AttemptOutcome): Promise<void>
+  /** Adds a delivery that is not about a payment. */
+  add(delivery: {
+    readonly endpoint: WebhookEndpoint
+    readonly type: string
+    readonly data: object
+  }): Promise<WebhookDelivery>
+  list(query: DeliveryQuery): Promise<readonly WebhookDelivery[]>
+  /**
+   * Makes a delivery due now, for three more days. One that is being attempted stays as it is.
+   *
+   * @returns `undefined` if the endpoint of this project has no such delivery.
+   */
+  resend(
+    endpoint: Pick<WebhookEndpoint, 'project' | 'id'>,
+    id: string,
+  ): Promise<WebhookDelivery | undefined>
+  /** Forgets what was delivered, or given up, long ago. */
+  prune(): Promise<void>
+}
+
+/** Milliseconds for which a delivery is kept that was delivered or has failed: 30 days. */
+export const KEPT_MS = 30 * 24 * 3_600_000
+
+/** Where endpoints and deliveries are kept. */
+export interface WebhookStore {
+  readonly endpoints: WebhookEndpoints
+  readonly deliveries: WebhookDeliveries
+}
+
+/** A record as it was after a change that an event tells of. */
+export function recordAsOf(
+  record: LedgerRecord,
+  change: {
+    readonly state: string | null
+    readonly transaction: string | null
+    readonly reason: string | null
+    readonly updatedAt: number
+  },
+): LedgerRecord {
+  const { state, reason, updatedAt } = change
+  const transaction = (change.transaction ?? '0x') as `0x${string}`
+  const { submission: _latest, ...kept } = { submission: undefined, ...record }
+  const then = { ...kept, updatedAt }
+  switch (state) {
+    case 'settled':
+      return { ...then, state, transaction }
+    case 'failed':
+      return {
+        ...then,
+        state,
+        transaction,
+        reason: reason as Extract<LedgerRecord, { state: 'failed' }>['reason'],
+      }
+    case 'submitted':
+      return {
+        ...then,
+        state,
+        submission: { transaction, relayer: '0x', accountNonce: 0, raw: '0x' },
+      }
+    default:
+      return { ...then, state: 'reserved' }
+  }
+}

@@ -1,0 +1,82 @@
+import { RpcChain } from './chain/rpc-chain.js'
+import type { ResolvedNetwork } from './config/networks.js'
+import type { ResolvedOptions } from './config/resolve.js'
+import { announceRemote } from './facilitator/announce-remote.js'
+import type { ReservingFacilitator } from './facilitator/facilitator.js'
+import { createLocalFacilitator } from './facilitator/local-facilitator.js'
+import { createRemoteReservations } from './facilitator/remote-reservations.js'
+import { timedFacilitator } from './facilitator/timed-facilitator.js'
+import type { Counters } from './ledger/counters.js'
+import type { LedgerStore } from './ledger/ledger.js'
+import type { Logger } from './logger.js'
+import { EXACT } from './protocol/payment.js'
+import { RelayerPool } from './relayer/pool.js'
+import type { EventBus } from './schemes/events.js'
+import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
+import {
+  createSettlementNetwork,
+  settlementAssets,
+  type SettlementNetwork,
+} from './schemes/exact-evm/settlement-network.js'
+import type { Telemetry } from './telemetry/telemetry.js'
+import { watchCore, watchScheme } from './telemetry/watch-payments.js'
+
+/** What the core is made of, beside options. */
+export interface CoreParts {
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly counters: Counters
+  readonly closed: AbortSignal
+  readonly telemetry: Telemetry
+}
+
+/** What verifies and settles, and the networks that this process does it on. */
+export interface Core {
+  readonly facilitator: ReservingFacilitator
+  readonly cores: readonly SettlementNetwork[]
+}
+
+/** Wires the core of a gateway: schemes, relayers and chains, or a facilitator elsewhere. */
+export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
+  const { facilitator, cores } = createFacilitator(resolved, parts)
+  return { facilitator: timedFacilitator(facilitator, parts.counters), cores }
+}
+
+function createFacilitator(resolved: ResolvedOptions, parts: CoreParts): Core {
+  const { facilitator, logger } = resolved
+  const { watchers, metrics } = parts.telemetry
+  if (facilitator !== undefined) {
+    const remote = createRemoteReservations({ ...parts, logger, facilitator })
+    const watched = watchCore(remote, watchers)
+    return { facilitator: announceRemote(watched, parts.events), cores: [] }
+  }
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, { ...parts, logger }))
+  const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
+  const exact = new ExactEvm({ ...resolved, ...parts, networks })
+  metrics?.watchRelayers(cores)
+  const schemes = new Map([[EXACT, watchScheme(exact, watchers)]])
+  return { facilitator: createLocalFacilitator({ schemes, events: parts.events }), cores }
+}
+
+function openNetwork(
+  { network, assets, core }: ResolvedNetwork,
+  { ledger, events, counters, telemetry, logger, closed }: CoreParts & { readonly logger: Logger },
+): readonly SettlementNetwork[] {
+  const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
+  if (core === undefined || firstKey === undefined) return []
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
+  const onRequest = telemetry.metrics?.onRequest(network.caip2)
+  const chain = new RpcChain({ network, rpcUrl, onRequest })
+  const relayers = new RelayerPool({
+    ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
+    privateKeys: [firstKey, ...otherKeys],
+    onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
+    onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
+  })
+  return [
+    createSettlementNetwork({
+      ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
+      onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
+    }),
+  ]
+}

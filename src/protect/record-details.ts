@@ -1,0 +1,58 @@
+/** What the record of a payment says of the request that it paid for. */
+import type { Request } from 'express'
+import { ConfigError } from '../errors.js'
+import { isReference, NOT_A_REFERENCE, type PaymentDetails } from '../ledger/payment-details.js'
+import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
+import { formatDecimal } from '../money/decimal.js'
+import type { ParsedPrice, Price } from '../money/price.js'
+import type { PaymentRequirements } from '../protocol/payment.js'
+import type { ProtectOptions } from './options.js'
+
+/** The part of a payment that its record describes. */
+export interface DescribedPayment {
+  readonly requirements: PaymentRequirements
+  /** The price as it was asked. Unknown of an earlier quote to which no rate was applied. */
+  readonly askedPrice: string | undefined
+}
+
+/**
+ * Names a payment as the merchant does, by the route's option `reference`.
+ *
+ * @throws `ConfigError` if its function returns anything else than a reference.
+ */
+export function referenceOf(
+  { reference }: Pick<ProtectOptions, 'reference'>,
+  req: Request,
+): string | undefined {
+  if (typeof reference !== 'function') return reference
+  const named: unknown = reference(req)
+  if (isReference(named)) return named
+  throw new ConfigError(
+    'reference',
+    `returned a value that is none: it ${NOT_A_REFERENCE}`,
+    'invalid_value',
+  )
+}
+
+/** What else is known of a payment. */
+export function routeDetails(
+  merchant: Merchant,
+  req: Request,
+  { requirements, askedPrice }: DescribedPayment,
+): PaymentDetails {
+  const { decimals } = findAcceptedAsset(merchant, requirements) ?? {}
+  return { route: routeOf(req), decimals, askedPrice }
+}
+
+/** The pattern of the Express route, below the path that its router is mounted at. */
+function routeOf({ route, baseUrl }: Request): string | undefined {
+  const { path } = (route ?? {}) as { readonly path?: unknown }
+  return typeof path === 'string' ? baseUrl + path : undefined
+}
+
+/** Writes a price as the developer did; one without a currency is in the merchant's. */
+export function askedPriceOf(price: Price, parsed: ParsedPrice): string {
+  if (typeof price === 'string' && /[^\d.,\s]/.test(price)) return price.trim()
+  if (parsed.kind === 'asset') return `${parsed.amount} units of ${parsed.asset}`
+  return `${formatDecimal(parsed.amount)} ${parsed.currency}`
+}

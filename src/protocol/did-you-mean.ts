@@ -1,0 +1,51 @@
+/** Most letters that may differ between what was written and what was meant. */
+const MOST_SLIPS = 2
+
+/** Longest name that is compared. */
+const MAX_COMPARED = 40
+
+/**
+ * Finds the name that was probably meant.
+ *
+ * @param written - A name that is not among the known ones.
+ * @param known - The names that there are.
+ * @returns The closest one; `undefined` where none is close.
+ */
+export function closestName(written: string, known: readonly string[]): string | undefined {
+  return known
+    .map((one) => ({ one, slips: slipsBetween(written, one) }))
+    .filter(({ one, slips }) => slips <= Math.min(MOST_SLIPS, one.length - 1))
+    .toSorted((a, b) => a.slips - b.slips)[0]?.one
+}
+
+/** The name that was probably meant as a question, else all names that there are. */
+export function suggestName(written: string, known: readonly string[]): string {
+  const meant = closestName(written, known)
+  if (meant !== undefined) return `did you mean '${meant}'?`
+  return known.length === 0 ? 'nothing is taken' : `there is ${known.join(', ')}`
+}
+
+/** Counts letters to add, remove, replace or swap with a neighbour; ignores case, `_` and `-`. */
+function slipsBetween(written: string, meant: string): number {
+  const [one = '', other = ''] = [written, meant].map((text) =>
+    text.slice(0, MAX_COMPARED).toLowerCase().replaceAll(/[_-]/g, ''),
+  )
+  let before: number[] = []
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1]
+      const isSwapped = one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      next[j] = Math.min(
+        (row[j] ?? 0) + 1,
+        (next[j - 1] ?? 0) + 1,
+        (row[j - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwapped ? (before[j - 2] ?? Infinity) + 1 : Infinity,
+      )
+    }
+    before = row
+    row = next
+  }
+  return row[other.length] ?? Infinity
+}

@@ -1,0 +1,94 @@
+import type { Address, Hex } from '../protocol/payment.js'
+import { gasPriceTooHigh, withoutFunds } from './errors.js'
+import { feesWithin } from './fees.js'
+import { Relayer, type RelayerOptions } from './relayer.js'
+
+/** Milliseconds after which a transaction that is not mined is replaced. */
+const DEFAULT_STUCK_MS = 30_000
+
+/** Options of {@link Relayers}. */
+export interface RelayersOptions extends Omit<RelayerOptions, 'privateKey' | 'stuckMs'> {
+  readonly privateKeys: readonly [Hex, ...Hex[]]
+  /** Milliseconds after which a transaction that is not mined is replaced. @defaultValue 30000 */
+  readonly stuckMs?: number | undefined
+}
+
+/** The relayers of one network. */
+export class Relayers {
+  /** The relayers' accounts, in the order of their keys. */
+  readonly addresses: readonly [Address, ...Address[]]
+  readonly #options: RelayersOptions
+  /** In the order of their keys. */
+  readonly #all: readonly Relayer[]
+
+  constructor(options: RelayersOptions) {
+    const { privateKeys, stuckMs = DEFAULT_STUCK_MS } = options
+    const [firstKey, ...otherKeys] = privateKeys
+    const open = (privateKey: Hex): Relayer => new Relayer({ ...options, privateKey, stuckMs })
+    const first = open(firstKey)
+    const others = otherKeys.map(open)
+    this.#options = options
+    this.#all = [first, ...others]
+    this.addresses = [first.address, ...others.map(({ address }) => address)]
+  }
+
+  /** The relayers, in the order of their keys. */
+  get all(): readonly Relayer[] {
+    return this.#all
+  }
+
+  /** The relayer of an account of ours. */
+  find(address: Address): Relayer | undefined {
+    const key = address.toLowerCase()
+    return this.#all.find((relayer) => relayer.address.toLowerCase() === key)
+  }
+
+  /**
+   * Looks after the transactions of all relayers, whichever process sent them.
+   *
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  async lookAfter(): Promise<void> {
+    const { chain, ledger } = this.#options
+    const pending = await ledger.claimPending(chain.network.chainId)
+    await Promise.all(
+      this.#all.map(async (relayer) => {
+        const key = relayer.address.toLowerCase()
+        await relayer.lookAfter(pending.find((one) => one.relayer.toLowerCase() === key))
+      }),
+    )
+  }
+
+  /**
+   * Finds the least busy relayer that can pay for gas, and uses it at once: no other caller may choose
+   * between choosing and using.
+   *
+   * @returns `undefined` when all were tried.
+   */
+  async withLeastBusy<T>(
+    tried: ReadonlySet<Relayer>,
+    use: (relayer: Relayer) => T,
+  ): Promise<Awaited<T> | undefined> {
+    const { chain, maxFeePerGas } = this.#options
+    if (feesWithin(await chain.getFees(), maxFeePerGas) === undefined) throw gasPriceTooHigh(chain)
+    const poor = new Set<Relayer>()
+    for (;;) {
+      const [best] = this.#all
+        .filter((relayer) => !tried.has(relayer) && !poor.has(relayer))
+        .toSorted(byPreference)
+      if (best === undefined && tried.size > 0) return undefined
+      if (best === undefined) throw withoutFunds(chain)
+      if (best.funds.suffice === true) return await use(best)
+      if (!(await best.funds.check())) poor.add(best)
+    }
+  }
+}
+
+/** Relayers that can send at once come first, the least busy one before all. */
+function byPreference(one: Relayer, other: Relayer): number {
+  return (
+    Number(one.funds.suffice === false) - Number(other.funds.suffice === false) ||
+    Number(one.hasUnknown) - Number(other.hasUnknown) ||
+    one.load - other.load
+  )
+}

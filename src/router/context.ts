@@ -1,0 +1,59 @@
+import type { RequestHandler } from 'express'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import type { Produce } from '../http/respond-json.js'
+import type { RateLimitOptions } from '../http/rate-limiter.js'
+import type { OnceContext } from '../idempotency/once.js'
+import type { Counters } from '../ledger/counters.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import type { ProjectDirectory } from '../merchants/project-directory.js'
+import type { QuoteSigner } from '../merchants/signed-quote.js'
+import type { Asset } from '../money/assets.js'
+import type { RateSource } from '../money/rates.js'
+import type { NetworkNameStyle } from '../protocol/networks.js'
+import type { ReceiverRules } from '../webhooks/receiver-url.js'
+import type { Endpoints } from './endpoints.js'
+import type { RevenueReader } from './views/revenue-reader.js'
+
+/** What the API needs from the gateway. */
+export interface RouterContext extends OnceContext {
+  readonly facilitator: ReservingFacilitator
+  readonly ledger: LedgerStore
+  readonly directory: ProjectDirectory
+  /** What happens, by day and project. */
+  readonly counters: Counters
+  readonly revenue: RevenueReader
+  readonly rates: RateSource
+  readonly quotes: QuoteSigner
+  readonly networkNames: NetworkNameStyle
+  /** Tokens that this process settles itself: none with a remote facilitator. */
+  readonly settledAssets: readonly Asset[]
+  /** Name of the UCP handler. */
+  readonly handlerId: string
+  /** Root URL of the app, and that of the handler's documents; without them, from each request. */
+  readonly publicUrl?: string | undefined
+  readonly docsUrl?: string | undefined
+  readonly rateLimit: RateLimitOptions | false
+  /** Which webhooks may be registered. */
+  readonly webhooks: ReceiverRules
+  /** Tells that there is a webhook to deliver. */
+  readonly wakeWebhooks?: () => void
+  /** What is served beside the API itself. */
+  readonly mounted?: readonly MountedApi[]
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Endpoints that another folder handles, with the same checks of paths, limits and errors. */
+export interface MountedApi {
+  /** What the paths of its endpoints begin with. The gateway owns all paths below. */
+  readonly prefix: string
+  /** By their whole paths. */
+  readonly endpoints: Endpoints
+  /** Finds out who sends a request, before it is counted (`setLimitKey`). Refuses none. */
+  readonly identify: RequestHandler
+  /** Handles the requests to the endpoints, and refuses those that have no access. */
+  readonly routes: RequestHandler
+}
+
+/** What an endpoint of the API responds with. */
+export type Endpoint = Produce<RouterContext>

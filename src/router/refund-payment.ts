@@ -1,0 +1,198 @@
+import type { Request, Response } from 'express'
+import type { KeyClaim } from '../idempotency/once.js'
+import { recordId } from '../ledger/ledger.js'
+import { isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
+import type { Merchant } from '../merchants/project.js'
+import { RequestProblem } from '../http/respond-problem.js'
+import type { Authorization } from '../protocol/authorization.js'
+import { decodePayment, isAuthorized, type AuthorizedPayment } from '../protocol/decoded-payment.js'
+import type { DocumentError, Parsed } from '../protocol/document.js'
+import { sameHex } from '../protocol/hex.js'
+import { EXACT, parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
+import type { ExactEvmPayload } from '../protocol/payment.js'
+import type { Reason } from '../protocol/reasons.js'
+import { findUnknownMembers, REFUND_MEMBERS } from '../protocol/strict-document.js'
+import { isRefusal, RefundRefused } from '../schemes/scheme.js'
+import { merchantOf } from './authenticate.js'
+import type { Endpoint, RouterContext } from './context.js'
+import { invalidBody, readBody } from './json-body.js'
+import {
+  exceedsPayment,
+  findRefundable,
+  leftOf,
+  nowSeconds,
+  refundProblem,
+  requireLocal,
+  type Refundable,
+} from './refundable.js'
+import { refundDocument } from './settlement-document.js'
+import { onceForKey, readHeaderKey } from './repeatable-request.js'
+
+/**
+ * Seconds for which an authorization may be valid. Until it lapses, the amount of a refund that has
+ * failed is not free again.
+ */
+const MOST_VALIDITY_SECONDS = 3600n
+
+type RefundDocument = ReturnType<typeof refundDocument>
+
+/** A refund that the merchant has signed. */
+interface SignedRefund {
+  readonly refundable: Refundable
+  readonly payment: AuthorizedPayment
+}
+
+/**
+ * `POST /api/v2/merchant/settlements/{id}/refunds`.
+ *
+ * The authorization names the refund: presented again, it has the same answer, also without an
+ * `Idempotency-Key`, and is paid once.
+ */
+export const refundPayment: Endpoint = async (context, req, res) => {
+  const merchant = merchantOf(res)
+  requireLocal(context)
+  const body = readBody(req, parseRefund)
+  const keyed = readHeaderKey(req, {
+    ...{ res, project: merchant.project, endpoint: 'refund' },
+    body: { settlement: req.params['id'], ...body },
+  })
+  const refund = await onceForKey(context, keyed, async (claim) => {
+    const made = await makeRefund(context, { req, merchant, body })
+    await endClaim(claim, made)
+    return made
+  })
+  return respondRefund(res, refund)
+}
+
+/** What a merchant is told of a refund. */
+function respondRefund(res: Response, refund: RefundDocument): RefundDocument {
+  if (refund.status === 'failed')
+    throw new RequestProblem(
+      'transaction_failed',
+      'The refund failed on chain; the buyer was not paid. Its amount is free again once its authorization has lapsed.',
+      refund,
+    )
+  res.status(refund.status === 'settled' ? 201 : 202)
+  return refund
+}
+
+async function endClaim(claim: KeyClaim, refund: RefundDocument): Promise<void> {
+  if (refund.status !== 'pending') await claim.finish(JSON.stringify(refund))
+}
+
+function parseRefund(body: unknown): Parsed<ExactEvmPayload> {
+  const unknown = findUnknownMembers(body, REFUND_MEMBERS)
+  const parsed = parseExactEvmPayload(body)
+  if (unknown.length === 0) return parsed
+  return { ok: false, errors: [...unknown, ...(parsed.ok ? [] : parsed.errors)] }
+}
+
+async function makeRefund(
+  context: RouterContext,
+  { req, merchant, body }: { req: Request; merchant: Merchant; body: ExactEvmPayload },
+): Promise<RefundDocument> {
+  const refundable = await findRefundable(context, merchant, String(req.params['id']))
+  const payment = paymentOf(refundable, body)
+  const signed = { refundable, payment }
+  const known = await findOwn(context, signed)
+  if (known?.state === 'settled' || known?.state === 'failed')
+    return refundDocument(context, merchant, known)
+  const { authorization } = payment.signed.value
+  const errors = findMismatches(context, refundable, authorization)
+  if (errors.length > 0) throw invalidBody(errors)
+  const left = leftOf(context, refundable, recordId(payment.key))
+  if (authorization.value > left) throw exceedsPayment(left)
+
+  const refused = await settleRefund(context, signed)
+  const made = await findOwn(context, signed)
+  // What nothing was sent for has no record.
+  if (made === undefined) throw refusedProblem(refused)
+  return refundDocument(context, merchant, made)
+}
+
+/** Sends a refund and waits for the outcome. @returns Why it was not paid, or not yet. */
+async function settleRefund(
+  { facilitator }: RouterContext,
+  { refundable: { merchant, payment: refunded, asset }, payment }: SignedRefund,
+): Promise<Reason | undefined> {
+  const { project } = merchant
+  const terms = { payTo: refunded.from, accepts: [asset], project }
+  const options = { isSettledNow: true, refundOf: refunded.id }
+  const reserved = await facilitator.reserve(payment, terms, options).catch((error: unknown) => {
+    throw error instanceof RefundRefused ? refundProblem(error.refusal) : error
+  })
+  if (isRefusal(reserved)) return reserved.refused
+  const answer = await reserved.settle()
+  if (!answer.success) return answer.errorReason
+  await reserved.markDelivered()
+  return undefined
+}
+
+/** The record of this very refund, if there is one. */
+async function findOwn(
+  { ledger }: RouterContext,
+  { refundable, payment }: SignedRefund,
+): Promise<RefundRecord | undefined> {
+  const record = await ledger.find(payment.key)
+  const isOwn = record?.refundOf === refundable.payment.id
+  return isOwn && isRefundRecord(record) ? record : undefined
+}
+
+/** The refund as a payment from the merchant to the buyer. */
+function paymentOf({ payment, asset }: Refundable, payload: ExactEvmPayload): AuthorizedPayment {
+  const { authorization } = payload
+  const accepted = {
+    scheme: EXACT,
+    network: asset.network.caip2,
+    asset: asset.address,
+    payTo: payment.from,
+    amount: authorization.value,
+    maxTimeoutSeconds: Number(MOST_VALIDITY_SECONDS),
+  }
+  const decoded = decodePayment(
+    { x402Version: X402_VERSION, accepted, payload: { ...payload } },
+    accepted,
+  )
+  if (!isAuthorized(decoded)) throw new Error('An authorization that was parsed is not readable.')
+  return decoded
+}
+
+/** Tells how an authorization differs from a refund of the settlement. */
+function findMismatches(
+  context: RouterContext,
+  { payment }: Refundable,
+  { from, to, value, validBefore }: Authorization,
+): readonly DocumentError[] {
+  const errors: DocumentError[] = []
+  const report = (name: string, message: string): void =>
+    void errors.push({ path: `authorization.${name}`, message })
+  if (!sameHex(from, payment.payTo))
+    report('from', `must be ${payment.payTo}, which this settlement was paid to`)
+  if (!sameHex(to, payment.from)) report('to', `must be ${payment.from}, which paid`)
+  if (value === 0n) report('value', 'must be greater than 0')
+  if (validBefore > nowSeconds(context) + MOST_VALIDITY_SECONDS)
+    report('validBefore', `must be at most ${MOST_VALIDITY_SECONDS} s from now`)
+  return errors
+}
+
+function refusedProblem(reason: Reason | undefined): RequestProblem {
+  const errorReason = reason ?? 'unexpected_settle_error'
+  return new RequestProblem('refund_refused', REFUSED[errorReason] ?? USUAL_REFUSAL, {
+    errorReason,
+  })
+}
+
+const USUAL_REFUSAL = 'The refund was refused, and nothing was sent: see errorReason.'
+
+/** What a merchant can do about the usual reasons. */
+const REFUSED: Partial<Record<Reason, string>> = {
+  insufficient_funds: 'The merchant’s address holds too little of the token: nothing was sent.',
+  invalid_exact_evm_payload_signature:
+    'The signature is not that of the address which was paid, over this authorization: nothing was sent.',
+  invalid_exact_evm_nonce_already_used:
+    'This authorization was used before, or cancelled: prepare another refund, and have that signed.',
+  invalid_exact_evm_payload_authorization_valid_before:
+    'The authorization has lapsed, or is about to: prepare the refund again, and have that signed.',
+  payer_temporarily_refused:
+    'Transfers from the merchant’s address have failed on chain just now: try again in a while.',
+}

@@ -1,0 +1,100 @@
+/** What of a settlement can be refunded, and why more cannot. */
+import type { LedgerRecord } from '../ledger/ledger.js'
+import { leftToRefund } from '../ledger/refunds.js'
+import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
+import type { Merchant } from '../merchants/project.js'
+import type { Asset } from '../money/assets.js'
+import { sameHex } from '../protocol/hex.js'
+import { RequestProblem } from '../http/respond-problem.js'
+import type { RouterContext } from './context.js'
+import { findRecord } from './settlement-routes.js'
+
+/** A settlement that can be refunded. */
+export interface Refundable {
+  readonly merchant: Merchant
+  readonly payment: LedgerRecord
+  /** Its token, which this process settles. */
+  readonly asset: Asset
+  readonly refunds: readonly RefundRecord[]
+}
+
+/** Unix time in seconds. */
+export const nowSeconds = ({ now }: Pick<RouterContext, 'now'>): bigint =>
+  BigInt(Math.floor(now() / 1000))
+
+/** Refuses all refunds where another gateway sends the transactions. */
+export function requireLocal({ settledAssets }: RouterContext): void {
+  if (settledAssets.length > 0) return
+  throw new RequestProblem(
+    'refunds_not_available',
+    'This gateway sends no transactions itself: ask the facilitator that settles its payments.',
+  )
+}
+
+/**
+ * Finds a settlement of the merchant's project that can be refunded.
+ *
+ * @throws {@link RequestProblem} 404 for a settlement of nobody or of another project, 409 for one that
+ * was not paid.
+ */
+export async function findRefundable(
+  context: RouterContext,
+  merchant: Merchant,
+  id: string,
+): Promise<Refundable> {
+  const payment = await findRecord(context, merchant, id)
+  if (payment.state !== 'settled') throw notRefundable(NOT_PAID[payment.state])
+  const asset = context.settledAssets.find(
+    (one) => one.network.chainId === payment.chainId && sameHex(one.address, payment.asset),
+  )
+  if (asset === undefined)
+    throw notRefundable('This gateway no longer settles its token on its network.')
+  return { merchant, payment, asset, refunds: await context.ledger.refundsOf([payment.id]) }
+}
+
+const NOT_PAID = {
+  reserved: 'This settlement is only reserved: nothing was paid yet.',
+  submitted: 'This settlement is pending: it can be refunded once it is settled.',
+  failed: 'This settlement has failed: nothing was paid.',
+} as const
+
+/** What is left of a settlement, beside refunds other than the one of this id. */
+export function leftOf(
+  context: RouterContext,
+  { payment, refunds }: Refundable,
+  own?: string,
+): bigint {
+  const others = refunds.filter(({ id }) => id !== own)
+  return leftToRefund(payment.value, others, nowSeconds(context))
+}
+
+/** The problem of a refund that its settlement does not cover. */
+export function refundProblem(refusal: RefundRefusal): RequestProblem {
+  switch (refusal.kind) {
+    case 'not_refundable':
+      return notRefundable('The refund does not pay this settlement back.')
+    case 'payment_in_use':
+      return notRefundable(
+        'What was paid for is being delivered at this moment: try again shortly.',
+      )
+    case 'too_many_refunds':
+      return notRefundable('This settlement has as many refunds as it may have.')
+    case 'exceeds_payment':
+      return exceedsPayment(refusal.left)
+  }
+}
+
+/** The problem of a refund of more than is left. */
+export function exceedsPayment(left: bigint): RequestProblem {
+  return new RequestProblem(
+    'refund_exceeds_payment',
+    left === 0n
+      ? 'Nothing is left to refund: see the refunds of this settlement.'
+      : `Only ${left} of this settlement is left to refund, in atomic units.`,
+    { left: left.toString() },
+  )
+}
+
+function notRefundable(detail: string): RequestProblem {
+  return new RequestProblem('settlement_not_refundable', detail)
+}

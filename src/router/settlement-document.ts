@@ -1,0 +1,83 @@
+/** A settlement, as the API shows it. */
+import { checksumAddress } from '../crypto/checksum-address.js'
+import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
+import type { LedgerRecord } from '../ledger/ledger.js'
+import { heldUntil, isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
+import type { Merchant } from '../merchants/project.js'
+import { findKnownAsset } from '../money/assets.js'
+import { sameHex } from '../protocol/hex.js'
+import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
+
+/**
+ * What a merchant needs to book a payment, and to reconcile it with the chain.
+ *
+ * `amount` is in the token's atomic units. Payer, asset and `nonce` identify the payment on chain.
+ * `symbol` is there for tokens that this gateway knows, `transaction` once there is one, `quote` if a
+ * rate was applied, and `resource`, `method`, `route`, `askedPrice` and `reference` as far as the record
+ * has them. Times are in ISO 8601.
+ */
+export function settlementOf(
+  record: LedgerRecord,
+  { accepts }: Pick<Merchant, 'accepts'>,
+  networkNames: NetworkNameStyle,
+) {
+  const { id, asset, from, payTo, nonce, value, appliedRate: rate, details = {} } = record
+  const { decimals: recorded, ...about } = details
+  const transaction = transactionOf(record)
+  const isKnown = transaction !== undefined && transaction !== REMOTE_SUBMISSION.transaction
+  const caip2 = `eip155:${record.chainId}` as const
+  const network = findNetwork(caip2)
+  const known =
+    accepts.find((one) => one.network.caip2 === caip2 && sameHex(one.address, asset)) ??
+    (network && findKnownAsset(network, asset))
+  const decimals = recorded ?? known?.decimals
+  return {
+    id,
+    status: record.state === 'submitted' ? 'pending' : record.state,
+    network: network ? formatNetwork(network, networkNames) : caip2,
+    asset: checksumAddress(asset),
+    ...(known && { symbol: known.symbol }),
+    ...(decimals !== undefined && { decimals }),
+    amount: value.toString(),
+    payer: checksumAddress(from),
+    payTo: checksumAddress(payTo),
+    nonce,
+    ...(isKnown && { transaction }),
+    ...(record.state === 'failed' && { errorReason: record.reason }),
+    ...about,
+    ...(rate && { quote: { ...rate, asOf: isoTime(rate.asOf * 1000) } }),
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  }
+}
+
+const isoTime = (ms: number): string => new Date(ms).toISOString()
+
+/** The document of a refund: that of a settlement from the merchant to the buyer. */
+export function refundDocument(
+  { networkNames }: { readonly networkNames: NetworkNameStyle },
+  merchant: Pick<Merchant, 'accepts'>,
+  record: RefundRecord,
+) {
+  const { status, ...document } = settlementOf(record, merchant, networkNames)
+  const held = record.state === 'failed' && new Date(Number(heldUntil(record)) * 1000).toISOString()
+  return {
+    ...document,
+    status: status === 'reserved' ? ('pending' as const) : status,
+    settlement: record.refundOf,
+    ...(held && { heldUntil: held }),
+  }
+}
+
+/** Makes a function that describes payments and refunds of any project as the API shows them. */
+export function settlementDescriber(
+  findMerchant: (project: string) => Pick<Merchant, 'accepts'> | undefined,
+  networkNames: NetworkNameStyle,
+): (record: LedgerRecord) => object {
+  return (record) => {
+    const merchant = findMerchant(record.project ?? '') ?? { accepts: [] }
+    return isRefundRecord(record)
+      ? refundDocument({ networkNames }, merchant, record)
+      : settlementOf(record, merchant, networkNames)
+  }
+}

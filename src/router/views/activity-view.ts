@@ -1,0 +1,81 @@
+/** What happened to payments, and how long it took: both from counts. */
+import { COUNTED, percentileOf, PHASES, type Counted, type Phase } from '../../ledger/counters.js'
+import { ALL_COUNTED, type Count } from '../../ledger/counts.js'
+import { DAY_MS } from '../../ledger/revenue.js'
+import type { RouterContext } from '../context.js'
+import { dayName } from './revenue-view.js'
+import type { Span, ViewScope } from './view-query.js'
+
+/** Numbers of what happened, and of what was refused or has failed, by reason. */
+interface Activity extends Readonly<Record<Counted, number>> {
+  readonly reasons: Readonly<Record<string, number>>
+}
+
+/** `…/funnel`: how many 402s became payments, by day, and why others did not. */
+export async function funnelOf(context: RouterContext, scope: ViewScope, span: Span) {
+  const counts = await countsOf(context, scope, { span, kinds: COUNTED })
+  const days = groupByDay(counts)
+  return {
+    total: activityOf(counts),
+    days: [...days]
+      .toSorted(([one], [other]) => one - other)
+      .map(([day, ofDay]) => ({ day: dayName(day), ...activityOf(ofDay) })),
+  }
+}
+
+/** `…/latency`: percentiles of each phase, in milliseconds. They are estimates, 19 % off at most. */
+export async function latencyOf(context: RouterContext, scope: ViewScope, span: Span) {
+  const counts = await countsOf(context, scope, { span, kinds: PHASES })
+  const phases = PHASES.map((phase) => [phase, percentilesOf(counts, phase)] as const)
+  return Object.fromEntries(phases)
+}
+
+/** The counts of whole days. */
+async function countsOf(
+  { ledger, counters }: RouterContext,
+  { project }: ViewScope,
+  { span, kinds }: { readonly span: Span; readonly kinds: readonly string[] },
+): Promise<readonly Count[]> {
+  await counters.flush()
+  return ledger.listCounts({
+    project: typeof project === 'string' ? project : ALL_COUNTED,
+    fromDay: Math.floor(span.from / DAY_MS),
+    toDay: Math.floor((span.until - 1) / DAY_MS),
+    kinds,
+  })
+}
+
+function activityOf(counts: readonly Count[]): Activity {
+  const sums: Record<Counted, number> = {
+    asked: 0,
+    presented: 0,
+    refused: 0,
+    settled: 0,
+    failed: 0,
+  }
+  const reasons: Record<string, number> = {}
+  for (const { kind, label, count } of counts) {
+    sums[kind as Counted] += count
+    if (label !== '') reasons[label] = (reasons[label] ?? 0) + count
+  }
+  return { ...sums, reasons }
+}
+
+function percentilesOf(counts: readonly Count[], phase: Phase) {
+  const ranges = new Map<number, number>()
+  for (const { kind, label, count } of counts)
+    if (kind === phase) ranges.set(Number(label), (ranges.get(Number(label)) ?? 0) + count)
+  const count = [...ranges.values()].reduce((sum, one) => sum + one, 0)
+  const [p50, p95] = [percentileOf(ranges, 50), percentileOf(ranges, 95)]
+  return { count, ...(p50 !== undefined && { p50 }), ...(p95 !== undefined && { p95 }) }
+}
+
+function groupByDay(counts: readonly Count[]): ReadonlyMap<number, readonly Count[]> {
+  const days = new Map<number, Count[]>()
+  for (const count of counts) {
+    const ofDay = days.get(count.day) ?? []
+    ofDay.push(count)
+    days.set(count.day, ofDay)
+  }
+  return days
+}

@@ -1,0 +1,64 @@
+import { LRUCache } from 'lru-cache'
+import { RequestProblem } from '../../http/respond-problem.js'
+import type { Revenue, RevenueGroup, RevenueQuery } from '../../ledger/revenue.js'
+
+/** Milliseconds for which the same sums are not made again. */
+const KEPT_MS = 5000
+
+/** Answers that are kept. */
+const MAX_KEPT = 100
+
+/** Sums of one project that may wait for each other. */
+const MAX_WAITING = 4
+
+type Groups = Promise<readonly RevenueGroup[]>
+
+/**
+ * Sums what was paid, with bounded work: millions of payments may have to be read.
+ *
+ * The same question is answered once in five seconds, and those of one project one after the other.
+ */
+export class RevenueReader {
+  readonly #ledger: Revenue
+  readonly #kept = new LRUCache<string, Groups>({ max: MAX_KEPT, ttl: KEPT_MS })
+  readonly #waiting = new Map<RevenueQuery['project'], Groups[]>()
+
+  constructor(ledger: Revenue) {
+    this.#ledger = ledger
+  }
+
+  /** @throws `RequestProblem` 429 if too many sums of the project are waited for. */
+  read(query: RevenueQuery): Groups {
+    const { project, from, until, by } = query
+    // The type tells all projects from one with the same name.
+    const key = JSON.stringify([typeof project, String(project), from, until, by])
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) return kept
+    const waiting = this.#waiting.get(project) ?? []
+    if (waiting.length >= MAX_WAITING)
+      throw new RequestProblem(
+        'rate_limited',
+        'Other sums of these payments are not made yet: ask again in a few seconds.',
+      )
+    const read = this.#readAfter(waiting.at(-1), query)
+    this.#waiting.set(project, [...waiting, read])
+    this.#kept.set(key, read)
+    const end = (): void => this.#end(project, read)
+    read.then(end, () => {
+      this.#kept.delete(key)
+      end()
+    })
+    return read
+  }
+
+  async #readAfter(previous: Groups | undefined, query: RevenueQuery): Groups {
+    await previous?.catch(() => undefined)
+    return this.#ledger.sumRevenue(query)
+  }
+
+  #end(project: RevenueQuery['project'], read: Groups): void {
+    const left = this.#waiting.get(project)?.filter((one) => one !== read) ?? []
+    if (left.length > 0) this.#waiting.set(project, left)
+    else this.#waiting.delete(project)
+  }
+}

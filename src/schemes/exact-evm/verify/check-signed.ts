@@ -1,0 +1,91 @@
+/** Whether an authorization is signed by its payer, and its transfer would succeed. */
+import { LRUCache } from 'lru-cache'
+import type { SignedAuthorization } from '../../../protocol/decoded-payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import type { SettlementAsset, SignedTransfer, TransferSignature } from '../erc3009.js'
+import type { SettlementNetwork } from '../settlement-network.js'
+import { checkOnChain } from './check-on-chain.js'
+import type { CheckedTransfer } from './checked-transfer.js'
+import { authorizationDigest } from './digest.js'
+import {
+  isErc6492,
+  isSignedByContract,
+  parseEcdsaSignature,
+  recoverSigner,
+  type AccountSignature,
+} from './signature.js'
+
+/** Remembers verified payments for a moment, by digest and signature. */
+export type RecentlyVerified = LRUCache<string, Found>
+
+/** What was found of a verified payment. */
+interface Found {
+  readonly signature: TransferSignature
+  readonly checked: CheckedTransfer
+}
+
+/** Milliseconds within which a payment that was verified is reserved without verifying it again. */
+const RECENT_MS = 5000
+
+/** Remembers what was verified lately. */
+export function createRecentlyVerified(): RecentlyVerified {
+  return new LRUCache({ max: 10_000, ttl: RECENT_MS })
+}
+
+/** An authorization whose signature is to be checked. */
+interface UncheckedTransfer extends Pick<SignedAuthorization, 'authorization' | 'signature'> {
+  /** Whether its transaction is out already. */
+  readonly isSubmitted: boolean
+  /** Whether it counts as good if it was verified a moment ago. */
+  readonly trustRecent: boolean
+}
+
+/** A signature that is good, and what the chain said of its transfer, where it was asked. */
+interface CheckedSignature extends Pick<SignedTransfer, 'signature'> {
+  readonly checked: CheckedTransfer | undefined
+}
+
+/**
+ * Checks a signature, and simulates the transfer unless its transaction is out already.
+ *
+ * @throws {@link ChainError}
+ */
+export async function checkSigned(
+  recent: RecentlyVerified,
+  { core, asset }: { readonly core: SettlementNetwork; readonly asset: SettlementAsset },
+  { authorization, signature: signed, isSubmitted, trustRecent }: UncheckedTransfer,
+): Promise<CheckedSignature | Reason> {
+  const { from: account } = authorization
+  const digest = authorizationDigest(authorization, asset.separator)
+  const remembered = trustRecent ? recent.get(digest + signed) : undefined
+  const signature =
+    remembered?.signature ?? (await readSignature({ account, digest, signature: signed }))
+  if (signature === 'eip6492_factory_not_allowed') return signature
+  // Without a simulation, only the account itself can tell whether it signed this.
+  if (isSubmitted && typeof signature === 'string') {
+    const isOwn = await isSignedByContract(core.chain, { account, digest, signature })
+    if (!isOwn) return 'invalid_exact_evm_payload_signature'
+  }
+  if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
+  const checked = await checkOnChain(core, asset, { authorization, signature })
+  if (typeof checked === 'string') return checked
+  recent.set(digest + signed, { signature, checked })
+  return { signature, checked }
+}
+
+/**
+ * Reads a signature in the form that its token takes.
+ *
+ * One that the payer's own key did not make is left whole: if the payer has code, that decides
+ * (ERC-1271).
+ */
+async function readSignature({
+  account,
+  digest,
+  signature,
+}: AccountSignature): Promise<TransferSignature | 'eip6492_factory_not_allowed'> {
+  if (isErc6492(signature)) return 'eip6492_factory_not_allowed'
+  const ecdsa = parseEcdsaSignature(signature)
+  const signer = ecdsa && (await recoverSigner(digest, ecdsa))
+  return ecdsa !== undefined && signer === account ? ecdsa : signature
+}

@@ -1,0 +1,190 @@
+import type * as PromClient from 'prom-client'
+import type { EndedRequest } from '../chain/rpc.js'
+import { isOutsideFailure } from '../errors.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import { requirePeers } from '../ledger/sql/require-peers.js'
+import { findNetwork, type Network } from '../protocol/networks.js'
+import { reasons } from '../protocol/reasons.js'
+import type { RelayerPool } from '../relayer/pool.js'
+import type { EventBus } from '../schemes/events.js'
+import type { PaymentWatch, PaymentWatcher, Phase } from './payment-watch.js'
+import { timed } from './timed.js'
+
+/** Upper bounds in seconds: from a warm `verify` to a slow block. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
+
+/** Events that count as an outcome of a payment. */
+const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
+
+/** Wei in one unit of a native currency. */
+const WEI = 1e18
+
+const PHASES: readonly Phase[] = ['verify', 'reserve', 'handler', 'settle', 'confirm', 'deliver']
+
+const knownReasons: ReadonlySet<string> = new Set(reasons)
+
+/** A network, and who sends its transactions. */
+interface SettledNetwork {
+  readonly chain: { readonly network: Network }
+  readonly relayers: Pick<RelayerPool, 'accounts'>
+}
+
+type Account = RelayerPool['accounts'][number]
+
+/** Options of {@link Metrics}. */
+export interface MetricsParts {
+  readonly events: EventBus
+  /** CAIP-2 ids of the gateway's networks: the only ones that appear as labels. */
+  readonly networks: readonly string[]
+}
+
+/** A gauge that is read when it is asked for. */
+export interface ReadGauge {
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly string[]
+  /** @returns Each value with its labels. */
+  read(): readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[]
+}
+
+/**
+ * The metrics of one gateway, in a registry of its own.
+ *
+ * Every label is from a closed set of this package or from the configuration, never from a client.
+ */
+export class Metrics implements PaymentWatcher {
+  /** The MIME type of {@link Metrics.text}. */
+  readonly contentType: string
+  readonly #client: typeof PromClient
+  readonly #registry: PromClient.Registry
+  readonly #networks: ReadonlySet<string>
+  readonly #phases: ReadonlyMap<Phase, PromClient.Histogram.Internal<'phase'>>
+  readonly #errors: PromClient.Counter<'code'>
+  readonly #rpc: PromClient.Histogram<'network' | 'method' | 'outcome'>
+  readonly #ledger: PromClient.Histogram<'operation' | 'outcome'>
+
+  /** @throws `ConfigError` if the package `prom-client` is missing. */
+  constructor({ events, networks }: MetricsParts) {
+    const [peer] = requirePeers(['prom-client'], undefined, 'metrics')
+    const client = peer as typeof PromClient
+    const registers = [new client.Registry()] as [PromClient.Registry]
+    this.#client = client
+    this.#registry = registers[0]
+    this.#networks = new Set(networks)
+    this.contentType = this.#registry.contentType
+    const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+      new client.Histogram({ name, help, labelNames, registers, buckets: BUCKETS })
+    const phases = histogram('x402_payment_phase_seconds', 'Phases of payments.', ['phase'])
+    this.#phases = new Map(PHASES.map((phase) => [phase, phases.labels(phase)]))
+    this.#rpc = histogram('x402_rpc_seconds', 'Requests to nodes.', [
+      ...(['network', 'method', 'outcome'] as const),
+    ])
+    this.#ledger = histogram('x402_ledger_seconds', 'Operations of the ledger.', [
+      ...(['operation', 'outcome'] as const),
+    ])
+    const errors = 'Payments that a failure outside, or a bug, kept from being taken.'
+    const name = 'x402_payment_errors_total'
+    this.#errors = new client.Counter({ name, help: errors, labelNames: ['code'], registers })
+    client.collectDefaultMetrics({ register: this.#registry })
+    this.#count(events)
+  }
+
+  /** All metrics in Prometheus's text format. */
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  /** As {@link PaymentWatcher.begin}. */
+  begin(): PaymentWatch {
+    const phases = this.#phases
+    return {
+      phase(name) {
+        const startedAt = performance.now()
+        return () => phases.get(name)?.observe((performance.now() - startedAt) / 1000)
+      },
+      submitted: () => undefined,
+      end: (how) => {
+        if (how.kind !== 'error') return
+        this.#errors.inc({ code: isOutsideFailure(how.error) ? how.error.code : 'internal_error' })
+      },
+    }
+  }
+
+  /** Makes a listener for the requests to a network's node. */
+  onRequest(network: string): (request: EndedRequest) => void {
+    return ({ method, outcome, seconds }) =>
+      this.#rpc.observe({ network, method, outcome }, seconds)
+  }
+
+  /** A ledger whose operations are timed. */
+  timedLedger(store: LedgerStore): LedgerStore {
+    return timed(store, (operation, outcome, seconds) =>
+      this.#ledger.observe({ operation, outcome }, seconds),
+    )
+  }
+
+  /** Shows what a network's relayers have, as it was read last, and what they have under way. */
+  watchRelayers(cores: readonly SettledNetwork[]) {
+    const accounts = cores.flatMap(({ chain: { network }, relayers }) =>
+      relayers.accounts.map((account) => ({ network: network.caip2, account })),
+    )
+    const each = (value: (account: Account) => number | undefined) => () =>
+      accounts.flatMap((one) => {
+        const labels = { network: one.network, relayer: one.account.address }
+        const read = value(one.account)
+        return read === undefined ? [] : [{ labels, value: read }]
+      })
+    const labels = ['network', 'relayer']
+    this.gauge({
+      ...{ name: 'x402_relayer_balance', help: 'Native currency of relayers.', labels },
+      read: each(({ funds }) => {
+        // Read again for the next time, once in ten seconds at most.
+        if (funds.suffice === undefined) void funds.check().catch(() => undefined)
+        return funds.known && Number(funds.known.balance) / WEI
+      }),
+    })
+    this.gauge({
+      ...{ name: 'x402_relayer_settlements_left', help: 'Settlements that is enough for.', labels },
+      read: each(({ funds }) => funds.known && Number(funds.known.settlements)),
+    })
+    const help = 'Transactions of this process that are being sent or not mined.'
+    this.gauge({
+      ...{ name: 'x402_relayer_pending_transactions', help, labels },
+      read: each(({ load }) => load),
+    })
+  }
+
+  /** Adds a gauge. */
+  gauge({ name, help, labels: labelNames = [], read }: ReadGauge): void {
+    const gauge = new this.#client.Gauge({
+      ...{ name, help, labelNames: [...labelNames], registers: [this.#registry] },
+      collect() {
+        gauge.reset()
+        for (const { labels, value } of read()) gauge.set(labels, value)
+      },
+    })
+  }
+
+  #count(events: EventBus): void {
+    const payments = new this.#client.Counter({
+      name: 'x402_payments_total',
+      help: 'Payments by what became of them.',
+      labelNames: ['network', 'outcome', 'reason'],
+      registers: [this.#registry],
+    })
+    for (const outcome of OUTCOMES)
+      events.on(outcome, (event) => {
+        const reason = 'reason' in event ? event.reason : ''
+        payments.inc({
+          ...{ outcome, network: this.#networkOf(event.network) },
+          reason: reason === '' || knownReasons.has(reason) ? reason : 'other',
+        })
+      })
+  }
+
+  /** What a client wrote may be anything. */
+  #networkOf(written: string): string {
+    const caip2 = findNetwork(written)?.caip2 ?? ''
+    return this.#networks.has(caip2) ? caip2 : 'other'
+  }
+}

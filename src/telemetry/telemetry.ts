@@ -1,0 +1,31 @@
+import type { Network } from '../protocol/networks.js'
+import type { EventBus } from '../schemes/events.js'
+import { Metrics } from './metrics.js'
+import type { PaymentWatcher } from './payment-watch.js'
+import { createTracer } from './traces.js'
+
+/** What watches a gateway. */
+export interface Telemetry {
+  readonly metrics: Metrics | undefined
+  /** All that watch payments; none by default, and then nothing is watched. */
+  readonly watchers: readonly PaymentWatcher[]
+}
+
+/** What a gateway's options say of it. */
+export interface TelemetryOptions {
+  readonly metrics: object | undefined
+  readonly traces: boolean
+  readonly networks: readonly { readonly network: Network }[]
+}
+
+/**
+ * Sets up what the options ask for.
+ *
+ * @throws `ConfigError` if a package is missing.
+ */
+export function openTelemetry(options: TelemetryOptions, events: EventBus): Telemetry {
+  const networks = options.networks.map(({ network }) => network.caip2)
+  const metrics = options.metrics && new Metrics({ events, networks })
+  const tracer = options.traces ? createTracer() : undefined
+  return { metrics, watchers: [metrics, tracer].filter((one) => one !== undefined) }
+}

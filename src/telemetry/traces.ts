@@ -1,0 +1,95 @@
+import type * as OpenTelemetry from '@opentelemetry/api'
+import { isOutsideFailure } from '../errors.js'
+import { requirePeers } from '../ledger/sql/require-peers.js'
+import { recordId } from '../ledger/ledger.js'
+import type { PresentedPayment } from '../schemes/scheme.js'
+import type { PaymentEnd, PaymentWatch, PaymentWatcher } from './payment-watch.js'
+
+/** Name of the instrumentation. */
+const NAME = 'express-x402-gateway'
+
+/** Longest text of a client's that is an attribute. */
+const MAX_TEXT = 128
+
+/**
+ * Creates what makes a span of each payment, with a child for each phase. The span of the request, if
+ * the app has one, is its parent.
+ *
+ * @throws `ConfigError` if the package `@opentelemetry/api` is missing.
+ */
+export function createTracer(): PaymentWatcher {
+  const [peer] = requirePeers(['@opentelemetry/api'], undefined, 'traces')
+  const api = peer as typeof OpenTelemetry
+  return {
+    begin(presented) {
+      // Looked up each time: the app may set its SDK up after the gateway.
+      const tracer = api.trace.getTracer(NAME)
+      const span = tracer.startSpan('x402 payment', { attributes: attributesOf(presented) })
+      const context = api.trace.setSpan(api.context.active(), span)
+      return watchBy({ api, tracer, span, context })
+    },
+  }
+}
+
+/** One payment's span, and what makes its children. */
+interface PaymentSpan {
+  readonly api: typeof OpenTelemetry
+  readonly tracer: OpenTelemetry.Tracer
+  readonly span: OpenTelemetry.Span
+  /** The context in which the span is the parent. */
+  readonly context: OpenTelemetry.Context
+}
+
+function watchBy({ api, tracer, span, context }: PaymentSpan): PaymentWatch {
+  return {
+    phase(name) {
+      const child = tracer.startSpan(`x402 ${name}`, {}, context)
+      return () => child.end()
+    },
+    submitted: (transaction) => void span.setAttribute('x402.transaction', transaction),
+    end(how) {
+      span.setAttributes(endAttributes(how))
+      if (how.kind === 'error') span.setStatus({ code: api.SpanStatusCode.ERROR })
+      span.end()
+    },
+  }
+}
+
+/** What is public of a payment: never its signature, nor the URL that it pays for. */
+function attributesOf({ payment, terms, purpose }: PresentedPayment): OpenTelemetry.Attributes {
+  const { requirements, network, key, signed } = payment
+  const { amount, asset, payTo, scheme } = requirements
+  return {
+    'x402.purpose': purpose,
+    'x402.scheme': short(scheme),
+    'x402.network': network?.caip2 ?? 'unknown',
+    'x402.asset': short(asset),
+    'x402.amount': short(amount),
+    'x402.pay_to': short(payTo),
+    ...(signed.ok && { 'x402.payer': signed.value.authorization.from }),
+    ...(key && { 'x402.payment': recordId(key) }),
+    ...(terms?.project !== undefined && { 'x402.project': terms.project }),
+  }
+}
+
+function endAttributes(how: PaymentEnd): OpenTelemetry.Attributes {
+  switch (how.kind) {
+    case 'not_settled': {
+      const { reason, transaction } = how
+      const sent = transaction ? { 'x402.transaction': transaction } : {}
+      return { 'x402.outcome': how.kind, 'x402.reason': short(reason), ...sent }
+    }
+    case 'error': {
+      const code = isOutsideFailure(how.error) ? how.error.code : 'internal_error'
+      return { 'x402.outcome': how.kind, 'error.type': code }
+    }
+    case 'verified':
+    case 'settled':
+    case 'released':
+    case 'undelivered':
+      return { 'x402.outcome': how.kind }
+  }
+}
+
+/** Offers come from clients: at the API they may be of any length. */
+const short = (text: string): string => text.slice(0, MAX_TEXT)

@@ -1,0 +1,87 @@
+import type { FacilitatorCore } from '../facilitator/facilitator.js'
+import { isRefusal, type PresentedPayment, type Scheme } from '../schemes/scheme.js'
+import {
+  during,
+  endRefused,
+  watchReserved,
+  type PaymentEnd,
+  type PaymentWatch,
+  type PaymentWatcher,
+  type Phase,
+} from './payment-watch.js'
+
+/** Watches all payments of a scheme. Without watchers the scheme itself is returned. */
+export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[]): Scheme {
+  if (watchers.length === 0) return scheme
+  return {
+    format: scheme.format,
+    supported: () => scheme.supported(),
+    async verify(presented) {
+      const watch = beginAll(watchers, presented)
+      const watched = { ...presented, onSubmitted: (hash: string) => watch.submitted(hash) }
+      const found = await during(watch, 'verify', () => scheme.verify(watched))
+      if (isRefusal(found)) endRefused(watch, found)
+      else if (presented.purpose === 'verify') watch.end({ kind: 'verified' })
+      if (isRefusal(found) || presented.purpose === 'verify') return found
+      return {
+        payer: found.payer,
+        reserve: async () =>
+          watchReserved(watch, await during(watch, 'reserve', () => found.reserve()), presented),
+      }
+    },
+  }
+}
+
+/** Watches all payments of a remote facilitator. Without watchers the core itself is returned. */
+export function watchCore(
+  core: FacilitatorCore,
+  watchers: readonly PaymentWatcher[],
+): FacilitatorCore {
+  if (watchers.length === 0) return core
+  return {
+    formats: core.formats,
+    supported: () => core.supported(),
+    async verifyPayment(payment, terms) {
+      const watch = beginAll(watchers, { payment, terms, purpose: 'verify' })
+      const response = await during(watch, 'verify', () => core.verifyPayment(payment, terms))
+      if (response.isValid) watch.end({ kind: 'verified' })
+      else watch.end({ kind: 'not_settled', reason: response.invalidReason })
+      return response
+    },
+    async reserve(payment, terms, options) {
+      const purpose = options?.isSettledNow === true ? 'settle' : 'reserve'
+      const presented = { payment, terms, purpose } as const
+      const watch = beginAll(watchers, presented)
+      const reserved = await during(watch, 'reserve', () => core.reserve(payment, terms, options))
+      return watchReserved(watch, reserved, presented)
+    },
+  }
+}
+
+/** Several watches of one payment. It ends once: after an error nothing more is told. */
+function beginAll(watchers: readonly PaymentWatcher[], presented: PresentedPayment): PaymentWatch {
+  const watches = watchers.map((watcher) => watcher.begin(presented))
+  let endConfirm: (() => void) | undefined
+  let isOver = false
+  const phase = (name: Phase): (() => void) => {
+    const ends = watches.map((watch) => watch.phase(name))
+    return () => {
+      if (name === 'settle') endConfirm?.()
+      if (name === 'settle') endConfirm = undefined
+      for (const end of ends) end()
+    }
+  }
+  return {
+    phase,
+    submitted(transaction) {
+      if (isOver) return
+      for (const watch of watches) watch.submitted(transaction)
+      endConfirm ??= phase('confirm')
+    },
+    end(how: PaymentEnd) {
+      if (isOver) return
+      isOver = true
+      for (const watch of watches) watch.end(how)
+    },
+  }
+}

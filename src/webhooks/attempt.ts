@@ -1,0 +1,83 @@
+import type { LedgerRecord } from '../ledger/record.js'
+import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../ledger/webhook-store.js'
+import { nextAttemptInMs } from './backoff.js'
+import { post } from './post.js'
+import { findReceiver, type ReceiverRules } from './receiver-url.js'
+import { signedHeaders } from './signature.js'
+
+/** Milliseconds that an attempt may take, with name resolution and the whole response. */
+const ATTEMPT_MS = 10_000
+
+/** How attempts are made. */
+export interface AttemptOptions {
+  /** Which receivers are allowed. */
+  readonly webhooks: ReceiverRules
+  /** Describes a payment as the list of settlements does. */
+  readonly describe: (record: LedgerRecord) => object
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** At least 0 and less than 1. @defaultValue `Math.random` */
+  readonly random?: () => number
+}
+
+/** The body of a delivery; `undefined` if the record of its payment is gone. */
+function bodyOf(
+  { type, createdAt, version, record, data }: ClaimedDelivery,
+  describe: AttemptOptions['describe'],
+): string | undefined {
+  const described = data ?? (record && describe(record))
+  if (described === undefined) return undefined
+  const timestamp = new Date(createdAt).toISOString()
+  return JSON.stringify({
+    type,
+    timestamp,
+    data: { ...described, ...(version !== undefined && { version }) },
+  })
+}
+
+/** Delivers a claimed message once. Never rejects. */
+export async function attempt(
+  { endpoint, claimed }: { readonly endpoint: WebhookEndpoint; readonly claimed: ClaimedDelivery },
+  { webhooks, describe, now, random = Math.random }: AttemptOptions,
+  signal: AbortSignal,
+): Promise<AttemptOutcome> {
+  const body = bodyOf(claimed, describe)
+  if (body === undefined)
+    return {
+      kind: 'failed',
+      error: 'The payment is no longer recorded, so nothing can be said of it.',
+    }
+  const failed = (failure: {
+    error: string
+    status?: number
+    response?: string
+  }): AttemptOutcome => {
+    const { attempts, ageMs } = claimed
+    const afterMs = nextAttemptInMs({ attempts: attempts + 1, ageMs }, random)
+    return afterMs === undefined
+      ? { kind: 'failed', ...failure }
+      : { kind: 'retry', afterMs, ...failure }
+  }
+  const startedAt = performance.now()
+  const receiver = await findReceiver(endpoint.url, webhooks)
+  if (signal.aborted) return { kind: 'returned' }
+  if (receiver.kind === 'refused') return failed({ error: `The URL ${receiver.message}.` })
+  const sentAt = now()
+  const secrets = [endpoint.secret, ...previousSecret(endpoint, sentAt)]
+  const timeoutMs = Math.max(1000, ATTEMPT_MS - Math.ceil(performance.now() - startedAt))
+  const headers = signedHeaders({ id: claimed.id, sentAt, body }, secrets)
+  const result = await post(receiver, { headers, body, timeoutMs, signal })
+  if (result.kind === 'no_response')
+    return signal.aborted ? { kind: 'returned' } : failed({ error: result.reason })
+  const { status, text: response } = result
+  if (status >= 200 && status < 300) return { kind: 'delivered', status }
+  const error =
+    status >= 300 && status < 400
+      ? `The receiver redirects (HTTP ${status}), which is not followed: register the URL that it redirects to.`
+      : `The receiver responded with HTTP ${status}.`
+  return failed({ error, status, response })
+}
+
+function previousSecret({ previous }: WebhookEndpoint, now: number): readonly string[] {
+  return previous !== undefined && previous.until > now ? [previous.secret] : []
+}

@@ -1,0 +1,109 @@
+/** Which URLs webhooks are sent to. */
+import { promises as dns } from 'node:dns'
+import { isIP } from 'node:net'
+import { isPublicAddress } from './public-address.js'
+
+/** Most characters of a URL. */
+const MAX_URL_LENGTH = 2048
+
+/** Milliseconds that a name server is given, and how often it is asked. */
+const DNS_TIMEOUT_MS = 2000
+const DNS_TRIES = 2
+
+/** Milliseconds that a name resolution takes at most. */
+const DNS_TOTAL_MS = 5000
+
+/** Finds the addresses of a host. Rejects where it has none. */
+export type ResolveHost = (hostname: string) => Promise<readonly string[]>
+
+/** Which receivers are allowed, and how they are found. */
+export interface ReceiverRules {
+  /** Whether `http:` and private addresses are allowed, for development and closed networks. */
+  readonly allowPrivate: boolean
+  readonly resolve: ResolveHost
+}
+
+/** A receiver, or what is wrong with it, in words for its merchant. */
+export type Receiver =
+  | { readonly kind: 'allowed'; readonly url: URL; readonly addresses: readonly string[] }
+  | { readonly kind: 'refused'; readonly message: string }
+
+/** The rules of a gateway. */
+export function receiverRules(allowPrivate: boolean): ReceiverRules {
+  return { allowPrivate, resolve: allowPrivate ? resolveLocally : resolvePublicly }
+}
+
+/** Checks the text of a URL, without asking for the addresses of its host. */
+function parseReceiverUrl(
+  text: string,
+  { allowPrivate }: Pick<ReceiverRules, 'allowPrivate'>,
+): { readonly url: URL } | { readonly message: string } {
+  if (text.length > MAX_URL_LENGTH)
+    return { message: `must have at most ${MAX_URL_LENGTH} characters` }
+  const schemes = allowPrivate ? /^https?:\/\//i : /^https:\/\//i
+  const example = 'like https://shop.example/webhooks'
+  if (!schemes.test(text) || !URL.canParse(text))
+    return {
+      message: `must be an absolute ${allowPrivate ? 'http(s)' : 'https'} URL, ${example}`,
+    }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '')
+    return { message: 'must not contain a user or password: deliveries are signed instead' }
+  if (url.hash !== '') return { message: 'must have no fragment (#…)' }
+  const literal = literalOf(url)
+  if (!allowPrivate && literal !== undefined && !isPublicAddress(literal))
+    return { message: privateMessage(literal) }
+  return { url }
+}
+
+/** Checks a URL and each address of its host. Never rejects. */
+export async function findReceiver(text: string, rules: ReceiverRules): Promise<Receiver> {
+  const parsed = parseReceiverUrl(text, rules)
+  if ('message' in parsed) return { kind: 'refused', message: parsed.message }
+  const { url } = parsed
+  const addresses = await addressesOf(url, rules).catch((): readonly string[] => [])
+  const hostname = url.hostname
+  if (addresses.length === 0)
+    return { kind: 'refused', message: `names the host ${hostname}, which has no address in DNS` }
+  const hidden = addresses.find((address) => !isPublicAddress(address))
+  if (!rules.allowPrivate && hidden !== undefined)
+    return { kind: 'refused', message: privateMessage(hostname) }
+  return { kind: 'allowed', url, addresses }
+}
+
+async function addressesOf(url: URL, { resolve }: ReceiverRules): Promise<readonly string[]> {
+  const literal = literalOf(url)
+  return literal === undefined ? resolve(url.hostname) : [literal]
+}
+
+/** The address that a URL names as its host. URLs write every form of IPv4 as four decimal numbers. */
+function literalOf({ hostname }: URL): string | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1')
+  return isIP(bare) === 0 ? undefined : bare
+}
+
+function privateMessage(host: string): string {
+  return `leads to ${host}, which is not on the public Internet; the gateway's operator can allow it with webhooks.allowPrivate`
+}
+
+/**
+ * Asks the name servers, not the system: `getaddrinfo` blocks one of the few threads that all of this
+ * process shares, for as long as somebody's name server likes.
+ */
+async function resolvePublicly(hostname: string): Promise<readonly string[]> {
+  const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
+  // There may be several name servers, each of which is given the time.
+  const timer = setTimeout(() => resolver.cancel(), DNS_TOTAL_MS)
+  const [ipv4, ipv6] = await Promise.allSettled([
+    resolver.resolve4(hostname),
+    resolver.resolve6(hostname),
+  ])
+  clearTimeout(timer)
+  return [ipv4, ipv6].flatMap((found) => (found.status === 'fulfilled' ? found.value : []))
+}
+
+/** Asks the system, which knows `localhost` and the names of a local network. */
+async function resolveLocally(hostname: string): Promise<readonly string[]> {
+  const found = await dns.lookup(hostname, { all: true })
+  return found.map(({ address }) => address)
+}

@@ -1,0 +1,48 @@
+import { offerOf } from '../../support/core.js'
+import { signPayment, type TestPayer } from '../../support/sign-payment.js'
+import type { Bench } from '../bench.js'
+import { buy, isSold } from '../calls.js'
+import { type Call, runClients } from '../load.js'
+import { OURS, settingsOf, withWorld } from '../world.js'
+
+const BUYERS = 32
+const MEBIBYTE = 2 ** 20
+
+/** Milliseconds between two looks at the memory. */
+const SAMPLE_MS = 1000
+
+/** So many payments are too many for instant mining. */
+const BLOCK_SECONDS = 0.5
+
+/** As many payments as the machine can sign and settle, for minutes, on the defaults. */
+export async function measureSustained(bench: Bench): Promise<void> {
+  const { sustainedMinutes: minutes } = bench
+  const requirements = offerOf(await settingsOf())
+  const world = { contestant: OURS, blockTime: BLOCK_SECONDS }
+  bench.note(`sustained: ${minutes} minutes`)
+  await withWorld(bench, world, async (server) => {
+    const startedAt = performance.now()
+    const elapsed = (): number => (performance.now() - startedAt) / 60_000 / minutes
+    async function* keepBuying(buyer: TestPayer): AsyncGenerator<Call> {
+      while (elapsed() < 1) yield buy(server.url, await signPayment(buyer, requirements))
+    }
+    const samples: { readonly at: number; readonly rss: number }[] = []
+    const sampling = setInterval(() => {
+      void server.usage().then(({ rss }) => samples.push({ at: elapsed(), rss: rss / MEBIBYTE }))
+    }, SAMPLE_MS)
+    const clients = bench.buyers.slice(0, BUYERS).map(keepBuying)
+    const { count, failed, failure, seconds } = await runClients(clients, isSold)
+    clearInterval(sampling)
+    if (failure) bench.note(`sustained: ${failure}`)
+    const most = (from: number, to: number): number =>
+      Math.max(...samples.flatMap(({ at, rss }) => (at >= from && at < to ? rss : [])))
+    const where = `${minutes} minutes on the defaults`
+    const { table } = bench
+    table.add(`paid requests, ${where}`, '1/s', { ours: (count - failed) / seconds })
+    table.add(`payments, ${where}`, '', { ours: count })
+    table.add(`refused or failed, ${where}`, '', { ours: failed })
+    table.add(`most memory (RSS), ${where}`, 'MiB', { ours: most(0, Infinity) })
+    const growth = 100 * (most(0.75, Infinity) / most(0.25, 0.5) - 1)
+    table.add(`growth from the second to the last quarter, ${where}`, '%', { ours: growth })
+  })
+}

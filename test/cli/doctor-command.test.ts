@@ -1,0 +1,359 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { DatabaseSync as Database } from '@photostructure/sqlite'
+import express from 'express'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { runCli } from '../../src/cli/cli.js'
+import { createGateway } from '../../src/gateway.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+
+const devnet = useDevnet()
+const postgres = await findPostgres()
+
+let cwd: string
+let proxy: RpcProxy
+const cleanups: (() => unknown)[] = []
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'x402-doctor-'))
+  proxy = await startRpcProxy(devnet.rpcUrl)
+  cleanups.push(
+    () => rm(cwd, { recursive: true }),
+    () => proxy.close(),
+  )
+})
+afterEach(async () => {
+  for (const cleanUp of cleanups.splice(0).toReversed()) await cleanUp()
+})
+
+/** Runs `doctor`. */
+async function doctor(args: readonly string[] = [], env: Record<string, string> = {}) {
+  const printed: string[] = []
+  const complained: string[] = []
+  const code = await runCli(['doctor', ...args], {
+    ...{ env, cwd, signal: new AbortController().signal },
+    print: (line) => void printed.push(line),
+    complain: (line) => void complained.push(line),
+    write: async () => undefined,
+  })
+  return { code, printed, complained }
+}
+
+/** What it names: `error code` and `warning code`, each once. */
+async function named(args: readonly string[] = [], env?: Record<string, string>) {
+  const { printed } = await doctor([...args, '--json'], env)
+  const { findings } = JSON.parse(printed.join()) as {
+    findings: { status: string; code: string; message: string }[]
+  }
+  for (const secret of [...devnet.relayerKeys.map((key) => key.slice(2)), SHOP_TOKEN, 'pa55word'])
+    expect(printed.join()).not.toContain(secret)
+  expect(printed.join()).not.toContain('secret-provider-key')
+  const problems = findings.filter(({ status }) => status !== 'ok')
+  return [...new Set(problems.map(({ status, code }) => `${status} ${code}`))]
+}
+
+/** Writes the configuration of a sound gateway, with something changed. */
+async function write(overrides: object = {}, network: object = {}, merchant: object = {}) {
+  const config = {
+    networks: {
+      'base-sepolia': { rpcUrl: proxy.url, relayerKeys: ['${RELAYER_KEY}'], ...network },
+    },
+    projects: [
+      {
+        id: 'shop',
+        tokens: [SHOP_TOKEN],
+        merchant: { payTo: devnet.merchant.address, ...merchant },
+      },
+    ],
+    ...overrides,
+  }
+  await writeFile(join(cwd, 'gateway.config.json'), JSON.stringify(config))
+  await writeFile(join(cwd, '.env'), `RELAYER_KEY=${devnet.relayerKeys[0]}\n`, { mode: 0o600 })
+}
+
+const token = (overrides: object) => ({
+  assets: [
+    {
+      ...{ address: devnet.asset, symbol: 'USDC', decimals: 6, currency: 'USD' },
+      eip712: { name: 'USDC', version: '2' },
+      ...overrides,
+    },
+  ],
+})
+
+/** Serves an app until the test has ended. */
+async function listen(app: express.Express): Promise<string> {
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+describe('doctor says of a sound setup', () => {
+  it('that all is well, and nothing else, and changes nothing', async () => {
+    await write()
+    expect(await doctor()).toStrictEqual({ code: 0, printed: ['All is well.'], complained: [] })
+    expect(await readFile(join(cwd, 'gateway.config.json'), 'utf8')).toContain('base-sepolia')
+    await expect(readFile(join(cwd, 'data/ledger.db'))).rejects.toThrow('ENOENT')
+  })
+
+  it('that all is well, with a ledger in use and a public URL that leads here', async () => {
+    const gateway = createGateway(
+      shopOptions(devnet, { ledger: openSqliteLedger(join(cwd, 'data/ledger.db')) }),
+    )
+    await gateway.check()
+    const publicUrl = await listen(express().use(gateway.gatewayRouter()))
+    await write({ publicUrl })
+    expect((await doctor()).printed).toStrictEqual(['All is well.'])
+    await gateway.close()
+  })
+
+  it('that all is well, on PostgreSQL', async () => {
+    // Said aloud where there is none.
+    if (postgres === undefined) return
+    const schema = await createSchema(postgres)
+    cleanups.push(() => schema.drop())
+    const ledger = openPostgresLedger(schema.url)
+    await ledger.listSubmitted()
+    await ledger.close()
+    await write()
+    const env = { X402_DATABASE_URL: schema.url }
+    expect((await doctor([], env)).printed).toStrictEqual(['All is well.'])
+  })
+
+  it('everything it has seen, with --json', async () => {
+    await write()
+    const { code, printed } = await doctor(['--json'])
+    const { ok, findings } = JSON.parse(printed.join()) as { ok: boolean; findings: object[] }
+    expect([code, ok]).toStrictEqual([0, true])
+    expect(findings).toContainEqual(expect.objectContaining({ subject: 'relayer', code: 'ok' }))
+    expect(findings).toContainEqual(expect.objectContaining({ subject: 'token', code: 'ok' }))
+  })
+})
+
+describe('doctor names a fault of the configuration:', () => {
+  it('JSON that is broken', async () => {
+    await writeFile(join(cwd, 'gateway.config.json'), '{ "networks": ')
+    const { code, printed } = await doctor()
+    expect(code).toBe(1)
+    expect(printed[0]).toMatch(/^error {4}invalid_file: config: .*line 1, column 15/)
+    expect(printed.at(-1)).toBe('1 error, 0 warnings.')
+  })
+
+  it('a variable that is not set', async () => {
+    await write({}, { rpcUrl: '${RPC_URL}' })
+    expect(await named()).toStrictEqual(['error missing_variable'])
+  })
+
+  it('a member that nobody reads, and a variable', async () => {
+    await write({ publicURL: 'x' })
+    expect(await named([], { X402_PAYTO: 'x' })).toStrictEqual([
+      ...['warning unknown_variable', 'error unknown_option'],
+    ])
+  })
+
+  it('keys that others can read', async () => {
+    await write()
+    await chmod(join(cwd, '.env'), 0o644)
+    expect(await named()).toStrictEqual(['warning file_readable'])
+    await write({}, { relayerKeys: [devnet.relayerKeys[0]] })
+    await chmod(join(cwd, '.env'), 0o600)
+    await chmod(join(cwd, 'gateway.config.json'), 0o644)
+    expect(await named()).toStrictEqual(['warning file_readable'])
+  })
+
+  it('nobody who is paid', async () => {
+    await write({ projects: [] })
+    expect(await named()).toStrictEqual(['warning project_missing'])
+    await write({ projects: [{ id: 'shop', tokens: [] }] })
+    expect(await named()).toStrictEqual([
+      ...['warning project_without_token', 'warning merchant_missing'],
+    ])
+  })
+
+  it('money that would be lost, or be paid to a relayer', async () => {
+    await write({}, {}, { payTo: devnet.asset })
+    expect(await named()).toStrictEqual(['error pay_to_is_token'])
+    await write({}, {}, { payTo: privateKeyToAddress(devnet.relayerKeys[0]!) })
+    expect(await named()).toStrictEqual(['warning pay_to_is_relayer'])
+  })
+
+  it('a currency that no token has', async () => {
+    await write({}, {}, { currency: 'EUR' })
+    expect(await named()).toStrictEqual(['error unsupported_currency'])
+  })
+
+  it('a UCP handler with the name of another domain', async () => {
+    await write({ ucp: { docsUrl: 'https://docs.example.com' } })
+    expect(await named()).toStrictEqual(['warning ucp_authority'])
+  })
+})
+
+describe('doctor names a fault of a network:', () => {
+  it('a node that is away', async () => {
+    await write({}, { rpcUrl: 'http://127.0.0.1:9' })
+    expect(await named()).toStrictEqual(['error chain_unreachable'])
+  })
+
+  it('a node whose host the DNS does not know', async () => {
+    await write({}, { rpcUrl: 'http://node.invalid' })
+    expect(await named()).toStrictEqual(['error dns_failed', 'error chain_unreachable'])
+  })
+
+  it('a node of another chain', async () => {
+    await write()
+    proxy.fault = (method) =>
+      method === 'eth_chainId' ? { kind: 'answer', result: '0x1' } : undefined
+    expect(await named()).toStrictEqual(['error chain_mismatch'])
+  })
+
+  it('a clock that is behind the chain’s', async () => {
+    await write()
+    proxy.fault = (method) =>
+      method === 'eth_getBlockByNumber'
+        ? { kind: 'answer', result: { number: '0x1', timestamp: '0xffffffff' } }
+        : undefined
+    expect(await named()).toContain('warning clock_skewed')
+  })
+
+  it('a relayer without gas money', async () => {
+    await write({}, { relayerKeys: [generatePrivateKey()] })
+    expect(await named()).toContain('error relayer_without_funds')
+  })
+
+  it('a token that is not there, has another domain, or other decimals', async () => {
+    await write({}, token({ address: `0x${'0b'.repeat(20)}` }))
+    expect(await named()).toStrictEqual(['error token_missing'])
+    await write({}, token({ eip712: { name: 'USD Coin', version: '2' } }))
+    expect(await named()).toStrictEqual(['error token_domain_mismatch'])
+    await write({}, token({ decimals: 18 }))
+    expect(await named()).toStrictEqual(['error token_decimals_mismatch'])
+  })
+
+  it('a relayer that waits for a nonce which no transaction has', async () => {
+    const file = join(cwd, 'data/ledger.db')
+    const ledger = openSqliteLedger(file)
+    await ledger.listSubmitted()
+    await ledger.close()
+    await write()
+    const database = new Database(file)
+    const relayer = privateKeyToAddress(devnet.relayerKeys[0]!).toLowerCase()
+    database.exec(`INSERT INTO x402_relayer_transactions
+      (chain_id, relayer, account_nonce, transaction_hash, raw, written_at)
+      VALUES (84532, '${relayer}', 4000, '0x${'01'.repeat(32)}', '0x00', 0)`)
+    database.close()
+    expect(await named()).toStrictEqual(['warning nonce_gap'])
+  })
+})
+
+describe('doctor names a fault of the way to the gateway:', () => {
+  it('a public URL at which nobody answers, or somebody else', async () => {
+    await write({ publicUrl: 'http://127.0.0.1:9' })
+    expect(await named()).toStrictEqual(['warning public_url_unreachable'])
+    await write({ publicUrl: await listen(express()) })
+    expect(await named()).toStrictEqual(['error public_url_elsewhere'])
+  })
+
+  it('a certificate that cannot be trusted', async () => {
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(cwd, name)) as [string, string]
+    execFileSync(
+      'openssl',
+      `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout ${key} -out ${cert}`.split(
+        ' ',
+      ),
+      { stdio: 'ignore' },
+    )
+    const server = createHttpsServer({ key: await readFile(key), cert: await readFile(cert) })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    await write({ publicUrl: `https://localhost:${port}`, handlerId: 'localhost.pay' })
+    expect(await named()).toContain('error tls_untrusted')
+  })
+})
+
+describe('doctor names a fault of the ledger:', () => {
+  it('a database that does not answer, in words', async () => {
+    await write()
+    const env = { X402_DATABASE_URL: 'postgres://me:pa55word@127.0.0.1:9/none' }
+    expect(await named([], env)).toStrictEqual(['error ledger_unavailable'])
+    const { code, printed } = await doctor([], env)
+    expect([code, printed[0]]).toStrictEqual([
+      1,
+      'error    ledger_unavailable: X402_DATABASE_URL: nobody listens at 127.0.0.1:9: start PostgreSQL, or correct host and port (ECONNREFUSED).',
+    ])
+  })
+
+  it('a file that is no database, that others can read, or that a newer version has migrated', async () => {
+    await write()
+    const file = join(cwd, 'a.db')
+    await writeFile(file, 'this is no database, however long it is'.repeat(100), { mode: 0o600 })
+    expect(await named(['--ledger', 'a.db'])).toStrictEqual(['error ledger_unavailable'])
+    await rm(file)
+    const ledger = openSqliteLedger(file)
+    await ledger.listSubmitted()
+    await ledger.close()
+    await chmod(file, 0o644)
+    expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning file_readable'])
+    await chmod(file, 0o600)
+    const database = new Database(file)
+    database.exec("INSERT INTO x402_migrations (name) VALUES ('9999_future')")
+    expect(await named(['--ledger', 'a.db'])).toStrictEqual(['error migration_unknown'])
+    database.exec("DELETE FROM x402_migrations WHERE name >= '0011'")
+    database.close()
+    expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning migration_missing'])
+  })
+
+  it('a folder in which no file can be made', async () => {
+    await write()
+    await writeFile(join(cwd, 'data'), 'a file')
+    expect(await named()).toStrictEqual(['error ledger_unavailable'])
+  })
+
+  it('a user without rights, and a database that is not there', async () => {
+    if (postgres === undefined) return
+    const schema = await createSchema(postgres)
+    const role = `${schema.name}_poor`
+    await schema.execute(`CREATE ROLE ${role} LOGIN PASSWORD 'pa55word'`)
+    await schema.execute(`GRANT USAGE ON SCHEMA ${schema.name} TO ${role}`)
+    cleanups.push(async () => {
+      await schema.execute(`DROP OWNED BY ${role}`)
+      await schema.execute(`DROP ROLE ${role}`)
+      await schema.drop()
+    })
+    await write()
+    const poor = new URL(schema.url)
+    poor.username = role
+    poor.password = 'pa55word'
+    const env = { X402_DATABASE_URL: poor.href.replaceAll('+', '%20') }
+    expect(await named([], env)).toStrictEqual(['error ledger_forbidden'])
+
+    const ledger = openPostgresLedger(schema.url)
+    await ledger.listSubmitted()
+    await ledger.close()
+    await schema.execute(`GRANT SELECT ON ALL TABLES IN SCHEMA ${schema.name} TO ${role}`)
+    expect(await named([], env)).toStrictEqual(['error ledger_forbidden'])
+
+    const gone = new URL(schema.url)
+    gone.pathname = '/x402_no_such_database'
+    const { printed } = await doctor([], { X402_DATABASE_URL: gone.href })
+    expect(printed[0]).toContain("there is no database 'x402_no_such_database'")
+  })
+})

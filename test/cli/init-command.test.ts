@@ -1,0 +1,146 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { runCli } from '../../src/cli/cli.js'
+import { openConfig } from '../../src/config/config-file.js'
+import { resolveOptions } from '../../src/config/resolve.js'
+import { hashToken } from '../../src/merchants/project.js'
+
+const PAY_TO = '0x000000000000000000000000000000000000bEEF'
+
+let cwd: string
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'x402-init-'))
+})
+afterEach(() => rm(cwd, { recursive: true }))
+
+/** Runs `init`, where a person gives these answers. */
+async function init(args: readonly string[], answers?: readonly string[]) {
+  const printed: string[] = []
+  const complained: string[] = []
+  const asked: string[] = []
+  const waiting = [...(answers ?? [])]
+  const code = await runCli(['init', ...args], {
+    ...{ env: {}, cwd, signal: new AbortController().signal },
+    print: (line) => void printed.push(line),
+    complain: (line) => void complained.push(line),
+    write: async () => undefined,
+    ...(answers && {
+      ask: async (question: string) => {
+        asked.push(question)
+        const answer = waiting.shift()
+        if (answer === undefined) throw new Error(`Nobody answers: ${question}`)
+        return answer
+      },
+    }),
+  })
+  return { code, printed, complained: complained.join('\n'), asked }
+}
+
+const resolved = async () =>
+  (await openConfig({ config: undefined, cwd, env: {} })).with(resolveOptions)
+const text = (name: string): Promise<string> => readFile(join(cwd, name), 'utf8')
+
+describe('init', () => {
+  it('writes a configuration that works, and a key that only its owner can read', async () => {
+    const { code, printed, complained } = await init(['--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(0)
+    const { networks, projects, publicUrl } = await resolved()
+    expect(networks).toMatchObject([
+      { network: { shortName: 'base-sepolia' }, core: { rpcUrl: 'https://sepolia.base.org/' } },
+    ])
+    expect(projects).toMatchObject([
+      { id: 'shop', merchant: { payTo: PAY_TO, currency: 'USD', accepts: [{ symbol: 'USDC' }] } },
+    ])
+    expect(publicUrl).toBeUndefined()
+    expect((await stat(join(cwd, '.env'))).mode & 0o777).toBe(0o600)
+    expect(printed).toStrictEqual([expect.stringMatching(/^x402_[\w-]{43}$/)])
+
+    const key = /RELAYER_KEY=(0x[0-9a-f]{64})/.exec(await text('.env'))![1]!
+    const config = await text('gateway.config.json')
+    expect(config).toContain('// Keys of accounts')
+    expect(config).toContain(hashToken(printed[0]!))
+    for (const shown of [config, complained]) {
+      expect(shown).not.toContain(key.slice(2))
+      expect(shown).not.toContain(printed[0])
+    }
+  })
+
+  it('takes what flags say, and converts prices where no token is pegged to their currency', async () => {
+    const { complained } = await init([
+      ...['--pay-to', PAY_TO, '--network', 'eip155:137', '--currency', 'GBP', '--port', '5000'],
+      ...['--rpc-url', 'https://node.example/key', '--public-url', 'https://pay.example.com'],
+    ])
+    const { networks, projects, publicUrl } = await resolved()
+    expect(networks[0]).toMatchObject({
+      ...{ network: { shortName: 'polygon' }, core: { rpcUrl: 'https://node.example/key' } },
+    })
+    expect(projects[0]!.merchant).toMatchObject({ currency: 'GBP', crossCurrency: true })
+    expect(publicUrl).toBe('https://pay.example.com')
+    expect(complained).toContain('serve --port 5000')
+    expect(await text('gateway.config.json')).not.toContain('node.example')
+  })
+
+  it('asks until an answer is good, with its defaults', async () => {
+    const { code, asked, complained } = await init(
+      ['--public-url', ''],
+      ['bse', 'base', '', '0x1', PAY_TO, 'EUR'],
+    )
+    expect(code).toBe(0)
+    expect(asked.map((question) => question.split(/[ ,]/)[0])).toStrictEqual([
+      ...['Network', 'Network', 'URL', 'Address', 'Address', 'Currency'],
+    ])
+    expect(complained).toContain("did you mean 'base'?")
+    expect(complained).toContain('must be 0x and 40 hexadecimal digits')
+    expect((await resolved()).projects[0]!.merchant).toMatchObject({
+      ...{ currency: 'EUR', accepts: [{ symbol: 'EURC' }] },
+    })
+  })
+
+  it.each([
+    [[], '--pay-to is missing.'],
+    [['--pay-to', 'me'], '--pay-to: must be 0x'],
+    [['--pay-to', PAY_TO, '--network', 'nowhere'], '--network: names no'],
+    [['--pay-to', PAY_TO, '--network', 'polygon'], '--rpc-url is missing.'],
+    [
+      ['--pay-to', PAY_TO, '--network', 'skale-base-sepolia', '--rpc-url', 'https://x'],
+      '--network: has no token',
+    ],
+    [['--pay-to', PAY_TO, '--currency', 'EURO'], '--currency: '],
+    [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],
+    [['--pay-to', PAY_TO, '--public-url', 'pay.example.com'], '--public-url: must be an absolute'],
+  ])('says what is wrong with %j, and writes nothing', async (args, message) => {
+    const { code, complained } = await init(['--yes', ...args])
+    expect(code).toBe(2)
+    expect(complained).toContain(message)
+    expect(await readdir(cwd)).toStrictEqual([])
+  })
+
+  it.each(['gateway.config.json', '.env'])('never overwrites %s', async (name) => {
+    await writeFile(join(cwd, name), 'mine')
+    const { code, complained } = await init(['--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(1)
+    expect(complained).toContain(`${name} exists: nothing was written; --force`)
+    expect(await readdir(cwd)).toStrictEqual([name])
+    expect(await text(name)).toBe('mine')
+  })
+
+  it('keeps the files that --force replaces, because their key may hold money', async () => {
+    await init(['--yes', '--pay-to', PAY_TO])
+    const before = await text('.env')
+    expect((await init(['--yes', '--pay-to', PAY_TO, '--force'])).code).toBe(0)
+    expect(await text('.env')).not.toBe(before)
+    const kept = (await readdir(cwd)).find((name) => name.startsWith('.env.old-'))!
+    expect(await text(kept)).toBe(before)
+    expect((await stat(join(cwd, kept))).mode & 0o777).toBe(0o600)
+  })
+
+  it('leaves everything as it was where it cannot write', async () => {
+    await writeFile(join(cwd, 'folder'), 'a file')
+    const { code, complained } = await init(['--yes', '--pay-to', PAY_TO, '--dir', 'folder'])
+    expect(code).toBe(1)
+    expect(complained).toMatch(/nothing was written: .*folder\/\.env \((EEXIST|ENOTDIR)\)/)
+    expect(await readdir(cwd)).toStrictEqual(['folder'])
+  })
+})

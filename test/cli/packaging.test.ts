@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { parse } from 'yaml'
+import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { startProgram } from '../support/program.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
+import { until } from '../support/until.js'
+
+const run = promisify(execFile)
+const devnet = useDevnet()
+
+let cwd: string
+let dockerfile: string
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'x402-package-'))
+  dockerfile = await readFile('example-app/Dockerfile', 'utf8')
+})
+afterAll(() => rm(cwd, { recursive: true }))
+
+/** The arguments of an instruction in JSON form. */
+function argumentsOf(instruction: RegExp): string[] {
+  const [, list] = instruction.exec(dockerfile) ?? []
+  return JSON.parse(list ?? '') as string[]
+}
+
+describe('the container', () => {
+  it('runs as a user without rights, and what it starts is the program itself', () => {
+    expect(dockerfile).toContain('\nUSER node\n')
+    expect(dockerfile.indexOf('USER node')).toBeLessThan(dockerfile.indexOf('\nCMD '))
+    expect(argumentsOf(/\nCMD (\[.*\])/)).toStrictEqual([
+      ...['node_modules/.bin/express-x402-gateway', 'serve'],
+    ])
+  })
+
+  it('is healthy while payments can be taken, and only then', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const program = startProgram([resolve('dist/esm/cli/bin.js'), 'serve', '--memory'], {
+      cwd,
+      env: {
+        ...{ PORT: '0', HOST: '0.0.0.0', X402_NETWORK: 'base-sepolia', X402_RPC_URL: proxy.url },
+        X402_PAY_TO: devnet.merchant.address,
+        X402_RELAYER_KEY: devnet.relayerKeys[0],
+        X402_PROJECT_TOKEN: SHOP_TOKEN,
+      },
+    })
+    const port = await program.prints(/http:\/\/0\.0\.0\.0:(\d+)/)
+    const [, ...args] = argumentsOf(/HEALTHCHECK[^[]*CMD (\[.*\])/)
+    const isHealthy = (): Promise<boolean> =>
+      run(process.execPath, args, { env: { PORT: port } }).then(
+        () => true,
+        () => false,
+      )
+    await until(isHealthy)
+    proxy.fault = () => ({ kind: 'http', status: 503 })
+    await until(async () => !(await isHealthy()))
+    expect(await program.end('SIGTERM')).toBe(0)
+    expect(await isHealthy()).toBe(false)
+    await proxy.close()
+  })
+
+  it('is given longer to end than the program takes, with a database that is there first', async () => {
+    const { services } = parse(await readFile('example-app/compose.yaml', 'utf8')) as {
+      services: Record<string, Record<string, unknown>>
+    }
+    expect(services['gateway']).toMatchObject({
+      ...{ stop_grace_period: '20s', read_only: true, restart: 'always' },
+      depends_on: { postgres: { condition: 'service_healthy' } },
+    })
+    expect(JSON.stringify(services)).not.toMatch(/password["':]+[a-z]/)
+  })
+})

@@ -1,0 +1,269 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { paymentMiddleware, x402ResourceServer } from '@x402/express'
+import express from 'express'
+import { runCli } from '../../src/cli/cli.js'
+import { PAYERS } from '../../src/devnet/accounts.js'
+import { encodeHeader, PAYMENT_REQUIRED } from '../../src/protocol/headers.js'
+import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { listen, type TestServer } from '../support/http.js'
+import { openShop } from '../support/shop.js'
+import { until } from '../support/until.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+
+const devnet = useDevnet()
+const balances = () =>
+  Promise.all([balanceOf(devnet, PAYERS[0]!.address), balanceOf(devnet, devnet.merchant.address)])
+
+let cwd: string
+let shop: Awaited<ReturnType<typeof openShop>>
+let proxy: RpcProxy
+let official: TestServer
+/** What was asked of the routes below. */
+const seen: { method: string; body: unknown; extra: unknown }[] = []
+/** Offers of a server that is not honest. */
+let offers: object[] = []
+let odd: TestServer
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'x402-pay-'))
+  proxy = await startRpcProxy(devnet.rpcUrl)
+  shop = await openShop(
+    devnet,
+    (app, gateway) => {
+      app.use(express.json())
+      app.all('/report', gateway.x402Protect('$0.25'), (req, res) => {
+        seen.push({ method: req.method, body: req.body, extra: req.headers['x-extra'] })
+        res.json({ sold: true })
+      })
+      app.get('/dear', gateway.x402Protect('$1.01'), (_req, res) => void res.send('dear'))
+      app.get('/image', gateway.x402Protect('$0.01'), (_req, res) => {
+        res.type('png').send(Buffer.from([137, 80, 78, 71]))
+      })
+      app.get('/broken', gateway.x402Protect('$0.01'), (_req, res) => void res.sendStatus(500))
+      app.get('/free', (_req, res) => void res.send('free'))
+      app.use(gateway.gatewayRouter())
+    },
+    {
+      networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys } },
+      settleTimeoutMs: 1500,
+    },
+  )
+  const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
+  const facilitator = new HTTPFacilitatorClient({
+    url: `${shop.url}/api/v2/payment`,
+    createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
+  })
+  const server = new x402ResourceServer(facilitator).register('eip155:84532', new ExactEvmScheme())
+  const accepts = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    price: '$0.03',
+    payTo: devnet.merchant.address,
+  } as const
+  official = await listen(
+    express()
+      .use(paymentMiddleware({ 'GET /paid': { accepts } }, server))
+      .get('/paid', (_req, res) => void res.send('sold by others')),
+  )
+  odd = await listen(
+    express().get('/', (_req, res) => {
+      const document = { x402Version: 2, resource: { url: 'x' }, accepts: offers }
+      res.status(402).set(PAYMENT_REQUIRED, encodeHeader(document)).end()
+    }),
+  )
+})
+afterAll(async () => {
+  await Promise.all([official.close(), odd.close(), shop.close()])
+  await proxy.close()
+  await rm(cwd, { recursive: true })
+})
+
+/** Runs `pay`. */
+async function pay(args: readonly string[], env: Record<string, string> = {}) {
+  let bought = ''
+  const complained: string[] = []
+  const code = await runCli(['pay', ...args], {
+    ...{ env, cwd, signal: new AbortController().signal },
+    print: (line) => void (bought += line),
+    complain: (line) => void complained.push(line),
+    write: async (text) => void (bought += text),
+  })
+  return { code, bought, told: complained.join('\n') }
+}
+
+describe('pay', () => {
+  it('buys, tells each step, and the money moves once', async () => {
+    const before = await balances()
+    const { code, bought, told } = await pay([`${shop.url}/report`, '--devnet'])
+    expect([code, bought]).toStrictEqual([0, '{"sold":true}\n'])
+    for (const step of [
+      `→ GET ${shop.url}/report`,
+      '→ Answer: 402',
+      `→ Offer chosen: 0.25 USDC on Base Sepolia, to ${devnet.merchant.address}`,
+      '→ Signing TransferWithAuthorization of 0.25 USDC',
+      `from ${PAYERS[0]!.address}`,
+      '→ Presenting the payment',
+      '→ Answer: 200',
+    ])
+      expect(told).toContain(step)
+    expect(told).toMatch(/→ Settled on eip155:84532, transaction 0x[0-9a-f]{64}$/)
+    expect(told).not.toContain(PAYERS[0]!.privateKey.slice(2))
+    const [payer, merchant] = await balances()
+    expect([before[0] - payer, merchant - before[1]]).toStrictEqual([250_000n, 250_000n])
+  })
+
+  it('buys from the official server', async () => {
+    const { code, bought } = await pay([`${official.url}/paid`, '--devnet'])
+    expect([code, bought]).toStrictEqual([0, 'sold by others\n'])
+  })
+
+  it('sends what it is told to, with a key of the environment or of a file', async () => {
+    const [, , second] = devnet.payers
+    await writeFile(join(cwd, 'key'), `${second!.privateKey.slice(2)}\n`)
+    const request = ['--data', '{"a":1}', '--header', 'X-Extra: yes', '--method', 'put']
+    const byFile = await pay([`${shop.url}/report`, '--key-file', 'key', ...request])
+    expect(byFile.code).toBe(0)
+    expect(seen.at(-1)).toStrictEqual({ method: 'PUT', body: { a: 1 }, extra: 'yes' })
+    const env = { BUYER: second!.privateKey }
+    expect((await pay([`${shop.url}/report`, '--key-env', 'BUYER'], env)).code).toBe(0)
+  })
+
+  it('writes what is no text to a file', async () => {
+    const shown = await pay([`${shop.url}/image`, '--devnet'])
+    expect([shown.code, shown.bought]).toStrictEqual([0, ''])
+    expect(shown.told).toContain('4 bytes that are no text: --output')
+    await pay([`${shop.url}/image`, '--devnet', '--output', 'a.png'])
+    expect([...(await readFile(join(cwd, 'a.png')))]).toStrictEqual([137, 80, 78, 71])
+  })
+
+  it('pays nothing for what is free, or fails', async () => {
+    const before = await balances()
+    expect(await pay([`${shop.url}/free`, '--devnet'])).toMatchObject({
+      ...{ code: 0, told: expect.stringContaining('Nothing is to be paid') },
+    })
+    const failed = await pay([`${shop.url}/broken`, '--devnet'])
+    expect(failed.code).toBe(1)
+    expect(failed.told).toContain('says nothing of a settlement')
+    expect(await balances()).toStrictEqual(before)
+  })
+
+  it('pays no more than --max-amount, which is $1.00', async () => {
+    const before = await balances()
+    const refused = await pay([`${shop.url}/dear`, '--devnet'])
+    expect(refused.code).toBe(1)
+    expect(refused.told).toContain('1.01 USDC on Base Sepolia: that is more than --max-amount')
+    const euros = await pay([`${shop.url}/dear`, '--devnet', '--max-amount', '€5'])
+    expect(euros.told).toContain('--max-amount is in EUR')
+    expect(await balances()).toStrictEqual(before)
+    expect((await pay([`${shop.url}/dear`, '--devnet', '--max-amount', '$1.01'])).code).toBe(0)
+  })
+
+  it('presents the same payment again while its outcome is not known, and pays once', async () => {
+    const before = await balances()
+    let isLost = true
+    proxy.fault = (method) =>
+      isLost && /^eth_(getTransactionReceipt|getBlock)/.test(method)
+        ? { kind: 'http', status: 503 }
+        : undefined
+    const paying = pay([`${shop.url}/report`, '--devnet'])
+    const events = shop.events
+    const pendingBefore = events.pending?.length ?? 0
+    await until(() => (events.pending?.length ?? 0) > pendingBefore)
+    isLost = false
+    const { code, told } = await paying
+    proxy.fault = undefined
+    expect(code).toBe(0)
+    expect(told).toContain('Answer: 503: the outcome is not known yet')
+    expect(told).toContain('Presenting the same payment again')
+    expect((await balances())[1] - before[1]).toBe(250_000n)
+  })
+})
+
+describe('pay signs nothing for', () => {
+  const offer = (overrides: object) => ({
+    ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', maxTimeoutSeconds: 60 },
+    ...{ payTo: devnet.merchant.address, asset: devnet.asset },
+    extra: { name: 'USDC', version: '2' },
+    ...overrides,
+  })
+  const mainnet = {
+    ...{ network: 'eip155:8453', asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' },
+    extra: { name: 'USD Coin', version: '2' },
+  }
+  const key = `0x${'5e'.repeat(32)}`
+
+  it.each([
+    ['real money without --yes', () => offer(mainnet), 'Base is real money; --yes allows it'],
+    [
+      'a network that is not known',
+      () => offer({ network: 'solana:5eykt' }),
+      'the network is not known',
+    ],
+    ['another scheme', () => offer({ scheme: 'upto' }), "the scheme 'upto' is not known"],
+    [
+      'a token that is not known',
+      () => offer({ asset: `0x${'0b'.repeat(20)}` }),
+      'the token is not known',
+    ],
+    [
+      'another domain',
+      () => offer({ extra: { name: 'Evil', version: '2' } }),
+      'another EIP-712 domain',
+    ],
+    ['a malformed offer', () => offer({ amount: '1e4' }), 'an offer is malformed (amount'],
+    ['words that a terminal obeys', () => offer({ scheme: '\x1b]0;x\x07' }), "the scheme '?]0;x?'"],
+  ])('%s', async (_name, make, reason) => {
+    offers = [make()]
+    const { code, told } = await pay([odd.url, '--key-env', 'KEY'], { KEY: key })
+    expect(code).toBe(1)
+    expect(told).toContain(reason)
+    expect(told).not.toContain('Signing')
+  })
+
+  it('real money with a key that everybody knows, even with --yes', async () => {
+    offers = [offer(mainnet)]
+    const { code, told } = await pay([odd.url, '--devnet', '--yes'])
+    expect(code).toBe(1)
+    expect(told).toContain('keys of the devnet are known to everybody')
+  })
+
+  it('a server that is away', async () => {
+    const gone = await listen(express())
+    await gone.close()
+    const { code, told } = await pay([gone.url, '--devnet'])
+    expect([code, told.split('\n').at(-1)]).toStrictEqual([
+      1,
+      `${new URL(gone.url).host} does not answer: ECONNREFUSED.`,
+    ])
+  })
+
+  it.each([
+    [['--devnet'], 'One http(s) URL is expected.'],
+    [['ftp://x', '--devnet'], 'One http(s) URL is expected.'],
+    [['http://me:pa55word@x', '--devnet'], 'The URL has a password: send it by --header.'],
+    [['http://x'], 'Who pays?'],
+    [['http://x', '--devnet', '--key-env', 'KEY'], 'Who pays?'],
+    [['http://x', '--key', key], 'There is no --key here'],
+    [['http://x', '--devnet', '--max-amount', '1,000'], '--max-amount: '],
+    [['http://x', '--devnet', '--header', 'PAYMENT-SIGNATURE: x'], '--header takes'],
+    [['http://x', '--devnet', '--method', 'GET', '--data', 'x'], '--data and GET exclude'],
+  ])('a command line like %j', async (args, message) => {
+    const { code, told } = await pay(args)
+    expect(code).toBe(2)
+    expect(told).toContain(message)
+    expect(told).not.toMatch(/pa55word|5e5e/)
+  })
+
+  it('a key that is none, without repeating it', async () => {
+    const wrong = await pay(['http://127.0.0.1:9', '--key-env', 'KEY'], { KEY: 'hunter2' })
+    expect(wrong.code).toBe(1)
+    expect(wrong.told).toContain('The variable KEY must be 0x and 64 hexadecimal digits')
+    expect(wrong.told).not.toContain('hunter2')
+    expect((await pay(['http://127.0.0.1:9', '--key-env', 'KEY'])).told).toContain('is not set')
+    expect((await pay(['http://127.0.0.1:9', '--key-file', 'none'])).told).toContain('ENOENT')
+  })
+})

@@ -1,0 +1,133 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { runCli } from '../../src/cli/cli.js'
+import { until } from '../support/until.js'
+
+const TOKEN = 'x402_token-of-the-shop'
+const METRICS_TOKEN = 'token-of-prometheus'
+const CONFIG = {
+  // Nobody listens on this port.
+  networks: {
+    base: {
+      rpcUrl: 'http://127.0.0.1:9/v2/secret-provider-key',
+      relayerKeys: [`0x${'5e'.repeat(32)}`],
+    },
+  },
+  projects: [
+    {
+      id: 'acme',
+      tokens: [TOKEN],
+      merchant: { payTo: '0x000000000000000000000000000000000000bEEF' },
+    },
+  ],
+}
+let cwd: string
+let end: (() => Promise<number>) | undefined
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'x402-serve-'))
+})
+afterEach(async () => {
+  await end?.()
+  end = undefined
+})
+afterAll(() => rm(cwd, { recursive: true }))
+
+/** Runs `serve` on free ports, until the test ends. */
+async function serve(options: object, ...flags: readonly string[]) {
+  await writeFile(join(cwd, 'gateway.config.json'), JSON.stringify({ ...CONFIG, ...options }))
+  const printed: string[] = []
+  const complained: string[] = []
+  const ending = new AbortController()
+  const exit = runCli(['serve', '--memory', '--port', '0', ...flags], {
+    ...{ env: {}, cwd, signal: ending.signal },
+    print: (line) => void printed.push(line),
+    complain: (line) => void complained.push(line),
+    write: async (text) => void printed.push(text),
+  })
+  end = () => {
+    ending.abort()
+    return exit
+  }
+  const isOver = { now: false }
+  void exit.then(() => (isOver.now = true))
+  const urlIn = (what: string): string | undefined =>
+    printed
+      .find((line) => line.includes(what))
+      ?.split(' ')
+      .at(-1)
+  await until(() => isOver.now || urlIn('answers on') !== undefined)
+  const lines = (): Record<string, unknown>[] =>
+    complained
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  return { exit, complained, lines, urlIn, url: urlIn('answers on') ?? '' }
+}
+
+describe('serve', () => {
+  it('starts where a node is away, lives, and is not ready', async () => {
+    const { url } = await serve({})
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    const ready = await fetch(`${url}/readyz`)
+    expect(ready.status).toBe(503)
+    const text = await ready.text()
+    expect(text).toMatch(/chain_unreachable|timeout/)
+    expect(text).not.toMatch(/secret|127\.0\.0\.1/)
+  })
+
+  it('has no metrics unless they are asked for, and then on a port of their own', async () => {
+    const plain = await serve({})
+    expect((await fetch(`${plain.url}/metrics`)).status).toBe(404)
+    expect(plain.urlIn('metrics')).toBeUndefined()
+    await end!()
+    const { url, urlIn } = await serve({ metrics: { port: 0, token: METRICS_TOKEN } })
+    await until(() => urlIn('metrics') !== undefined)
+    const metrics = urlIn('metrics')!
+    expect(metrics).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/)
+    expect((await fetch(`${url}/metrics`)).status).toBe(404)
+    expect((await fetch(metrics)).status).toBe(401)
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+    expect(await (await fetch(metrics, { headers })).text()).toContain('x402_rpc_seconds')
+    expect(await end!()).toBe(0)
+    await expect(fetch(metrics)).rejects.toThrow('fetch failed')
+  })
+
+  it('names the option where the port for metrics is taken', async () => {
+    const first = await serve({ metrics: { port: 0 } })
+    await until(() => first.urlIn('metrics') !== undefined)
+    const port = Number(new URL(first.urlIn('metrics')!).port)
+    const endFirst = end!
+    const second = await serve({ metrics: { port } })
+    expect(await second.exit).not.toBe(0)
+    expect(second.complained.join()).toContain('metrics.port')
+    await endFirst()
+  })
+
+  it('logs a line for each request where it is asked to, without queries and tokens', async () => {
+    const { url, lines } = await serve({}, '--access-log')
+    const headers = { 'X-Project-Identify-Token': TOKEN, 'X-Request-Id': 'proxy-7' }
+    await fetch(`${url}/api/v2/payment/supported?token=secret-in-a-query`, { headers })
+    await fetch(`${url}/nowhere`)
+    const requests = () => lines().filter(({ message }) => message === 'request')
+    await until(() => requests().length === 2)
+    expect(requests()).toMatchObject([
+      {
+        ...{ level: 'info', requestId: 'proxy-7', method: 'GET', status: 200, project: 'acme' },
+        ...{ path: '/api/v2/payment/supported', ip: '127.0.0.1', ms: expect.any(Number) },
+      },
+      { path: '/nowhere', status: 404 },
+    ])
+    expect(JSON.stringify(requests())).not.toMatch(/secret|token-of-the-shop/)
+  })
+
+  it('logs none otherwise, and all where the configuration says so', async () => {
+    const silent = await serve({})
+    await fetch(`${silent.url}/livez`)
+    expect(await end!()).toBe(0)
+    expect(silent.lines().filter(({ message }) => message === 'request')).toStrictEqual([])
+    const { url, lines } = await serve({ accessLog: true })
+    await fetch(`${url}/livez`)
+    await until(() => lines().some(({ path }) => path === '/livez'))
+  })
+})

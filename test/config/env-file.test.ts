@@ -1,0 +1,28 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { withEnvFile } from '../../src/config/env-file.js'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-env-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+describe('the file .env beside a configuration', () => {
+  it('may be missing', async () => {
+    const env = { A: '1' }
+    expect(await withEnvFile(join(folder, 'nowhere'), env)).toStrictEqual({ env })
+  })
+
+  it('adds variables, which the environment overrides, and none of an app', async () => {
+    const text =
+      '\uFEFF# keys\nA=file\nB="two words"\nDATABASE_URL=x\nPORT=1\nNODE_ENV=x\nX402_DATABASE_URL=y\n'
+    await writeFile(join(folder, '.env'), text)
+    expect(await withEnvFile(folder, { A: 'given', C: undefined })).toStrictEqual({
+      env: { A: 'given', B: 'two words', X402_DATABASE_URL: 'y' },
+      file: join(folder, '.env'),
+    })
+  })
+})

@@ -1,0 +1,115 @@
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { parseTransaction } from 'viem'
+import type { Hex } from '../../src/protocol/payment.js'
+import { useDevnet } from '../support/devnet.js'
+import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { useWorlds } from './use-worlds.js'
+import type { WorldOptions } from './world.js'
+
+// Blocks come by the clock: transactions that reach the node out of order are mined all the same.
+const devnet = useDevnet({ blockTime: 0.1 })
+const open = useWorlds(devnet, { hasSync: true })
+const postgres = await findPostgres()
+const schemas: TestSchema[] = []
+afterAll(async () => {
+  for (const schema of schemas) await schema.drop()
+})
+
+const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
+
+async function newSchema(): Promise<Pick<WorldOptions, 'ledger'>> {
+  const schema = await createSchema(postgres!)
+  schemas.push(schema)
+  return { ledger: schema.url }
+}
+
+const ledgers: [string, () => Promise<Pick<WorldOptions, 'ledger'>>][] = [
+  ['SQLite file', async () => ({})],
+]
+if (postgres !== undefined) ledgers.push(['PostgreSQL', newSchema])
+
+describe.each(ledgers)('gateways with one key on one %s', (_name, ledger) => {
+  it.each([2, 3])(
+    'settle 60 payments, %s of them: no nonce twice, and no gap',
+    async (count) => {
+      const world = await open({
+        ...(await ledger()),
+        options: { settleTimeoutMs: 20_000 },
+      })
+      const gateways = await Promise.all(Array.from({ length: count }, () => world.start()))
+      const sent = new Map<number, Set<Hex>>()
+      world.proxy.fault = (method, [raw]) => {
+        if (!isSend(method)) return undefined
+        const { nonce = 0 } = parseTransaction(raw as Hex)
+        sent.set(nonce, (sent.get(nonce) ?? new Set()).add(raw as Hex))
+        return undefined
+      }
+      const payments = await Promise.all(Array.from({ length: 60 }, () => world.sign()))
+      const answers = await Promise.all(
+        payments.map((payment, index) =>
+          world.present(gateways[index % count]!, payment, index % 2 ? 'settle' : '/report'),
+        ),
+      )
+      expect(answers.filter(({ delivered }) => delivered)).toHaveLength(60)
+      const nonces = [...sent.keys()].toSorted((one, other) => one - other)
+      expect(nonces).toEqual(nonces.map((_nonce, index) => index))
+      expect([...sent.values()].map(({ size }) => size)).toEqual(nonces.map(() => 1))
+      const mined = await world.node(
+        'eth_getTransactionCount',
+        world.relayers[0]!.address,
+        'latest',
+      )
+      expect(Number(mined)).toBe(nonces.length)
+      expect((await world.evidence()).transfers).toHaveLength(60)
+    },
+    120_000,
+  )
+
+  it('send within two seconds what one of them has written down before it was killed', async () => {
+    const world = await open({ ...(await ledger()), options: { settleTimeoutMs: 10_000 } })
+    const [one, other] = await Promise.all([world.start(), world.start()])
+    let left: { readonly raw: unknown; readonly at: number } | undefined
+    let tookMs: number | undefined
+    world.proxy.fault = (method, [raw]) => {
+      if (!isSend(method)) return undefined
+      if (left !== undefined) {
+        if (raw === left.raw) tookMs ??= performance.now() - left.at
+        return undefined
+      }
+      left = { raw, at: performance.now() }
+      void one.kill()
+      return { kind: 'drop_request' }
+    }
+    const payment = await world.sign()
+    expect(await world.present(one, payment)).toMatchObject({ status: 0 })
+    // What comes next does not wait for more than that.
+    const next = await world.present(other, await world.sign())
+    expect(next).toMatchObject({ delivered: true })
+    expect(tookMs).toBeLessThan(2000)
+    expect(await world.presentUntilDecided(other, payment)).toMatchObject({ delivered: true })
+    const mined = await world.node('eth_getTransactionCount', world.relayers[0]!.address, 'latest')
+    expect(Number(mined)).toBe(2)
+  }, 60_000)
+
+  it('sell within a second of starting, while another one sends from the same key', async () => {
+    const world = await open(await ledger())
+    const first = await world.start()
+    const over = new AbortController()
+    const selling = (async () => {
+      while (!over.signal.aborted)
+        expect(await world.present(first, await world.sign())).toMatchObject({ delivered: true })
+    })()
+    const tookMs: number[] = []
+    for (let added = 0; added < 3; added++) {
+      const payment = await world.sign()
+      const gateway = await world.start()
+      const listensAt = performance.now()
+      expect(await world.present(gateway, payment)).toMatchObject({ delivered: true })
+      tookMs.push(performance.now() - listensAt)
+    }
+    over.abort()
+    // The machine may be busy with something else once.
+    expect(Math.min(...tookMs)).toBeLessThan(1000)
+    await selling
+  }, 60_000)
+})

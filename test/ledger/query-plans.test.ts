@@ -1,0 +1,244 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type * as KyselyModule from 'kysely'
+import type { Driver } from 'kysely'
+import pg from 'pg'
+import { loadPeer } from '../../src/crypto/load-peer.cjs'
+import type { LedgerQuery, LedgerStore } from '../../src/ledger/ledger.js'
+import { resourceHash } from '../../src/ledger/payment-details.js'
+import { EVERY_PROJECT, type RecordSearch } from '../../src/ledger/record.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { newEntry } from './ledger-conformance.js'
+
+const { PostgresDriver, SqliteDriver } = loadPeer('kysely') as typeof KyselyModule
+
+const ROWS = 50_000
+const LIMIT = 21
+/** The time at which half of the rows were created. */
+const MIDDLE_MS = 1_000_000 + ROWS / 2
+
+/** What all payments are for. */
+const RESOURCE = 'https://shop.example/report'
+
+/** Nearly all are settled; what lists of the other states look for is old. Both databases take it. */
+const FILL = `
+  WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < ${ROWS - 1})
+  INSERT INTO x402_authorizations
+    (chain_id, asset, payer, nonce, id, pay_to, value, valid_before, project, state, locked_until,
+     delivered, transaction_hash, resource_url, resource_hash, reference, created_at, updated_at)
+  SELECT 84532, '0xaa', '0xbb', '0x' || (1000000 + n), '0000000000000000000000000' || (1000000 + n),
+    '0xcc', '1', '2', CASE WHEN n % 2 = 0 THEN 'shop' ELSE 'other' END,
+    CASE n WHEN 100 THEN 'reserved' WHEN 102 THEN 'submitted' WHEN 104 THEN 'failed' ELSE 'settled' END,
+    0, 1, '0x' || (n / 20), '${RESOURCE}', '${resourceHash(RESOURCE)}',
+    CASE WHEN n % 10 < 5 THEN 'all' END, 1000000 + n, 1000000 + n
+  FROM s`
+
+const FINAL = { withinMs: 1000, limit: LIMIT } as const
+
+type Read = [string, (ledger: LedgerStore) => Promise<unknown>]
+
+/** Searches that find every record of every project, and those that find none. */
+const SEARCHES: Readonly<Record<string, RecordSearch>> = {
+  payer: { payer: '0xbb' },
+  'payer of nothing': { payer: '0xbc' },
+  resource: { resource: RESOURCE },
+  reference: { reference: 'all' },
+  transaction: { transaction: '0x7' },
+}
+
+/** Every read of a ledger whose cost could grow with the table. */
+const READS: readonly Read[] = [
+  ['a look-up', (ledger) => ledger.find(newEntry())],
+  ['a look-up of a transaction', (ledger) => ledger.knowsTransaction(`0x${'77'.repeat(32)}`)],
+  ['the refunds of a payment', (ledger) => ledger.refundsOf(['f'.repeat(32), 'e'.repeat(32)])],
+  ['what is submitted', (ledger) => ledger.listSubmitted()],
+  ['a page of what is submitted', (ledger) => ledger.listSubmitted({ after: cursorAt(5) })],
+  ['what was settled lately', (ledger) => ledger.listFinal({ ...FINAL, state: 'settled' })],
+  ['what failed lately', (ledger) => ledger.listFinal({ ...FINAL, state: 'failed' })],
+  ...filters().flatMap(([name, query]) =>
+    (['shop', EVERY_PROJECT] as const).map(
+      (project) =>
+        [
+          `the list ${name} of ${String(project)}`,
+          (ledger) => ledger.list({ project, limit: LIMIT, ...query }),
+        ] satisfies Read,
+    ),
+  ),
+]
+
+interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+interface FilledDatabase {
+  readonly ledger: LedgerStore
+  /** What the ledger has run; cleared by tests. */
+  readonly statements: Statement[]
+  /** Tells how a statement reads more than it needs, if it does. */
+  explain(statement: Statement): Promise<readonly string[]>
+  end(): Promise<void>
+}
+
+describePlans('SQLite', openSqlite)
+
+const root = await findPostgres()
+if (root !== undefined) describePlans('PostgreSQL', () => openPostgres(root))
+
+function describePlans(name: string, open: () => Promise<FilledDatabase>): void {
+  describe(`in a large table of ${name}`, () => {
+    let database: FilledDatabase
+    beforeAll(async () => {
+      database = await open()
+    }, 60_000)
+    afterAll(() => database.end())
+
+    it.each(READS)('%s reads no more than it returns', async (_name, read) => {
+      const { ledger, statements, explain } = database
+      statements.length = 0
+      await read(ledger)
+      const reads = statements.filter(({ text }) => /^(select|with recursive)/i.test(text))
+      expect(reads.length).toBeGreaterThan(0)
+      for (const statement of reads) expect(await explain(statement)).toEqual([])
+    })
+  })
+}
+
+/** Notes every statement of a driver of Kysely. */
+function record({ prototype }: { readonly prototype: Driver }, statements: Statement[]): void {
+  const { acquireConnection } = prototype
+  const noted = new WeakSet<object>()
+  prototype.acquireConnection = async function () {
+    const connection = await acquireConnection.call(this)
+    if (noted.has(connection)) return connection
+    noted.add(connection)
+    const executeQuery = connection.executeQuery.bind(connection)
+    connection.executeQuery = (query) => {
+      statements.push({ text: query.sql, values: query.parameters })
+      return executeQuery(query)
+    }
+    return connection
+  }
+}
+
+async function openSqlite(): Promise<FilledDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), 'x402-plans-'))
+  const file = join(folder, 'ledger.db')
+  const statements: Statement[] = []
+  record(SqliteDriver, statements)
+  const ledger = openSqliteLedger(file)
+  await ledger.listSubmitted()
+  const own = new (loadSqlite())(file)
+  own.exec(FILL)
+  return {
+    ledger,
+    statements,
+    async explain({ text, values }) {
+      const plan = own.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
+      return plan
+        .map((row) => (row as { readonly detail: string }).detail)
+        .filter((step) => !isBounded(step, text))
+    },
+    async end() {
+      own.close()
+      await ledger.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Whether a step of a plan of SQLite finds its rows by an index, or goes through rows found before. */
+function isBounded(step: string, text: string): boolean {
+  // The few rows of this index are all submitted.
+  if (step === 'SCAN x402_authorizations USING INDEX x402_authorizations_open') return true
+  if (step.startsWith('SCAN x402_')) return false
+  if (!/INDEX x402_authorizations_(listed|payer|resource|reference)/.test(step)) return true
+  // The least project, and the next one.
+  if (/min\("/.test(text)) return true
+  // By project and state alone, a page in the middle would be found after all that is newer.
+  const byTime = /created_at"\)? [<>]/.test(text) ? ' AND .*created_at' : ''
+  return new RegExp(`\\(.*project=\\? AND state=\\?${byTime}`).test(step)
+}
+
+async function openPostgres(url: string): Promise<FilledDatabase> {
+  const schema = await createSchema(url)
+  const statements: Statement[] = []
+  record(PostgresDriver, statements)
+  const ledger = openPostgresLedger(schema.url)
+  await ledger.listSubmitted()
+  await schema.execute(FILL)
+  await schema.execute('ANALYZE x402_authorizations')
+  const own = new pg.Client({ connectionString: schema.url })
+  await own.connect()
+  return {
+    ledger,
+    statements,
+    async explain({ text, values }) {
+      await own.query('BEGIN')
+      const { rows } = await own.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        [...values],
+      )
+      await own.query('ROLLBACK')
+      return scansOf(rows[0]!['QUERY PLAN'][0].Plan)
+    },
+    async end() {
+      await ledger.close()
+      await own.end()
+      await schema.drop()
+    },
+  }
+}
+
+/** A step of a plan of PostgreSQL, which was carried out. */
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+/** The steps that read many rows. */
+function scansOf(plan: Plan): string[] {
+  const { 'Actual Rows': rows, 'Actual Loops': loops, 'Rows Removed by Filter': removed = 0 } = plan
+  const isWide = plan['Relation Name'] !== undefined && (rows + removed) * loops > 500
+  const below = (plan.Plans ?? []).flatMap(scansOf)
+  return isWide ? [`${plan['Node Type']}: ${(rows + removed) * loops} rows`, ...below] : below
+}
+
+/** Every combination of the filters that the API offers, by its name. */
+function filters(): readonly (readonly [string, Partial<LedgerQuery>])[] {
+  const states = [undefined, 'reserved', 'submitted', 'settled', 'failed'] as const
+  const times: readonly (readonly [string, Partial<LedgerQuery>])[] = [
+    ['', {}],
+    ['from', { from: MIDDLE_MS }],
+    ['to', { until: MIDDLE_MS }],
+    ['from to', { from: MIDDLE_MS, until: MIDDLE_MS + 1000 }],
+  ]
+  const all = states.flatMap((state) =>
+    times.flatMap(([time, span]) =>
+      [undefined, cursorAt(ROWS / 2)].map((after) => {
+        const named = [state ?? 'all', time, after && 'cursor'].filter(Boolean)
+        return [`of ${named.join(' ')}`, { ...span, state, after }] as const
+      }),
+    ),
+  )
+  const searched = Object.entries(SEARCHES).flatMap(([by, search]) =>
+    all
+      .filter((_, index) => index % 3 === 0)
+      .map(([name, query]) => [`${name} by ${by}`, { ...query, search }] as const),
+  )
+  return [...all, ...searched, ['of one id', { id: '0'.repeat(32), limit: 1 }]]
+}
+
+/** The position of a row. */
+function cursorAt(n: number) {
+  return { createdAt: 1_000_000 + n, id: `0000000000000000000000000${1_000_000 + n}` }
+}

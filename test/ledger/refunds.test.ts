@@ -1,0 +1,243 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/ledger.js'
+import { recordId } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { MOST_REFUNDS, type RefundEntry } from '../../src/ledger/refunds.js'
+import { storeMakers, type Store } from '../hostile/stores.js'
+import { findPostgres } from '../support/postgres.js'
+import { newNonce } from '../support/sign-payment.js'
+import { newEntry, steps, SUBMISSION } from './ledger-conformance.js'
+
+const RESERVED = { kind: 'reserved' }
+const NOT_REFUNDABLE = { kind: 'not_refundable' }
+const exceeds = (left: bigint) => ({ kind: 'exceeds_payment', left })
+const inSeconds = (seconds: number): bigint => BigInt(Math.floor(Date.now() / 1000) + seconds)
+
+/** A refund of a payment, valid for five minutes. */
+function refundOf(payment: LedgerEntry, overrides: Partial<RefundEntry> = {}): RefundEntry {
+  const { from, payTo } = payment
+  const parties = { from: payTo, payTo: from, nonce: newNonce() }
+  const terms = { refundOf: recordId(payment), validBefore: inSeconds(300) }
+  return { ...payment, ...parties, ...terms, ...overrides }
+}
+
+async function settle(ledger: LedgerStore, overrides?: Partial<LedgerEntry>): Promise<LedgerEntry> {
+  const payment = newEntry({ validBefore: inSeconds(300), ...overrides })
+  await steps.settled(ledger, payment)
+  await ledger.markDelivered(payment)
+  return payment
+}
+
+let next = 0
+function newSubmission(): Submission {
+  return { ...SUBMISSION, transaction: newNonce(), accountNonce: 1000 + next++ }
+}
+
+/** Reserves a refund and has it end. */
+async function makeRefund(
+  ledger: LedgerStore,
+  entry: RefundEntry,
+  end: 'settled' | 'failed',
+): Promise<void> {
+  expect(await ledger.reserveRefund(entry)).toEqual(RESERVED)
+  const submission = newSubmission()
+  const { transaction } = submission
+  await ledger.submit(entry, submission)
+  if (end === 'failed')
+    return ledger.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
+  await ledger.markSettled(entry, transaction)
+  await ledger.markDelivered(entry)
+}
+
+const postgres = await findPostgres()
+const makers = storeMakers.filter(([name]) => name !== 'PostgreSQL' || postgres !== undefined)
+
+describe.each(makers)('refunds in %s', (_name, make) => {
+  let store: Store
+  let ledger: LedgerStore
+  const opened: LedgerStore[] = []
+  function open(): LedgerStore {
+    const one = store.open()
+    opened.push(one)
+    return one
+  }
+  beforeEach(async () => {
+    store = (await make())!
+    ledger = open()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((one) => one.close()))
+    await store.drop()
+  })
+  it('take no more than was paid, one after the other', async () => {
+    const payment = await settle(ledger)
+    await makeRefund(ledger, refundOf(payment, { value: 4000n }), 'settled')
+    expect(await ledger.reserveRefund(refundOf(payment, { value: 6001n }))).toEqual(exceeds(6000n))
+    await makeRefund(ledger, refundOf(payment, { value: 6000n }), 'settled')
+    expect(await ledger.reserveRefund(refundOf(payment, { value: 1n }))).toEqual(exceeds(0n))
+  })
+
+  it('take no more than was paid, fifty at once', async () => {
+    const payment = await settle(ledger)
+    const all = Array.from({ length: 50 }, () => refundOf(payment, { value: 3000n }))
+    const results = await Promise.all(all.map((one) => ledger.reserveRefund(one)))
+    const kinds = results.map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'reserved')).toHaveLength(3)
+    expect(kinds.filter((kind) => kind === 'exceeds_payment')).toHaveLength(47)
+    expect(await ledger.refundsOf([recordId(payment)])).toHaveLength(3)
+  })
+
+  it('name the record of an authorization that is known', async () => {
+    const payment = await settle(ledger)
+    const entry = refundOf(payment)
+    const [first, second] = await Promise.all([
+      ledger.reserveRefund(entry),
+      ledger.reserveRefund(entry),
+    ])
+    expect(first).toEqual(RESERVED)
+    expect(second).toMatchObject({ kind: 'known', record: { refundOf: recordId(payment) } })
+    expect(await ledger.reserveRefund(entry)).toMatchObject({ kind: 'known' })
+    expect(await ledger.reserve(entry)).toMatchObject({ refundOf: recordId(payment) })
+    const other = await settle(ledger, { from: payment.from })
+    const moved = { ...entry, refundOf: recordId(other) }
+    const known = { kind: 'known', record: { refundOf: recordId(payment) } }
+    expect(await ledger.reserveRefund(moved)).toMatchObject(known)
+  })
+
+  it('give the amount back when nothing was sent', async () => {
+    const payment = await settle(ledger)
+    const entry = refundOf(payment)
+    await ledger.reserveRefund(entry)
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    await ledger.release(entry)
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(RESERVED)
+  })
+
+  it('give the amount of a failed refund back once its authorization has lapsed', async () => {
+    const [payment, other] = [await settle(ledger), await settle(ledger)]
+    await makeRefund(ledger, refundOf(payment), 'failed')
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    await makeRefund(ledger, refundOf(other, { validBefore: inSeconds(-300) }), 'failed')
+    const again = refundOf(other)
+    expect(await ledger.reserveRefund(again)).toEqual(RESERVED)
+    expect(await ledger.reserveRefund(refundOf(other))).toEqual(exceeds(0n))
+  })
+
+  it('keep the amount of a refund whose outcome is not known', async () => {
+    const payment = await settle(ledger)
+    const entry = refundOf(payment, { validBefore: inSeconds(-3600) })
+    await ledger.reserveRefund(entry)
+    await ledger.submit(entry, newSubmission())
+    await ledger.unlock(entry)
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+  })
+
+  it('pay back only what the project was paid, to whom paid it', async () => {
+    const payment = await settle(ledger)
+    const wrong: Partial<RefundEntry>[] = [
+      { project: 'other' },
+      { project: undefined },
+      { from: newEntry().from },
+      { payTo: newEntry().from },
+      { asset: `0x${'0a'.repeat(20)}` },
+      { chainId: 8453 },
+      { value: 0n },
+      { refundOf: 'f'.repeat(32) },
+    ]
+    for (const one of wrong)
+      expect(await ledger.reserveRefund(refundOf(payment, one))).toEqual(NOT_REFUNDABLE)
+    const upper = payment.payTo.toUpperCase().replace('0X', '0x') as `0x${string}`
+    expect(await ledger.reserveRefund(refundOf(payment, { from: upper }))).toEqual(RESERVED)
+  })
+
+  it.each(['reserved', 'submitted', 'failed'] as const)(
+    'do not pay back what is %s',
+    async (state) => {
+      const payment = newEntry()
+      await steps[state](ledger, payment)
+      expect(await ledger.reserveRefund(refundOf(payment))).toEqual(NOT_REFUNDABLE)
+    },
+  )
+
+  it('do not pay back a refund', async () => {
+    const first = refundOf(await settle(ledger))
+    await makeRefund(ledger, first, 'settled')
+    expect(await ledger.reserveRefund(refundOf(first))).toEqual(NOT_REFUNDABLE)
+  })
+
+  it('are no payments: lists omit them, and keep what they say', async () => {
+    const payment = await settle(ledger)
+    const entry = refundOf(payment, { value: 1n })
+    await makeRefund(ledger, entry, 'settled')
+    const listed = await ledger.list({ project: 'shop', limit: 10 })
+    expect(listed.map(({ id }) => id)).toEqual([recordId(payment)])
+    const query = { project: 'shop', id: recordId(entry), limit: 1 }
+    expect(await ledger.list(query)).toEqual([])
+    const refunds = await ledger.refundsOf([recordId(payment), 'f'.repeat(32)])
+    const { value, refundOf: of } = entry
+    expect(refunds).toMatchObject([{ id: recordId(entry), state: 'settled', value, refundOf: of }])
+    expect(await ledger.find(entry)).toMatchObject({ refundOf: of })
+    expect(await ledger.refundsOf([])).toEqual([])
+    const final = await ledger.listFinal({ state: 'settled', withinMs: 60_000, limit: 10 })
+    expect(final.find(({ id }) => id === recordId(entry))).toMatchObject({ refundOf: of })
+  })
+
+  it('close a payment that was not delivered: its buyer does not get both', async () => {
+    const payment = newEntry({ validBefore: inSeconds(300) })
+    await steps.settled(ledger, payment)
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual({ kind: 'payment_in_use' })
+    await ledger.unlock(payment)
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(RESERVED)
+    expect(await ledger.relock(payment)).toBe(false)
+    expect(await ledger.find(payment)).toMatchObject({ delivered: true, locked: true })
+  })
+
+  it('are so many of one payment and no more', async () => {
+    const payment = await settle(ledger)
+    const all = Array.from({ length: MOST_REFUNDS }, () => refundOf(payment, { value: 1n }))
+    for (const result of await Promise.all(all.map((one) => ledger.reserveRefund(one))))
+      expect(result).toEqual(RESERVED)
+    const result = await ledger.reserveRefund(refundOf(payment, { value: 1n }))
+    expect(result).toEqual({ kind: 'too_many_refunds' })
+  })
+
+  it('take no more than was paid in several processes at once', async () => {
+    const payment = await settle(ledger)
+    // A memory ledger is of one process.
+    const ledgers = store.name === 'memory' ? [ledger] : [ledger, open(), open()]
+    const results = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        ledgers[index % ledgers.length]!.reserveRefund(refundOf(payment, { value: 2500n })),
+      ),
+    )
+    expect(results.filter(({ kind }) => kind === 'reserved')).toHaveLength(4)
+    const refunds = await ledgers.at(-1)!.refundsOf([recordId(payment)])
+    expect(refunds.map(({ value }) => value)).toEqual([2500n, 2500n, 2500n, 2500n])
+  })
+})
+
+describe('refunds in a memory ledger that drops records', () => {
+  it('outlive their payment, however short their authorization was', async () => {
+    const clock = { ms: Date.now() }
+    const ledger = createMemoryLedger({ now: () => clock.ms })
+    const payment = await settle(ledger, { validBefore: inSeconds(47 * 3600) })
+    await makeRefund(ledger, refundOf(payment, { validBefore: inSeconds(60) }), 'settled')
+    clock.ms += 46 * 3_600_000
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    clock.ms += 3 * 3_600_000
+    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(NOT_REFUNDABLE)
+    await ledger.close()
+  })
+
+  it('never make room for other payments', async () => {
+    const ledger = createMemoryLedger({ maxRecords: 3 })
+    const payment = newEntry({ validBefore: inSeconds(300) })
+    await steps.settled(ledger, payment)
+    await ledger.unlock(payment)
+    await makeRefund(ledger, refundOf(payment, { value: 10_000n }), 'settled')
+    for (let index = 0; index < 3; index++) await settle(ledger)
+    expect(await ledger.refundsOf([recordId(payment)])).toHaveLength(1)
+    expect(await ledger.reserveRefund(refundOf(payment))).not.toEqual(RESERVED)
+    await ledger.close()
+  })
+})

@@ -1,0 +1,299 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  LOOK_AFTER_MS,
+  type LedgerEntry,
+  type LedgerStore,
+  type Submission,
+} from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import type { Hex } from '../../src/protocol/payment.js'
+import { newNonce } from '../support/sign-payment.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { until } from '../support/until.js'
+import { newEntry } from './ledger-conformance.js'
+
+const account = () => ({ chainId: 84532, relayer: newNonce().slice(0, 42) as Hex })
+type Account = ReturnType<typeof account>
+
+const signed = ({ relayer }: Account, accountNonce: number, raw: Hex = '0x02'): Submission => ({
+  ...{ transaction: newNonce(), relayer, accountNonce, raw },
+})
+
+const postgres = await findPostgres()
+const cleanups: (() => Promise<unknown>)[] = []
+
+/** Opens stores that share what they keep. */
+type OpenStore = (options?: SqlLedgerOptions) => LedgerStore
+
+const stores: [string, () => Promise<OpenStore>][] = [
+  [
+    'the memory ledger',
+    async () => {
+      const ledger = createMemoryLedger()
+      return () => ledger
+    },
+  ],
+  [
+    'the SQLite ledger',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'x402-nonces-'))
+      cleanups.push(() => rm(folder, { recursive: true, force: true }))
+      return (options) => openSqliteLedger(join(folder, 'ledger.db'), options)
+    },
+  ],
+]
+if (postgres !== undefined)
+  stores.push([
+    'the PostgreSQL ledger',
+    async () => {
+      const schema = await createSchema(postgres)
+      cleanups.push(() => schema.drop())
+      return (options) => openPostgresLedger(schema.pool(), options)
+    },
+  ])
+
+describe.each(stores)('%s, which hands out account nonces,', (_name, create) => {
+  const opened: LedgerStore[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
+    for (const clean of cleanups.splice(0)) await clean()
+  })
+  const openTwo = async (
+    options?: SqlLedgerOptions,
+  ): Promise<readonly [LedgerStore, LedgerStore]> => {
+    const open = await create()
+    const two = [open(options), open(options)] as const
+    opened.push(...two)
+    return two
+  }
+  /** Writes down a transaction without payments. */
+  const send = async (ledger: LedgerStore, by: Account, leastNonce = 0): Promise<Submission> => {
+    let submission: Submission | undefined
+    await ledger.submitNext(by, leastNonce, async (accountNonce) => {
+      submission = signed(by, accountNonce)
+      return { submission, members: [] }
+    })
+    return submission!
+  }
+  const nonces = (sent: readonly Submission[]): readonly number[] =>
+    sent.map(({ accountNonce }) => accountNonce).toSorted((one, other) => one - other)
+
+  it('gives each nonce once to all who ask at the same time, without a gap', async () => {
+    const [one, other] = await openTwo()
+    const by = account()
+    const sent = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => send(n % 2 ? one : other, by, 5)),
+    )
+    expect(nonces(sent)).toEqual(Array.from({ length: 30 }, (_, n) => 5 + n))
+    const listed = await one.listTransactions(by, 5)
+    expect(new Set(listed.map(({ transaction }) => transaction))).toEqual(
+      new Set(sent.map(({ transaction }) => transaction)),
+    )
+  })
+
+  it('gives each nonce once to two who take turns, and to one who goes on alone', async () => {
+    const [one, other] = await openTwo()
+    const by = account()
+    const sent: Submission[] = []
+    for (let n = 0; n < 12; n++) sent.push(await send(n % 3 === 2 ? other : one, by, 5))
+    for (let n = 0; n < 8; n++) sent.push(await send(one, by, 5))
+    expect(sent.map(({ accountNonce }) => accountNonce)).toEqual(
+      Array.from({ length: 20 }, (_, n) => 5 + n),
+    )
+    const listed = await other.listTransactions(by, 5)
+    expect(listed.map(({ transaction }) => transaction)).toEqual(
+      sent.map(({ transaction }) => transaction),
+    )
+  })
+
+  it('takes no nonce for a payment that is not locked, and names it', async () => {
+    const [one] = await openTwo()
+    const by = account()
+    const [own, foreign] = [newEntry(), newEntry()]
+    await one.reserve(own)
+    const next: number[] = []
+    const submit = (...keys: readonly LedgerEntry[]) =>
+      one.submitNext(by, 0, async (accountNonce) => {
+        next.push(accountNonce)
+        const submission = signed(by, accountNonce)
+        return { submission, members: keys.map((key) => ({ key, submission })) }
+      })
+    await send(one, by)
+    expect(await submit(own, foreign)).toEqual([foreign])
+    expect(await one.find(own)).toMatchObject({ state: 'reserved' })
+    expect(await one.find(foreign)).toBeUndefined()
+    expect(await submit(own)).toEqual([])
+    expect(new Set(next)).toEqual(new Set([1]))
+    expect(await one.find(own)).toMatchObject({
+      state: 'submitted',
+      submission: { accountNonce: 1, raw: '0x02' },
+    })
+    expect(await one.listTransactions(by, 0)).toHaveLength(2)
+  })
+
+  it('needs a transaction that a settled payment names after a reorganisation, and no other', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    const entry = newEntry()
+    await ledger.reserve(entry)
+    await ledger.submitNext(by, 0, async (accountNonce) => {
+      const submission = signed(by, accountNonce)
+      return { submission, members: [{ key: entry, submission }] }
+    })
+    await ledger.markSettled(entry, newNonce())
+    // It is settled already, so that the transaction that sends it again is written down for no payment.
+    const again = await send(ledger, by)
+    await send(ledger, by)
+    await ledger.markSettledLate(entry, again.transaction)
+    const listed = await ledger.listTransactions(by, 0)
+    expect(listed.map(({ isNeeded }) => isNeeded)).toEqual([false, true, false])
+  })
+
+  it('starts at the nonce of the chain, and goes up to it where that is higher', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    const sent = [
+      await send(ledger, by, 3),
+      await send(ledger, by, 3),
+      await send(ledger, by, 9),
+      await send(ledger, by, 0),
+    ]
+    expect(nonces(sent)).toEqual([3, 4, 9, 10])
+    expect(await send(ledger, { ...by, chainId: 1 }, 0)).toMatchObject({ accountNonce: 0 })
+  })
+
+  it('keeps no nonce for what could not be signed', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    const failure = new Error('no ink')
+    await expect(ledger.submitNext(by, 0, () => Promise.reject(failure))).rejects.toBe(failure)
+    expect(await send(ledger, by)).toMatchObject({ accountNonce: 0 })
+  })
+
+  it('writes a replacement down for all payments of a transaction, once', async () => {
+    const [one, other] = await openTwo()
+    const by = account()
+    const entries = [newEntry(), newEntry(), newEntry()] as const
+    const [first, second, settled] = entries
+    for (const entry of entries) await one.reserve(entry)
+    const earlier = newNonce()
+    const submission = signed(by, 0)
+    await one.submitNext(by, 0, async () => ({
+      submission,
+      members: [
+        { key: first, submission },
+        { key: second, submission: { ...submission, replaces: [earlier] } },
+        { key: settled, submission },
+      ],
+    }))
+    await one.markSettled(settled, submission.transaction)
+    const nexts = [1, 2].map(() => ({
+      ...signed(by, 0, '0x03'),
+      replaces: [submission.transaction],
+    }))
+    const done = await Promise.all(
+      nexts.map((next, n) =>
+        (n === 0 ? one : other).replaceTransaction(by.chainId, submission.transaction, next),
+      ),
+    )
+    expect(done.filter(Boolean)).toHaveLength(1)
+    const next = nexts[done.indexOf(true)]!
+    expect(await other.find(first)).toMatchObject({ submission: next })
+    const replaces = [submission.transaction, earlier]
+    expect(await other.find(second)).toMatchObject({ submission: { ...next, replaces } })
+    expect(await other.find(settled)).toMatchObject({ transaction: submission.transaction })
+    expect(await other.listTransactions(by, 0)).toMatchObject([{ ...next, isNeeded: true }])
+  })
+
+  it('fills a nonce without a payment, and leaves the records as they are', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    const entry = newEntry()
+    await ledger.reserve(entry)
+    const submission = signed(by, 2)
+    await ledger.submitNext(by, 2, async () => ({
+      submission,
+      members: [{ key: entry, submission }],
+    }))
+    const [gap, empty] = [signed(by, 1), signed(by, 2)]
+    expect(await ledger.fillNonce(by.chainId, gap)).toBe(true)
+    expect(await ledger.fillNonce(by.chainId, signed(by, 1))).toBe(false)
+    expect(await ledger.fillNonce(by.chainId, empty)).toBe(false)
+    expect(await ledger.fillNonce(by.chainId, empty, submission.transaction)).toBe(true)
+    expect(await ledger.find(entry)).toMatchObject({ submission })
+    expect(await ledger.listTransactions(by, 0)).toMatchObject([
+      { ...gap, isNeeded: false },
+      { ...empty, isNeeded: false },
+    ])
+  })
+
+  it('says which transactions a payment needs', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    const [settled, failed] = [newEntry(), newEntry()]
+    for (const [nonce, entry] of [settled, failed].entries()) {
+      await ledger.reserve(entry)
+      await ledger.submitNext(by, nonce, async (accountNonce) => {
+        const submission = signed(by, accountNonce)
+        return { submission, members: [{ key: entry, submission }] }
+      })
+    }
+    const needed = async () =>
+      (await ledger.listTransactions(by, 0)).map(({ isNeeded }) => isNeeded)
+    expect(await needed()).toEqual([true, true])
+    const [first, second] = await ledger.listTransactions(by, 0)
+    await ledger.markSettled(settled, first!.transaction)
+    const reason = 'invalid_exact_evm_payload_authorization_valid_before'
+    await ledger.markFailed(failed, { transaction: second!.transaction, reason })
+    expect(await needed()).toEqual([true, false])
+  })
+
+  it('lets one process at a time look after what is not mined for a while', async () => {
+    const [one, other] = await openTwo()
+    const by = account()
+    const claims = async () => {
+      const pending = [await one.claimPending(84532), await other.claimPending(84532)].flat()
+      const ours = pending.filter(({ relayer }) => relayer === by.relayer)
+      return ours.map(({ isClaimed }) => isClaimed)
+    }
+    expect(await claims()).toEqual([])
+    await send(one, by, 4)
+    expect(await claims()).toEqual([false, false])
+    await sleep(LOOK_AFTER_MS.age + 20)
+    expect(await claims()).toEqual([true, false])
+    expect(await claims()).toEqual([false, false])
+    await sleep(LOOK_AFTER_MS.pause + 20)
+    expect(await claims()).toEqual([true, false])
+    await other.noteMinedNonce(by, 5)
+    expect(await claims()).toEqual([])
+    expect(await one.claimPending(1)).toEqual([])
+  })
+
+  it('keeps its nonce while transactions are young, whatever a node says', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    for (let n = 0; n < 3; n++) await send(ledger, by, 10)
+    await ledger.lowerNonce(by, 11)
+    expect(await send(ledger, by)).toMatchObject({ accountNonce: 13 })
+    await ledger.lowerNonce(by, 99)
+    expect(await send(ledger, by)).toMatchObject({ accountNonce: 14 })
+  })
+
+  it('keeps the last 256 mined transactions, which a reorganisation may drop', async () => {
+    const [ledger] = await openTwo({ bytes: { keptMs: 0, sweepMs: 20 } })
+    const by = account()
+    for (let n = 0; n < 4; n++) await send(ledger, by)
+    await ledger.noteMinedNonce(by, 4)
+    expect(await ledger.listTransactions(by, 0)).toHaveLength(4)
+    await ledger.noteMinedNonce(by, 258)
+    await until(async () => (await ledger.listTransactions(by, 0)).length < 4)
+    expect(nonces(await ledger.listTransactions(by, 0))).toEqual([2, 3])
+  })
+})

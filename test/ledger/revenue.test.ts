@@ -1,0 +1,214 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Counters, percentileOf } from '../../src/ledger/counters.js'
+import type { Count } from '../../src/ledger/counts.js'
+import { EVERY_PROJECT, type LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import type { Address, Hex } from '../../src/protocol/payment.js'
+import { recordLog } from '../router/api.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { newEntry, SUBMISSION } from './ledger-conformance.js'
+
+const DAY_MS = 86_400_000
+const OTHER_TOKEN: Address = `0x${'0e'.repeat(20)}`
+const HUGE = 2n ** 200n + 1n
+
+interface Opened {
+  readonly ledger: LedgerStore
+  readonly end: () => Promise<unknown>
+}
+
+describeRevenue('memory', async () => ({ ledger: createMemoryLedger(), end: async () => {} }))
+describeRevenue('SQLite', openSqlite)
+const root = await findPostgres()
+if (root !== undefined)
+  describeRevenue('PostgreSQL', async () => {
+    const schema = await createSchema(root)
+    return { ledger: openPostgresLedger(schema.url), end: schema.drop }
+  })
+
+async function openSqlite(): Promise<Opened> {
+  const folder = await mkdtemp(join(tmpdir(), 'x402-revenue-'))
+  const ledger = openSqliteLedger(join(folder, 'ledger.db'))
+  return { ledger, end: () => rm(folder, { recursive: true, force: true }) }
+}
+
+function describeRevenue(name: string, open: () => Promise<Opened>): void {
+  describe(`the revenue of a ledger in ${name}`, () => {
+    let opened: Opened
+    beforeAll(async () => {
+      opened = await open()
+      const sell = (sale: Partial<Parameters<typeof newEntry>[0]> & object, url = '/a') =>
+        settle(opened.ledger, newEntry({ ...sale, details: { resource: url } }))
+      await Promise.all([
+        sell({ value: HUGE }, 'https://shop.example/a?one'),
+        sell({ value: HUGE }, 'https://shop.example/a?two'),
+        sell({ value: 3n }, 'https://shop.example/b'),
+        sell({ value: 5n, asset: OTHER_TOKEN }, 'https://shop.example/a'),
+        sell({ value: 7n, project: 'other' }, 'https://shop.example/a'),
+        settle(opened.ledger, newEntry({ value: 11n, project: undefined })),
+        opened.ledger.reserve(newEntry({ value: 1000n })),
+        fail(opened.ledger, newEntry({ value: 1000n })),
+      ])
+    })
+    afterAll(async () => {
+      await opened.ledger.close()
+      await opened.end()
+    })
+
+    const query = { from: Date.now() - DAY_MS, until: Date.now() + DAY_MS } as const
+    const sums = async (
+      by: 'day' | 'project' | 'asset' | 'resource',
+      project: string | typeof EVERY_PROJECT = 'shop',
+      span = query,
+    ) => {
+      const groups = await opened.ledger.sumRevenue({ ...span, project, by })
+      return groups
+        .map(
+          ({ key, asset, amount, count }) => [key, asset === OTHER_TOKEN, amount, count] as const,
+        )
+        .toSorted((one, other) => (String(one) < String(other) ? -1 : 1))
+    }
+
+    it('is exact beyond what numbers can hold, and only of what was settled', async () => {
+      expect(await sums('asset')).toStrictEqual([
+        ['', false, 2n * HUGE + 3n, 3],
+        ['', true, 5n, 1],
+      ])
+    })
+
+    it('is told by day, resource and project', async () => {
+      const today = String(Math.floor(Date.now() / DAY_MS))
+      expect((await sums('day')).map(([key]) => key)).toEqual([today, today])
+      expect(await sums('resource')).toStrictEqual([
+        ['https://shop.example/a', false, 2n * HUGE, 2],
+        ['https://shop.example/a', true, 5n, 1],
+        ['https://shop.example/b', false, 3n, 1],
+      ])
+      expect(await sums('project', EVERY_PROJECT)).toStrictEqual([
+        ['', false, 11n, 1],
+        ['other', false, 7n, 1],
+        ['shop', false, 2n * HUGE + 3n, 3],
+        ['shop', true, 5n, 1],
+      ])
+    })
+
+    it('is of one project, unless all are asked for', async () => {
+      expect(await sums('asset', 'other')).toStrictEqual([['', false, 7n, 1]])
+      expect(await sums('asset', "x' OR '1'='1")).toStrictEqual([])
+      expect(await sums('asset', EVERY_PROJECT)).toContainEqual(['', false, 2n * HUGE + 21n, 5])
+    })
+
+    it('is of the time that is asked for', async () => {
+      const before = { from: query.from - 400 * DAY_MS, until: query.from }
+      expect(await sums('day', 'shop', before as typeof query)).toStrictEqual([])
+    })
+
+    it('tells a thousand resources apart, and the rest together', async () => {
+      const project = 'many'
+      const sales = Array.from({ length: 1010 }, (_, index) =>
+        settle(
+          opened.ledger,
+          newEntry({ project, value: 1n, details: { resource: `https://shop.example/${index}` } }),
+        ),
+      )
+      await Promise.all(sales)
+      const groups = await opened.ledger.sumRevenue({ ...query, project, by: 'resource' })
+      expect(groups).toHaveLength(1001)
+      expect(groups.at(-1)).toMatchObject({ key: undefined, amount: 10n, count: 10 })
+      // More than one page of SQLite.
+      expect(await sums('asset', project)).toStrictEqual([['', false, 1010n, 1010]])
+    }, 30_000)
+
+    it('counts are added up by day, project, kind and label, and forgotten in the end', async () => {
+      const { ledger } = opened
+      const clock = { ms: 100 * DAY_MS }
+      const counters = () =>
+        new Counters({ store: ledger, logger: recordLog(), now: () => clock.ms, flushMs: 60_000 })
+      const [one, other] = [counters(), counters()]
+      for (let times = 0; times < 3; times++) one.count('a shop', 'asked')
+      one.count('a shop', 'refused', 'insufficient_funds')
+      other.count('a shop', 'asked')
+      other.count(undefined, 'asked')
+      other.time('a shop', 'settle', 100)
+      await Promise.all([one.flush(), other.flush()])
+      clock.ms += DAY_MS
+      one.count('a shop', 'asked')
+      await Promise.all([one.close(), other.close()])
+
+      const list = async (project: string): Promise<readonly string[]> => {
+        const kinds = ['asked', 'refused', 'settle']
+        const counts = await ledger.listCounts({ project, fromDay: 100, toDay: 101, kinds })
+        return counts
+          .map(({ day, kind, label, count }: Count) => `${day} ${kind} ${label} ${count}`)
+          .toSorted()
+      }
+      expect(await list('a shop')).toEqual([
+        '100 asked  4',
+        '100 refused insufficient_funds 1',
+        '100 settle 26 1',
+        '101 asked  1',
+      ])
+      expect(await list('')).toContain('100 asked  5')
+      expect(await list('a')).toEqual([])
+      await ledger.dropCounts(101)
+      expect(await list('a shop')).toEqual(['101 asked  1'])
+    })
+  })
+}
+
+describe('counters', () => {
+  it('keep what cannot be written, and write it later, once', async () => {
+    const ledger = createMemoryLedger()
+    let isAway = true
+    const log = recordLog()
+    const store = {
+      ...{ listCounts: ledger.listCounts, dropCounts: ledger.dropCounts },
+      addCounts: async (counts: readonly Count[]) => {
+        if (isAway) throw new Error('It is away.')
+        await ledger.addCounts(counts)
+      },
+    }
+    const counters = new Counters({ store, logger: log, now: () => 0, flushMs: 60_000 })
+    for (let times = 0; times < 3; times++) {
+      counters.count('shop', 'asked')
+      await counters.flush()
+    }
+    isAway = false
+    await counters.close()
+    const query = { project: 'shop', fromDay: 0, toDay: 0, kinds: ['asked'] }
+    expect(await ledger.listCounts(query)).toMatchObject([{ count: 3 }])
+    expect(log.lines).toHaveLength(1)
+  })
+
+  it('estimate percentiles within a fifth', () => {
+    const ranges = new Map<number, number>()
+    for (let ms = 1; ms <= 1000; ms++) {
+      const range = Math.floor(4 * Math.log2(ms))
+      ranges.set(range, (ranges.get(range) ?? 0) + 1)
+    }
+    expect(percentileOf(ranges, 50)! / 500).toBeCloseTo(1, 0)
+    expect(Math.abs(percentileOf(ranges, 95)! / 950 - 1)).toBeLessThan(0.2)
+    expect(percentileOf(new Map(), 50)).toBeUndefined()
+  })
+})
+
+async function settle(ledger: LedgerStore, entry: ReturnType<typeof newEntry>): Promise<void> {
+  await ledger.reserve(entry)
+  await ledger.submit(entry, SUBMISSION)
+  await ledger.markSettled(
+    entry,
+    SUBMISSION.transaction,
+    `${SUBMISSION.transaction}:${entry.nonce}`,
+  )
+}
+
+async function fail(ledger: LedgerStore, entry: ReturnType<typeof newEntry>): Promise<void> {
+  await ledger.reserve(entry)
+  const transaction: Hex = SUBMISSION.transaction
+  await ledger.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
+}

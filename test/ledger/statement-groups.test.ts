@@ -1,0 +1,228 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from '@jest/globals'
+import type { LedgerEntry, LedgerStore } from '../../src/ledger/ledger.js'
+import { openPostgresLedger, type PostgresPool } from '../../src/ledger/sql/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { newEntry, SUBMISSION, UNAVAILABLE } from './ledger-conformance.js'
+
+const root = await findPostgres()
+const describePostgres = root === undefined ? describe.skip : describe
+const toEnd = useCleanup()
+
+/** A ledger that counts what it asks of its database. */
+interface CountedLedger {
+  readonly ledger: LedgerStore
+  /** Statements, or commits where the database is a file. */
+  readonly count: () => Promise<number>
+}
+
+const members = (count: number): readonly LedgerEntry[] =>
+  Array.from({ length: count }, () => newEntry())
+
+/** Takes payments together, from the look-up to the delivery, in a transaction that they share. */
+async function takeAll(ledger: LedgerStore, entries: readonly LedgerEntry[]): Promise<void> {
+  await Promise.all(entries.map((entry) => ledger.find(entry)))
+  const found = await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+  expect(found.every((record) => record === undefined)).toBe(true)
+  const account = { chainId: 1, relayer: SUBMISSION.relayer }
+  const sign = async (accountNonce: number) => {
+    const submission = { ...SUBMISSION, accountNonce }
+    return { submission, members: entries.map((key) => ({ key, submission })) }
+  }
+  expect(await ledger.submitNext(account, 0, sign)).toEqual([])
+  const { transaction } = SUBMISSION
+  await Promise.all(
+    entries.map((entry) =>
+      ledger.markDelivered(entry, { transaction, transfer: `${transaction}:${entry.nonce}` }),
+    ),
+  )
+}
+
+function describeGroups(
+  name: string,
+  open: () => Promise<CountedLedger>,
+  most: { readonly statements: number },
+): void {
+  describe(`${name}, asked for many things at once,`, () => {
+    it('gives each of many authorizations to one of those who want it', async () => {
+      const { ledger } = await open()
+      const entries = members(40)
+      const wanted = Array.from({ length: 200 }, (_, index) => entries[(index * 7) % 40]!)
+      const answers = await Promise.all(wanted.map((entry) => ledger.reserve(entry)))
+      for (const entry of entries) {
+        const own = answers.filter((_, index) => wanted[index] === entry)
+        expect(own.filter((record) => record === undefined)).toHaveLength(1)
+        for (const record of own)
+          if (record !== undefined)
+            expect(record).toMatchObject({ nonce: entry.nonce, locked: true, state: 'reserved' })
+      }
+    })
+
+    it('refuses a payment that cannot be written, and takes those beside it', async () => {
+      const { ledger } = await open()
+      const entries = members(9)
+      const bad = { ...newEntry(), chainId: NaN }
+      const results = await Promise.allSettled(
+        entries.toSpliced(4, 0, bad).map((entry) => ledger.reserve(entry)),
+      )
+      const [refused] = results.splice(4, 1)
+      expect(refused).toMatchObject({ status: 'rejected', reason: UNAVAILABLE })
+      expect(results.map(({ status }) => status)).toEqual(entries.map(() => 'fulfilled'))
+      for (const entry of entries) expect(await ledger.find(entry)).toMatchObject({ locked: true })
+    })
+
+    it('lets a transfer pay for one of two payments, and settles those beside them', async () => {
+      const { ledger } = await open()
+      const entries = members(4)
+      await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+      const paid = await Promise.all(
+        ['one', 'two', 'two', 'three'].map((transfer, index) =>
+          ledger.markSettled(entries[index]!, SUBMISSION.transaction, transfer),
+        ),
+      )
+      expect(paid.filter((isPaid) => !isPaid)).toHaveLength(1)
+      expect([paid[0], paid[3]]).toEqual([true, true])
+      const states = await Promise.all(
+        entries.map(async (entry) => (await ledger.find(entry))?.state),
+      )
+      expect(states).toEqual(paid.map((isPaid) => (isPaid ? 'settled' : 'reserved')))
+    })
+
+    it('settles and delivers in one write, and delivers no payment whose transfer paid for another', async () => {
+      const { ledger } = await open()
+      const [one, other] = members(2)
+      const transfer = 'the only one'
+      const { transaction } = SUBMISSION
+      for (const entry of [one!, other!]) {
+        await ledger.reserve(entry)
+        await ledger.submit(entry, SUBMISSION)
+      }
+      await ledger.markDelivered(one!, { transaction, transfer })
+      expect(await ledger.find(one!)).toMatchObject({
+        state: 'settled',
+        transaction,
+        delivered: true,
+      })
+      await expect(ledger.markDelivered(other!, { transaction, transfer })).rejects.toMatchObject(
+        UNAVAILABLE,
+      )
+      expect(await ledger.find(other!)).toMatchObject({ state: 'submitted', delivered: false })
+      expect(await ledger.markSettled(other!, transaction, transfer)).toBe(false)
+    })
+
+    it('writes down one payment in few statements, and many in as few', async () => {
+      const { ledger, count } = await open()
+      await takeAll(ledger, members(2))
+      for (const payments of [1, 32]) {
+        const before = await count()
+        await takeAll(ledger, members(payments))
+        expect((await count()) - before).toBe(most.statements)
+      }
+    })
+  })
+}
+
+describeGroups(
+  'the SQLite ledger',
+  async () => {
+    const file = join(temporaryFolder(toEnd), 'ledger.db')
+    const ledger = openSqliteLedger(file)
+    toEnd.push(() => ledger.close())
+    return { ledger, count: () => commitsIn(`${file}-wal`) }
+  },
+  // Reading commits nothing.
+  { statements: 3 },
+)
+
+const FRAME_BYTES = 24 + 4096
+
+/** Counts the commits in a write-ahead log: the last frame of each tells the size of the database. */
+async function commitsIn(file: string): Promise<number> {
+  const log = await readFile(file)
+  let commits = 0
+  for (let at = 32; at < log.length; at += FRAME_BYTES) if (log.readUInt32BE(at + 4) > 0) commits++
+  return commits
+}
+
+describePostgres('on PostgreSQL', () => {
+  const newSchema = async (): Promise<TestSchema> => {
+    const schema = await createSchema(root!)
+    toEnd.push(() => schema.drop())
+    return schema
+  }
+
+  describeGroups(
+    'the PostgreSQL ledger',
+    async () => {
+      const pool = (await newSchema()).pool()
+      let statements = 0
+      const counting: PostgresPool = {
+        async connect() {
+          const client = await pool.connect()
+          return {
+            query(text, values) {
+              statements++
+              return client.query(text, values)
+            },
+            release: () => client.release(),
+          }
+        },
+        end: () => pool.end(),
+      }
+      const ledger = openPostgresLedger(counting)
+      toEnd.push(() => ledger.close())
+      return { ledger, count: async () => statements }
+    },
+    { statements: 4 },
+  )
+
+  describe('the PostgreSQL ledger, whose connection ends in the middle of a group,', () => {
+    /** Ends the connections whose statement waits for a lock. @returns How many there were. */
+    const endWaiting = async ({ execute, name }: TestSchema): Promise<number> => {
+      const ended = await execute(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO x402_authorizations%'
+           AND pid IN (SELECT pid FROM pg_locks WHERE relation = '${name}.x402_authorizations'::regclass)`,
+      )
+      return ended.length
+    }
+    const openLocked = async () => {
+      const schema = await newSchema()
+      const ledger = openPostgresLedger(schema.url)
+      toEnd.push(() => ledger.close())
+      await ledger.listSubmitted()
+      const blocker = await schema.pool(1).connect()
+      await blocker.query('BEGIN')
+      await blocker.query('LOCK TABLE x402_authorizations IN SHARE MODE')
+      return { schema, ledger, blocker }
+    }
+
+    it('writes each member once where it comes back', async () => {
+      const { schema, ledger, blocker } = await openLocked()
+      const entries = members(20)
+      const reserved = Promise.all(entries.map((entry) => ledger.reserve(entry)))
+      while ((await endWaiting(schema)) === 0) await sleep(5)
+      await blocker.query('COMMIT')
+      blocker.release()
+      expect(await reserved).toEqual(Array(20).fill(undefined))
+      expect(await ledger.list({ project: 'shop', limit: 50 })).toHaveLength(20)
+    })
+
+    it('tells each member where it stays away, and reserves nothing', async () => {
+      const { schema, ledger, blocker } = await openLocked()
+      const ending = setInterval(() => void endWaiting(schema), 20)
+      const results = await Promise.allSettled(members(20).map((entry) => ledger.reserve(entry)))
+      clearInterval(ending)
+      await blocker.query('COMMIT')
+      blocker.release()
+      for (const result of results)
+        expect(result).toMatchObject({ status: 'rejected', reason: UNAVAILABLE })
+      expect(await ledger.list({ project: 'shop', limit: 50 })).toEqual([])
+      expect(await ledger.reserve(newEntry())).toBeUndefined()
+    }, 30_000)
+  })
+})

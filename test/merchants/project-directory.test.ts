@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { randomBytes } from 'node:crypto'
+import { LedgerError } from '../../src/errors.js'
+import { MemoryProjects } from '../../src/ledger/memory/memory-projects.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { ProjectStore } from '../../src/ledger/projects.js'
+import { digestToken } from '../../src/merchants/project.js'
+import { ProjectDirectory } from '../../src/merchants/project-directory.js'
+import { merchantReader } from '../../src/config/projects.js'
+import { resolveOptions } from '../../src/config/resolve.js'
+import { recordLog, serveGateway, type RecordedLog } from '../router/api.js'
+import { OPEN, PAY_TO, SHOP_TOKEN } from '../console/admin.js'
+import { patchedLedger } from '../support/patched-ledger.js'
+import { until } from '../support/until.js'
+
+const merchant = { payTo: PAY_TO }
+const author = () => ({ actor: 'tester', change: randomBytes(8).toString('hex') })
+
+const directories: ProjectDirectory[] = []
+afterEach(async () => {
+  await Promise.all(directories.splice(0).map((directory) => directory.close()))
+})
+
+/** A directory of the configured project `shop`, on a store. */
+function openDirectory(store: ProjectStore): { directory: ProjectDirectory; log: RecordedLog } {
+  const log = recordLog()
+  const { projects, networks } = resolveOptions(OPEN)
+  const readMerchant = merchantReader(networks)
+  const directory = new ProjectDirectory({ projects, store, readMerchant, logger: log })
+  directories.push(directory)
+  return { directory, log }
+}
+
+/** A store whose database is away until it is said to be back. */
+class AwayProjects extends MemoryProjects {
+  override readonly announces: boolean = false
+  isAway = true
+
+  override async version(): Promise<number> {
+    if (this.isAway) throw new LedgerError('ledger_unavailable', 'The ledger is away.')
+    return super.version()
+  }
+}
+
+/** A store that tells which tokens were noted together. */
+class NotingProjects extends MemoryProjects {
+  readonly noted: (readonly string[])[] = []
+
+  override async noteUse(tokens: readonly string[]): Promise<void> {
+    this.noted.push(tokens)
+  }
+}
+
+describe('The directory of projects', () => {
+  it('lets the configuration win over a project of the ledger, and warns', async () => {
+    const { projects } = createMemoryLedger()
+    const settings = { ...merchant, name: 'Stored' }
+    await projects.createProject({ id: 'shop', settings }, author())
+    const { directory, log } = openDirectory(projects)
+    await directory.whenLoaded()
+    expect(directory.find('shop')?.merchant?.name).toBe('Configured')
+    expect(directory.findMerchant('shop')?.name).toBe('Configured')
+    expect(log.lines).toEqual([expect.stringMatching(/^warn .*"project":"shop"/)])
+  })
+
+  it('keeps a project that does not fit the configuration any more, and cannot be paid', async () => {
+    const { projects } = createMemoryLedger()
+    const accepts = [{ network: 'base', asset: 'USDC' }]
+    await projects.createProject({ id: 'acme', settings: { ...merchant, accepts } }, author())
+    const { directory, log } = openDirectory(projects)
+    await directory.whenLoaded()
+    expect(directory.find('acme')).toMatchObject({ id: 'acme' })
+    expect(directory.findMerchant('acme')).toBeUndefined()
+    expect(log.lines).toEqual([expect.stringMatching(/^warn .*accepts\.0 'USDC' on 'base'/)])
+  })
+
+  it('keeps a merchant as the same object until it changes', async () => {
+    const { projects } = createMemoryLedger()
+    await projects.createProject({ id: 'acme', settings: merchant }, author())
+    const { directory } = openDirectory(projects)
+    await directory.whenLoaded()
+    const known = directory.findMerchant('acme')
+    await projects.createProject({ id: 'other', settings: merchant }, author())
+    await directory.refresh()
+    expect(directory.findMerchant('other')).toBeDefined()
+    expect(directory.findMerchant('acme')).toBe(known)
+    await projects.updateProject({ id: 'acme', settings: merchant, version: 1 }, author())
+    await directory.refresh()
+    expect(directory.findMerchant('acme')).not.toBe(known)
+  })
+
+  it('finds tokens of both kinds, and no others', async () => {
+    const { projects } = createMemoryLedger()
+    await projects.createProject({ id: 'acme', settings: merchant }, author())
+    const stored = 'a-token-of-the-ledger'
+    const hash = digestToken(stored).toString('hex')
+    const token = { id: 'tok_1', project: 'acme', hash, label: '', isConfigured: false }
+    await projects.createToken(token, author())
+    const { directory } = openDirectory(projects)
+    await directory.whenLoaded()
+    expect(directory.findByToken(stored)?.id).toBe('acme')
+    expect(directory.findByToken(SHOP_TOKEN)?.id).toBe('shop')
+    for (const wrong of [hash, `sha256:${hash}`, '', `${stored} `, 'acme'])
+      expect(directory.findByToken(wrong)).toBeUndefined()
+  })
+
+  it('notes the use of a token once a minute, whoever uses it how often', async () => {
+    const projects = new NotingProjects(Date.now)
+    const stored = 'a-token-of-the-ledger'
+    const hash = digestToken(stored).toString('hex')
+    const token = { id: 'tok_1', project: 'shop', hash, label: '', isConfigured: true }
+    await projects.createToken(token, author())
+    const { directory } = openDirectory(projects)
+    await directory.whenLoaded()
+    for (let index = 0; index < 1000; index++) directory.findByToken(stored)
+    await directory.close()
+    expect(projects.noted).toEqual([['tok_1']])
+  })
+
+  it('serves what it knows while the ledger is away, warns once, and follows when it is back', async () => {
+    const store = new AwayProjects(Date.now)
+    const { directory, log } = openDirectory(store)
+    await store.createProject({ id: 'acme', settings: merchant }, author())
+    await directory.refresh()
+    await directory.refresh()
+    expect(directory.isLoaded).toBe(false)
+    expect(directory.findByToken(SHOP_TOKEN)?.id).toBe('shop')
+    expect(log.lines).toHaveLength(1)
+    store.isAway = false
+    await until(() => directory.find('acme') !== undefined)
+    expect(log.lines).toEqual([
+      expect.stringMatching(/^warn Projects cannot be read/),
+      expect.stringMatching(/^info Projects can be read/),
+    ])
+  })
+
+  it('denies no token before the ledger could be read for the first time', async () => {
+    const store = new AwayProjects(Date.now)
+    const ledger = patchedLedger(createMemoryLedger(), { projects: store })
+    const api = await serveGateway({ ...OPEN, ledger })
+    const ask = (token: string) =>
+      api.send('GET', '/api/v2/merchant/settlements', {
+        headers: { 'X-Project-Identify-Token': token },
+      })
+    expect((await ask(SHOP_TOKEN)).status).toBe(200)
+    const unknown = await ask('a-token-that-may-be-stored')
+    expect(unknown).toMatchObject({ status: 503, body: { code: 'ledger_unavailable' } })
+    expect(unknown.headers.get('retry-after')).toBe('5')
+    store.isAway = false
+    await until(async () => (await ask('a-token-that-may-be-stored')).status === 401)
+    await api.close()
+  })
+})

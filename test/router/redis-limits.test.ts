@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import type { GatewayOptions } from '../../src/config/options.js'
+import { resolveOptions } from '../../src/config/resolve.js'
+import { requirePeers } from '../../src/ledger/sql/require-peers.js'
+import { isConfigError } from '../../src/errors.js'
+import { startTcpProxy } from '../faults/tcp-proxy.js'
+import { SHOP_TOKEN } from '../support/devnet.js'
+import { serveGateway, type GatewayApi } from './api.js'
+
+const HOST = '127.0.0.1'
+const PORT = 6379
+const PROFILE = '/api/v2/merchant/payment-profile'
+const SECRET = 's3cret'
+
+const isThere = await findRedis()
+const opened: GatewayApi[] = []
+afterEach(() => Promise.all(opened.splice(0).map((api) => api.close())))
+
+/** Looks for a Redis in the usual place on this machine. */
+async function findRedis(): Promise<boolean> {
+  const redis = new Redis(PORT, HOST, { lazyConnect: true, retryStrategy: () => null })
+  redis.on('error', () => undefined)
+  const isFound = await redis.connect().then(
+    () => true,
+    () => false,
+  )
+  redis.disconnect()
+  if (!isFound) process.stderr.write(`No Redis on ${HOST}:${PORT}: its tests are SKIPPED.\n`)
+  return isFound
+}
+
+/** Options of a gateway for a project that no other test has. */
+function optionsOf(port: number, limit = 2): GatewayOptions {
+  const payTo = '0x000000000000000000000000000000000000bEEF'
+  const rateLimit = {
+    windowMs: 60_000,
+    limit,
+    redisUrl: `redis://default:${SECRET}@${HOST}:${port}`,
+  }
+  const base = { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [`0x${'5e'.repeat(32)}`] } as const
+  const id = `test-${randomBytes(8).toString('hex')}`
+  return {
+    networks: { base },
+    projects: [{ id, tokens: [SHOP_TOKEN], merchant: { payTo } }],
+    rateLimit: port === PORT ? { ...rateLimit, redisUrl: `redis://${HOST}:${port}` } : rateLimit,
+  }
+}
+
+async function open(options: GatewayOptions): Promise<GatewayApi> {
+  const api = await serveGateway(options)
+  opened.push(api)
+  return api
+}
+
+const statusOf = async (api: GatewayApi): Promise<number> => (await api.get(PROFILE)).status
+
+describe('a rate limit in Redis', () => {
+  if (isThere) {
+    it('is shared by all gateways that use it', async () => {
+      const options = optionsOf(PORT)
+      const gateways = [await open(options), await open(options), await open(options)] as const
+      expect(await statusOf(gateways[0])).toBe(200)
+      expect(await statusOf(gateways[1])).toBe(200)
+      const refused = await gateways[2].get(PROFILE)
+      expect([refused.status, refused.body.code]).toStrictEqual([429, 'rate_limited'])
+      expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+      for (const { log } of gateways) expect(log.lines).toStrictEqual([])
+    })
+
+    it('is shared by two routers of one gateway', async () => {
+      const api = await open(optionsOf(PORT))
+      api.gateway.gatewayRouter()
+      expect(await statusOf(api)).toBe(200)
+      expect(api.log.lines).toStrictEqual([])
+    })
+
+    it('lets requests pass at once while Redis is away, and counts again when it is back', async () => {
+      const proxy = await startTcpProxy({ host: HOST, port: PORT })
+      const options = optionsOf(proxy.port, 3)
+      const redisUrl = `redis://${HOST}:${proxy.port}`
+      const api = await open({ ...options, rateLimit: { windowMs: 60_000, limit: 3, redisUrl } })
+      for (const status of [200, 200, 200, 429]) expect(await statusOf(api)).toBe(status)
+      proxy.isDown = true
+      const startedAt = performance.now()
+      for (let count = 0; count < 20; count++) expect(await statusOf(api)).toBe(200)
+      expect(performance.now() - startedAt).toBeLessThan(2000)
+      expect(api.log.lines).toHaveLength(1)
+      expect(api.log.lines[0]).toMatch(/^warn The rate limiter cannot count: requests pass\./)
+      proxy.isDown = false
+      const deadline = performance.now() + 5000
+      while ((await statusOf(api)) !== 429 && performance.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      expect(await statusOf(api)).toBe(429)
+      await proxy.close()
+    })
+  }
+
+  it('lets requests pass where Redis was never there, without its URL in the log', async () => {
+    const api = await open(optionsOf(9))
+    for (let count = 0; count < 5; count++) expect(await statusOf(api)).toBe(200)
+    expect(api.log.lines).toStrictEqual([expect.stringContaining('ECONNREFUSED')])
+    expect(api.log.lines.join()).not.toContain(SECRET)
+    expect(api.log.lines.join()).not.toContain(`${HOST}:9`)
+  })
+
+  it('holds no request for long where Redis says nothing', async () => {
+    const silent = createServer(() => undefined).listen(0, HOST)
+    await once(silent, 'listening')
+    const api = await open(optionsOf((silent.address() as AddressInfo).port))
+    const startedAt = performance.now()
+    expect(await statusOf(api)).toBe(200)
+    expect(performance.now() - startedAt).toBeLessThan(2000)
+    expect(api.log.lines.join()).toContain('timeout')
+    await opened.pop()?.close()
+    silent.close()
+  })
+
+  it.each([
+    ['http://127.0.0.1', 'invalid_url'],
+    ['127.0.0.1:6379', 'invalid_url'],
+    ['', 'invalid_url'],
+  ])('is no place at %j', (redisUrl, code) => {
+    expect(issuesOf({ rateLimit: { redisUrl } })).toStrictEqual([['rateLimit.redisUrl', code]])
+  })
+
+  it('is the only place for the counts of a limit', () => {
+    const store = {
+      increment: () => undefined,
+      decrement: () => undefined,
+      resetKey: () => undefined,
+    }
+    const rateLimit = { store, redisUrl: 'redis://127.0.0.1' } as unknown
+    expect(issuesOf({ rateLimit } as GatewayOptions)).toStrictEqual([
+      ['rateLimit.redisUrl', 'conflicting_options'],
+    ])
+  })
+
+  it('needs packages, which are named under the option', () => {
+    const load = (name: string): never => {
+      throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' })
+    }
+    expect(() => requirePeers(['ioredis'], load, 'rateLimit.redisUrl')).toThrow(
+      /^rateLimit\.redisUrl: needs 'ioredis', .*npm install ioredis/,
+    )
+  })
+})
+
+function issuesOf(options: GatewayOptions): ReadonlyArray<readonly [string, string]> {
+  try {
+    resolveOptions({ ...optionsOf(PORT), ...options })
+    return []
+  } catch (error) {
+    if (!isConfigError(error)) throw error
+    return error.issues.map(({ option, code }) => [option, code])
+  }
+}

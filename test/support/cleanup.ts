@@ -1,0 +1,23 @@
+import { afterEach } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What is to be done after each test, the newest first. */
+export type Cleanup = (() => unknown)[]
+
+/** A list of what each test has opened; emptied after it. */
+export function useCleanup(): Cleanup {
+  const toEnd: Cleanup = []
+  afterEach(async () => {
+    for (const end of toEnd.splice(0).toReversed()) await end()
+  })
+  return toEnd
+}
+
+/** A new folder, which is removed with all that is in it. */
+export function temporaryFolder(toEnd: Cleanup): string {
+  const folder = mkdtempSync(join(tmpdir(), 'x402-test-'))
+  toEnd.push(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

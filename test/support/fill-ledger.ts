@@ -1,0 +1,32 @@
+/** Milliseconds between the creation of two payments that were filled in. */
+const STEP_MS = 10
+
+/** What to fill a ledger with. */
+export interface Filling {
+  readonly count: number
+  /** Number of the first: two fillings of a ledger must not overlap. @defaultValue 1 */
+  readonly start?: number
+  readonly project?: string
+  /** Milliseconds since the epoch, of the last one. @defaultValue two days ago */
+  readonly until?: number
+}
+
+/** A statement, for PostgreSQL and SQLite, that inserts delivered payments which have lapsed. */
+export function fillStatement({
+  count,
+  start = 1,
+  project = 'filled',
+  until = Date.now() - 2 * 86_400_000,
+}: Filling): string {
+  const first = until - (start + count) * STEP_MS
+  const time = `${first} + n.i * ${STEP_MS}`
+  // Any text serves for a hash: it only has to differ, and to be as long.
+  const hash = (prefix: string): string =>
+    `'${prefix}' || substr('${'0'.repeat(64)}', 1, 64 - length(CAST(n.i AS TEXT))) || CAST(n.i AS TEXT)`
+  return `WITH RECURSIVE n(i) AS (SELECT ${start} UNION ALL SELECT i + 1 FROM n WHERE i < ${start + count - 1})
+    INSERT INTO x402_authorizations (chain_id, asset, payer, nonce, id, pay_to, value, valid_before,
+      project, state, delivered, locked_until, transaction_hash, created_at, updated_at)
+    SELECT 84532, '0x${'55'.repeat(20)}', '0x${'66'.repeat(20)}', ${hash('0x')},
+      substr(${hash('')}, 33, 32), '0x${'77'.repeat(20)}', '10000', CAST((${time}) / 1000 AS TEXT),
+      '${project}', 'settled', 1, 0, ${hash('0x')}, ${time}, ${time} FROM n`
+}

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import express from 'express'
+import { privateKeyToAddress } from 'viem/accounts'
+import { ConfigError } from '../../src/errors.js'
+import { createGateway, type Gateway } from '../../src/gateway.js'
+import type { GatewayOptions } from '../../src/config/options.js'
+import { shopOptions, useDevnet } from '../support/devnet.js'
+import { listen, type TestServer } from '../support/http.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { signPayment } from '../support/sign-payment.js'
+import { openShop } from '../support/shop.js'
+import { until } from '../support/until.js'
+
+const devnet = useDevnet()
+const TOKEN = 'metrics-token-of-the-test'
+const closing: (() => Promise<unknown>)[] = []
+let proxy: RpcProxy
+beforeEach(async () => {
+  proxy = await startRpcProxy(devnet.rpcUrl)
+})
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+  await proxy.close()
+})
+
+/** Options of a gateway through the proxy, with metrics. */
+const withMetrics = (overrides: GatewayOptions = {}): GatewayOptions => ({
+  networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys.slice(0, 1) } },
+  metrics: true,
+  ...overrides,
+})
+
+async function serve(gateway: Gateway): Promise<TestServer> {
+  const server = await listen(express().use(gateway.metricsRouter()))
+  closing.push(() => server.close())
+  return server
+}
+
+const read = async ({ url }: TestServer): Promise<string> => (await fetch(`${url}/metrics`)).text()
+
+/** The value of a line. */
+function valueOf(text: string, line: string): number | undefined {
+  const found = text.split('\n').find((one) => one.startsWith(`${line} `))
+  return found === undefined ? undefined : Number(found.slice(line.length + 1))
+}
+
+describe('metrics', () => {
+  it('count payments by outcome and reason, and time every phase, request and ledger operation', async () => {
+    const shop = await openShop(
+      devnet,
+      (app, gateway) => {
+        app.get('/', gateway.x402Protect('$0.01'), (_req, res) => void res.send('sold'))
+        app.use(gateway.metricsRouter())
+      },
+      withMetrics(),
+    )
+    closing.push(() => shop.close())
+    const payment = await shop.sign('/', devnet.payers[0]!)
+    expect((await shop.pay('/', payment)).status).toBe(200)
+    expect((await shop.pay('/', payment)).status).toBe(402)
+    const text = await (await fetch(`${shop.url}/metrics`)).text()
+    const network = 'network="eip155:84532"'
+    const count = (outcome: string, reason = ''): number | undefined =>
+      valueOf(text, `x402_payments_total{outcome="${outcome}",${network},reason="${reason}"}`)
+    for (const outcome of ['verified', 'submitted', 'settled']) expect(count(outcome)).toBe(1)
+    expect(count('refused', 'invalid_exact_evm_nonce_already_used')).toBe(1)
+    for (const phase of ['verify', 'reserve', 'handler', 'settle', 'confirm', 'deliver'])
+      expect(valueOf(text, `x402_payment_phase_seconds_count{phase="${phase}"}`)).toBeGreaterThan(0)
+    expect(text).toMatch(
+      /x402_rpc_seconds_count\{network="eip155:84532",method="eth_call",outcome="answered"\} [1-9]/,
+    )
+    expect(text).toMatch(/x402_ledger_seconds_count\{operation="reserve",outcome="done"\} [1-9]/)
+    expect(text).toContain('nodejs_eventloop_lag_seconds')
+    const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
+    const own = `{${network},relayer="${relayer}"}`
+    await until(async () => {
+      const later = await (await fetch(`${shop.url}/metrics`)).text()
+      return (valueOf(later, `x402_relayer_balance${own}`) ?? 0) > 1000
+    })
+    expect(valueOf(text, `x402_relayer_pending_transactions${own}`)).toBe(0)
+    expect(text).not.toMatch(/secret|http:/)
+  })
+
+  it('have no label from a client, and count what a node that is away has cost', async () => {
+    const gateway = createGateway(shopOptions(devnet, withMetrics()))
+    closing.push(() => gateway.close())
+    const server = await serve(gateway)
+    const requirements = {
+      ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', asset: devnet.asset },
+      ...{ payTo: devnet.merchant.address, maxTimeoutSeconds: 300 },
+      extra: { name: 'USDC', version: '2' },
+    }
+    const payload = await signPayment(devnet.payers[0]!, requirements)
+    for (const network of ['eip155:4711', 'a"b\nc', 'x'.repeat(5000)])
+      await gateway.facilitator.verify(payload, { ...requirements, network }).catch(() => undefined)
+    await proxy.close()
+    await expect(gateway.facilitator.settle(payload, requirements)).rejects.toMatchObject({
+      code: 'chain_unreachable',
+    })
+    const text = await read(server)
+    const networks = [...text.matchAll(/x402_\w+\{.*?network="([^"]*)"/g)].map(([, name]) => name)
+    expect(new Set(networks)).toStrictEqual(new Set(['other', 'eip155:84532']))
+    expect(valueOf(text, 'x402_payment_errors_total{code="chain_unreachable"}')).toBe(1)
+    expect(text).toMatch(/x402_rpc_seconds_count\{[^}]*outcome="unreachable"\} [1-9]/)
+  })
+
+  it('are shown to the holder of the token only', async () => {
+    const gateway = createGateway(shopOptions(devnet, withMetrics({ metrics: { token: TOKEN } })))
+    closing.push(() => gateway.close())
+    const server = await serve(gateway)
+    const ask = (authorization?: string): Promise<Response> =>
+      fetch(`${server.url}/metrics`, { headers: authorization ? { authorization } : {} })
+    for (const wrong of [undefined, 'Bearer', 'Bearer other-token-of-the-test', `Basic ${TOKEN}`]) {
+      const refused = await ask(wrong)
+      expect([refused.status, await refused.text()]).toStrictEqual([401, ''])
+    }
+    const shown = await ask(`Bearer ${TOKEN}`)
+    expect(shown.status).toBe(200)
+    expect(shown.headers.get('content-type')).toContain('text/plain')
+    expect(await shown.text()).toContain('x402_payments_total')
+  })
+
+  it('are each gateway’s own', async () => {
+    const gateways = [1, 2].map(() => createGateway(shopOptions(devnet, withMetrics())))
+    for (const gateway of gateways) closing.push(() => gateway.close())
+    const texts = await Promise.all(gateways.map(async (gateway) => read(await serve(gateway))))
+    for (const text of texts) expect(text).toContain('x402_payment_phase_seconds')
+  })
+
+  it('are off unless they are asked for', async () => {
+    const gateway = createGateway(shopOptions(devnet))
+    closing.push(() => gateway.close())
+    expect(() => gateway.metricsRouter()).toThrow(ConfigError)
+  })
+
+  it.each([
+    [{ host: '0.0.0.0' }, 'metrics.token', 'missing_option'],
+    [{ token: 'short' }, 'metrics.token', 'out_of_range'],
+    [{ port: 70_000 }, 'metrics.port', 'out_of_range'],
+    ['yes', 'metrics', 'invalid_type'],
+  ])('are refused with %j', (metrics, option, code) => {
+    const options = shopOptions(devnet, { metrics: metrics as object })
+    const error = (() => {
+      try {
+        createGateway(options)
+        return undefined
+      } catch (thrown) {
+        return thrown as ConfigError
+      }
+    })()
+    expect(error?.issues).toMatchObject([{ option, code }])
+  })
+})
