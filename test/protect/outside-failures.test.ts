@@ -42,19 +42,22 @@ const open = (overrides: object = {}) => {
   const relayerKeys = networks!['base-sepolia']!.relayerKeys!
   return openShop(devnet, routes, {
     networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys } },
-    settleTimeoutMs: 400,
     logger: { debug: log, info: log, warn: log, error: log },
     ...overrides,
   })
 }
 
 let shop: Shop & { close(): Promise<void> }
+/** Does not wait for what is mined late, or never. */
+let hasty: Shop & { close(): Promise<void> }
 beforeAll(async () => {
   proxy = await startRpcProxy(devnet.rpcUrl)
   shop = await open()
+  hasty = await open({ settleTimeoutMs: 400 })
 })
 afterAll(async () => {
   await shop.close()
+  await hasty.close()
   await proxy.close()
 })
 
@@ -89,18 +92,18 @@ describe('a chain that cannot be asked', () => {
   )
 
   it('drops the answer and charges nothing, when it goes away while the handler runs', async () => {
-    const [payment, before] = [await shop.sign('/', payer()), await earned()]
+    const [payment, before] = [await hasty.sign('/', payer()), await earned()]
     proxy.fault = (method) =>
       method === 'eth_estimateGas' || method === 'eth_sendRawTransaction'
         ? { kind: 'drop_request' }
         : undefined
-    const response = await shop.pay('/', payment)
+    const response = await hasty.pay('/', payment)
     proxy.fault = undefined
     expect(response.status).toBe(503)
     expect(response.headers.get('x-handler')).toBeNull()
     expect(await earned()).toBe(before)
     // Whether the node has it is found out meanwhile; it is sold once.
-    await until(async () => (await shop.pay('/', payment)).status === 200)
+    await until(async () => (await hasty.pay('/', payment)).status === 200)
     expect(await earned()).toBe(before + 10_000n)
   })
 
@@ -114,9 +117,9 @@ describe('an outcome that is not known in time', () => {
   it.each(['/', '/upfront'])(
     'is answered 503 with the hash, and redeemed once: %s',
     async (path) => {
-      const [payment, before] = [await shop.sign(path, payer()), await earned()]
+      const [payment, before] = [await hasty.sign(path, payer()), await earned()]
       await client().setAutomine(false)
-      const pending = await shop.pay(path, payment)
+      const pending = await hasty.pay(path, payment)
       expect(pending.status).toBe(503)
       expect(pending.headers.get('retry-after')).toBe('5')
       expect(await pending.json()).toMatchObject({ code: 'settlement_pending' })
@@ -128,7 +131,7 @@ describe('an outcome that is not known in time', () => {
         network: 'eip155:84532',
         payer: payer().address,
       })
-      const stillPending = await shop.pay(path, payment)
+      const stillPending = await hasty.pay(path, payment)
       expect(stillPending.status).toBe(503)
       expect(settlementOf(stillPending).transaction).toBe(transaction)
 
@@ -137,7 +140,7 @@ describe('an outcome that is not known in time', () => {
       const runsBefore = runs
       const tries: Response[] = []
       await until(async () => {
-        const copies = Array.from({ length: 5 }, () => shop.pay(path, payment))
+        const copies = Array.from({ length: 5 }, () => hasty.pay(path, payment))
         tries.push(...(await Promise.all(copies)))
         return tries.some(({ status }) => status === 200)
       })
@@ -145,7 +148,7 @@ describe('an outcome that is not known in time', () => {
       expect(paid).toHaveLength(1)
       expect(settlementOf(paid[0]!)).toMatchObject({ success: true, transaction })
       expect(runs).toBe(runsBefore + 1)
-      const again = await shop.pay(path, payment)
+      const again = await hasty.pay(path, payment)
       expect(paymentRequiredOf(again).error).toBe('invalid_exact_evm_nonce_already_used')
       expect(await earned()).toBe(before + 10_000n)
     },
@@ -191,10 +194,9 @@ describe('a settlement that fails', () => {
 
   it('is answered 402 with the hash, when the transaction was mined and failed', async () => {
     const buyer = devnet.payers[4]!
-    const patient = await open({ settleTimeoutMs: 10_000 })
-    const payment = await patient.sign('/', buyer)
+    const payment = await shop.sign('/', buyer)
     await client().setAutomine(false)
-    const paying = patient.pay('/', payment)
+    const paying = shop.pay('/', payment)
     await until(async () => (await client().getTxpoolStatus()).pending > 0)
     await setTokenBalance(buyer.address, 0n)
     await client().mine({ blocks: 1 })
@@ -210,10 +212,7 @@ describe('a settlement that fails', () => {
     expect(response.headers.get('x-handler')).toBeNull()
     // It is final, also when the money is back.
     await devnet.mint(buyer.address, 1_000_000n)
-    expect(paymentRequiredOf(await patient.pay('/', payment)).error).toBe(
-      'invalid_transaction_state',
-    )
-    await patient.close()
+    expect(paymentRequiredOf(await shop.pay('/', payment)).error).toBe('invalid_transaction_state')
   })
 })
 

@@ -7,9 +7,12 @@ import type { Express } from 'express'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Gateway } from '../../src/gateway.js'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'
 import { until } from '../support/until.js'
@@ -23,6 +26,14 @@ let runs = 0
 let requests = 0
 let gone = 0
 let isBroken = false
+/** What the handlers of `/held` and `/failing` wait for. */
+let released: Promise<void> = Promise.resolve()
+/** Keeps them until the function that it returns is called. */
+const holdHandlers = (): (() => void) => {
+  let release: () => void = () => undefined
+  released = new Promise((resolve) => (release = resolve))
+  return release
+}
 const routes = (app: Express, { x402Protect }: Gateway): void => {
   app.use((_req, res, next) => {
     res.set('X-Request', String(++requests))
@@ -39,9 +50,15 @@ const routes = (app: Express, { x402Protect }: Gateway): void => {
     const run = ++runs
     setTimeout(() => res.send(`slow ${run}`), 600)
   })
-  app.get('/failing', x402Protect('$0.01'), (_req, res) => {
+  app.get('/held', x402Protect('$0.01'), async (_req, res) => {
+    const run = ++runs
+    await released
+    res.send(`held ${run}`)
+  })
+  app.get('/failing', x402Protect('$0.01'), async (_req, res) => {
     runs++
-    setTimeout(() => res.status(500).end(), 600)
+    await released
+    res.status(500).end()
   })
   app.get('/raw', x402Protect('$0.01'), (_req, res) => {
     runs++
@@ -72,7 +89,11 @@ const routes = (app: Express, { x402Protect }: Gateway): void => {
   app.get('/stream', x402Protect('$0.01', { paymentFlow: 'upfront' }), (req, res) => {
     const size = Number(req.query['size'] ?? 3)
     res.write(`${++runs} `)
-    setTimeout(() => res.end(Buffer.alloc(size, 'x')), Number(req.query['ms'] ?? 20))
+    setTimeout(() => res.end(Buffer.alloc(size, 'x')), 20)
+  })
+  app.get('/cut', x402Protect('$0.01', { paymentFlow: 'upfront' }), (_req, res) => {
+    res.write(`${++runs} `)
+    res.on('close', () => res.end('never seen'))
   })
 }
 const shop = useShop(devnet, routes)
@@ -253,19 +274,31 @@ describe('a payment with an id', () => {
   })
 
   it('runs no handler for a client that waited for another and is gone', async () => {
-    const payment = await signWithId('/failing')
-    const runsBefore = runs
-    const first = shop.pay('/failing', payment)
+    const ledger = createMemoryLedger()
+    let waiters = 0
+    const begin: LedgerStore['idempotency']['begin'] = async (asked) => {
+      const begun = await ledger.idempotency.begin(asked)
+      if (begun.state === 'busy') waiters++
+      return begun
+    }
+    const own = await openShop(devnet, routes, {
+      ledger: patchedLedger(ledger, { idempotency: { begin } }),
+    })
+    const payment = await signWithId('/failing', newId(), own)
+    const [runsBefore, release] = [runs, holdHandlers()]
+    const first = own.pay('/failing', payment)
     await until(() => runs > runsBefore)
-    const waiting = request(`${shop.url}/failing`, { headers: paymentHeader(payment) }).end()
+    const waiting = request(`${own.url}/failing`, { headers: paymentHeader(payment) }).end()
     waiting.on('error', () => undefined)
+    await until(() => waiters > 0)
     const goneBefore = gone
-    await new Promise((resolve) => setTimeout(resolve, 100))
     waiting.destroy()
     await until(() => gone > goneBefore)
+    release()
     expect((await first).status).toBe(500)
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(runs).toBe(runsBefore + 1)
+    await own.close()
   })
 
   it('leaves its id free where it is refused', async () => {
@@ -297,13 +330,13 @@ describe('a payment with an id', () => {
   )
 
   it('is told that a stream was cut short by its client', async () => {
-    const payment = await signWithId('/stream?ms=400')
+    const payment = await signWithId('/cut')
     const runsBefore = runs
-    const client = request(shop.url + '/stream?ms=400', { headers: paymentHeader(payment) }).end()
+    const client = request(`${shop.url}/cut`, { headers: paymentHeader(payment) }).end()
     client.on('error', () => undefined)
     await until(() => runs > runsBefore)
     client.destroy()
-    const again = await shop.pay('/stream?ms=400', payment)
+    const again = await shop.pay('/cut', payment)
     expect(again.status).toBe(410)
     expect(settlementOf(again).success).toBe(true)
     expect(runs).toBe(runsBefore + 1)
@@ -337,7 +370,6 @@ describe('a payment with an id, when the outside fails', () => {
     const { relayerKeys } = shopOptions(devnet).networks!['base-sepolia']!
     const far = await openShop(devnet, routes, {
       networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: relayerKeys! } },
-      settleTimeoutMs: 400,
     })
     try {
       const payment = await signWithId('/item', newId(), far)
@@ -362,7 +394,8 @@ describe('a payment with an id, when the outside fails', () => {
       expect(await pending.json()).toMatchObject({ code: 'settlement_pending' })
       await chain().setAutomine(true)
       await chain().mine({ blocks: 1 })
-      const redeemed = await quick.pay('/item', payment)
+      let redeemed = pending
+      await until(async () => (redeemed = await quick.pay('/item', payment)).status !== 503)
       expect(redeemed.status).toBe(201)
       const runsBefore = runs
       expect(await seen(await quick.pay('/item', payment))).toEqual(await seen(redeemed))
@@ -373,18 +406,20 @@ describe('a payment with an id, when the outside fails', () => {
   })
 
   it('does not wait for the first request for longer than a settlement', async () => {
-    const quick = await openShop(devnet, routes, { settleTimeoutMs: 300 })
+    // Also the time that the first one is given to settle.
+    const quick = await openShop(devnet, routes, { settleTimeoutMs: 4000 })
     try {
-      const payment = await signWithId('/slow', newId(), quick)
-      const runsBefore = runs
-      const first = quick.pay('/slow', payment)
+      const payment = await signWithId('/held', newId(), quick)
+      const [runsBefore, release] = [runs, holdHandlers()]
+      const first = quick.pay('/held', payment)
       await until(() => runs > runsBefore)
-      const second = await quick.pay('/slow', payment)
+      const second = await quick.pay('/held', payment)
+      release()
       expect(second.status).toBe(503)
       expect(second.headers.get('retry-after')).toBe('5')
       expect(await second.json()).toMatchObject({ code: 'idempotency_in_progress' })
       expect((await first).status).toBe(200)
-      expect((await quick.pay('/slow', payment)).status).toBe(200)
+      expect((await quick.pay('/held', payment)).status).toBe(200)
       expect(runs).toBe(runsBefore + 1)
     } finally {
       await quick.close()

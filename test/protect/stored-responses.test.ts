@@ -20,7 +20,7 @@ const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 const RESOURCE = 'https://shop.example/item'
 /** Milliseconds after which what a dead process held is free. */
-const HOLD_MS = 300
+const HOLD_MS = 1500
 
 let folder: string
 let files = 0
@@ -69,7 +69,7 @@ async function crash(
   await dying.close()
   await lost
 
-  const next = openSqliteLedger(file, { lockMs: HOLD_MS })
+  const next = openSqliteLedger(file)
   const shop = await openShop(devnet, routes, { ledger: next })
   return { shop, payment }
 }
