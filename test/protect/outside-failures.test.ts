@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Gateway } from '../../src/gateway.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
@@ -52,8 +53,10 @@ let shop: Shop & { close(): Promise<void> }
 let hasty: Shop & { close(): Promise<void> }
 beforeAll(async () => {
   proxy = await startRpcProxy(devnet.rpcUrl)
-  shop = await open()
-  hasty = await open({ settleTimeoutMs: 400 })
+  // They send from the same accounts.
+  const ledger = createMemoryLedger()
+  shop = await open({ ledger })
+  hasty = await open({ ledger, settleTimeoutMs: 400 })
 })
 afterAll(async () => {
   await shop.close()
