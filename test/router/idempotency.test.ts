@@ -12,6 +12,7 @@ import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
 import { patchedLedger } from '../support/patched-ledger.js'
+import { until } from '../support/until.js'
 
 const VERIFY = '/api/v2/payment/verify'
 const SETTLE = '/api/v2/payment/settle'
@@ -61,6 +62,14 @@ async function settleUntilDone(body: object, headers?: Record<string, string>) {
   for (;;) {
     const answer = await api.post(SETTLE, body, headers)
     if (answer.body.code !== 'idempotency_in_progress') return answer
+  }
+}
+
+/** Settles until the answer has another reason than that it is pending. */
+async function settleBeyondPending(gateway: GatewayApi, body: object, headers = {}) {
+  for (;;) {
+    const answer = await gateway.post(SETTLE, body, headers)
+    if (answer.body.errorReason !== 'settlement_pending') return answer
   }
 }
 
@@ -239,7 +248,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
       await chain().setAutomine(true)
       await chain().mine({ blocks: 1 })
       const { transaction } = pending.body
-      const answer = await gateway.post(SETTLE, body, key)
+      const answer = await settleBeyondPending(gateway, body, key)
       expect(answer.body).toMatchObject({ success: true, transaction })
       expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)
       expect(await earned()).toBe(before + 10_000n)
@@ -247,19 +256,24 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
 
   it('is answered 503 where the first request takes longer than a settlement', () => {
     const ledger = createMemoryLedger()
+    let [isGranting, release] = [false, (): void => undefined]
+    const released = new Promise<void>((resolve) => (release = resolve))
     const markDelivered: LedgerStore['markDelivered'] = async (...delivered) => {
-      await new Promise((resolve) => setTimeout(resolve, 1000))
+      isGranting = true
+      await released
       await ledger.markDelivered(...delivered)
     }
     return withGateway(
-      { ledger: patchedLedger(ledger, { markDelivered }), settleTimeoutMs: 400 },
+      // Also the time that the first one is given to settle.
+      { ledger: patchedLedger(ledger, { markDelivered }), settleTimeoutMs: 4000 },
       async (gateway) => {
         const [body, key] = [await submission(), newKey()]
-        const [one, other] = await Promise.all([
-          gateway.post(SETTLE, body, key),
-          gateway.post(SETTLE, body, key),
-        ])
-        const [busy, done] = one.status === 503 ? [one, other] : [other, one]
+        const first = gateway.post(SETTLE, body, key)
+        await until(() => isGranting)
+        const busy = await gateway.post(SETTLE, body, key)
+        release()
+        const done = await first
+        expect(busy.status).toBe(503)
         expect(busy.body).toEqual(problemOf(503, 'idempotency_in_progress', 'Service Unavailable'))
         expect(busy.headers.get('retry-after')).toBe('5')
         expect(done.body).toMatchObject({ success: true })
@@ -444,7 +458,7 @@ describe('a settlement of a payment with an id', () => {
     await chain().setAutomine(true)
     await chain().mine({ blocks: 1 })
     expect((await gateway.post(VERIFY, body)).body).toMatchObject({ isValid: true })
-    expect((await gateway.post(SETTLE, body)).body).toMatchObject({ success: true })
+    expect((await settleBeyondPending(gateway, body)).body).toMatchObject({ success: true })
     await gateway.close()
   })
 
@@ -462,7 +476,7 @@ describe('a settlement of a payment with an id', () => {
     expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     await chain().setAutomine(true)
     await chain().mine({ blocks: 1 })
-    const answer = await gateway.post(SETTLE, body)
+    const answer = await settleBeyondPending(gateway, body)
     expect(answer.body).toMatchObject({ success: true, transaction: pending.body.transaction })
     expect((await gateway.post(SETTLE, body)).text).toBe(answer.text)
     expect(await earned()).toBe(before + 10_000n)

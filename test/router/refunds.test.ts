@@ -430,8 +430,10 @@ describe('a refund that fails or stalls', () => {
   })
 
   it('is pending beyond its time, and settled once it is mined', async () => {
-    const at = await serveGateway({ ...optionsOf(), settleTimeoutMs: 300 })
-    const settlement = await sell(at)
+    const ledger = createMemoryLedger()
+    const patient = await serveGateway({ ...optionsOf(), ledger })
+    const settlement = await sell(patient)
+    const at = await serveGateway({ ...optionsOf(), ledger, settleTimeoutMs: 300 })
     const path = `${PATH}/${settlement.id}/refunds`
     const signed = await sign(settlement, { at })
     await askNode(devnet, 'evm_setAutomine', false)
@@ -450,6 +452,7 @@ describe('a refund that fails or stalls', () => {
     await until(async () => (await at.get(`${path}/${body.id}`)).body.status === 'settled')
     expect((await at.post(path, signed)).status).toBe(201)
     await at.close()
+    await patient.close()
   })
 })
 

@@ -77,9 +77,10 @@ async function settle(api: GatewayApi, body: object): Promise<ApiAnswer> {
 
 /** Settles again until the answer has another reason than this. */
 async function settleBeyond(api: GatewayApi, reason: string, body: object): Promise<ApiAnswer> {
-  for (let tries = 0; ; tries++) {
+  const deadline = performance.now() + 45_000
+  for (;;) {
     const answer = await settle(api, body)
-    if (answer.body.errorReason !== reason || tries === 100) return answer
+    if (answer.body.errorReason !== reason || performance.now() > deadline) return answer
     await sleep(20)
   }
 }
