@@ -109,7 +109,7 @@ async function within(ms: number, condition: () => Promise<boolean>): Promise<vo
   const start = performance.now()
   await until(condition)
   // A machine that is far slower may take its time; what is looked for is a wait that never ends.
-  expect(performance.now() - start).toBeLessThan(ms * 5)
+  expect(performance.now() - start).toBeLessThan(ms * 30)
 }
 
 /** Accounts that nobody else is paid at. */
@@ -225,10 +225,13 @@ function describeGateways(database: () => { open: () => Ledger }): void {
   it('let one of many create a project', async () => {
     const nodes = [await open(database().open()), await open(database().open(), 1)]
     const body = { id: 'acme', merchant: merchantAt(FIRST) }
-    const asked = Array.from({ length: 50 }, (_, index) =>
-      nodes[index % 2]!.ask('POST', '/projects', body),
-    )
-    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    const create = async (node: Node): Promise<number> => {
+      const { status } = await node.ask('POST', '/projects', body)
+      // A busy database keeps some waiting for too long; they are told to come again.
+      return status === 503 ? create(node) : status
+    }
+    const asked = Array.from({ length: 50 }, (_, index) => create(nodes[index % 2]!))
+    const statuses = await Promise.all(asked)
     expect(statuses.toSorted((a, b) => a - b)).toEqual([201, ...Array(49).fill(409)])
   })
 

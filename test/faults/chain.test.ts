@@ -242,10 +242,15 @@ describe('a reorganisation that drops the transaction', () => {
     const world = await open({ options: { settleTimeoutMs: 500 } })
     const gateway = await world.start()
     const none = { kind: 'answer', result: null } as const
-    world.proxy.fault = (method) => (/Receipt/.test(method) ? none : undefined)
+    let isMined = false
+    world.proxy.fault = (method) => {
+      if (/Receipt/.test(method)) return none
+      return isMined && isSend(method) ? { kind: 'drop_request' } : undefined
+    }
     const payment = await world.sign()
     expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
-    expect((await world.evidence()).transfers).toHaveLength(1)
+    await until(async () => (await world.evidence()).transfers.length === 1)
+    isMined = true
     await world.node('anvil_reorg', 1, [])
     expect((await world.evidence()).transfers).toHaveLength(0)
     world.proxy.fault = undefined
@@ -257,9 +262,11 @@ describe('a reorganisation that drops the transaction', () => {
     const world = await open()
     const gateway = await world.start()
     const payment = await world.sign()
-    expect(await world.present(gateway, payment)).toMatchObject({ delivered: true })
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
+    world.proxy.fault = (method) => (isSend(method) ? { kind: 'drop_request' } : undefined)
     await world.node('anvil_reorg', 1, [])
     expect((await world.evidence()).transfers).toHaveLength(0)
+    world.proxy.fault = undefined
     await until(async () => (await world.evidence()).transfers.length === 1)
     expect(await world.present(gateway, payment)).toMatchObject({ delivered: false })
   })

@@ -120,11 +120,12 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
       withTwo(async (one, other) => {
         const request = newRequest()
         const first = await claim(one, request)
-        await new Promise((resolve) => setTimeout(resolve, 1200))
+        // Longer than a claim lasts that is not renewed.
+        await new Promise((resolve) => setTimeout(resolve, 4000))
         expect(await other.begin(request)).toEqual({ state: 'busy' })
         await first.finish('slow')
         expect(await other.begin(request)).toEqual({ state: 'done', answer: 'slow' })
-      }, 300))
+      }, 3000))
 
     it('lets one that was taken for dead change nothing any more', () =>
       withTwo(async (one, other, shared) => {
