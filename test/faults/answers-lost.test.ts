@@ -29,7 +29,7 @@ describe('a send', () => {
   ]
   it.each(cases)('%s pays once and is delivered once', async (_name, faults) => {
     const world = await open()
-    const gateway = await world.start({ options: { settleTimeoutMs: 15_000 } })
+    const gateway = await world.start({ options: { settleTimeoutMs: 45_000 } })
     world.proxy.fault = firstOf(isSend, faults)
     const payment = await world.sign()
     expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
@@ -40,7 +40,7 @@ describe('a send', () => {
 
   it('of every second payment whose answer is dropped pays each once', async () => {
     const world = await open()
-    const gateway = await world.start({ options: { settleTimeoutMs: 15_000 } })
+    const gateway = await world.start({ options: { settleTimeoutMs: 45_000 } })
     let sends = 0
     world.proxy.fault = (method) =>
       isSend(method) && ++sends % 2 === 0 ? { kind: 'drop_answer' } : undefined
@@ -57,7 +57,7 @@ describe('a receipt that is withheld', () => {
   it.each(['/report', '/stream', 'settle'])(
     'leaves a payment for %s pending; presented again it is redeemed once',
     async (path) => {
-      const world = await open({ options: { settleTimeoutMs: 500 } })
+      const world = await open({ options: { settleTimeoutMs: 3000 } })
       const gateway = await world.start()
       await world.node('evm_setAutomine', false)
       try {
@@ -105,7 +105,7 @@ describe('a receipt that is withheld', () => {
   )
 
   it('by the node alone is found later, by nobody’s asking', async () => {
-    const world = await open({ options: { settleTimeoutMs: 300 } })
+    const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const none: Fault = { kind: 'answer', result: null }
     world.proxy.fault = (method) =>
@@ -114,7 +114,7 @@ describe('a receipt that is withheld', () => {
     expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
     world.proxy.fault = undefined
     await until(async () => (await world.records())[0]?.state === 'settled')
-    expect(await world.present(gateway, payment)).toMatchObject({ delivered: true })
+    expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
     expect(await world.present(gateway, payment)).toMatchObject({
       reason: 'invalid_exact_evm_nonce_already_used',
     })

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer, toHex } from '../support/on-chain.js'
 import { until } from '../support/until.js'
+import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 
@@ -23,6 +25,12 @@ async function withoutMining<T>({ node }: World, work: () => Promise<T>): Promis
   }
 }
 
+/** Lets the handler respond once what was verified is too old to be good for settling, too. */
+async function release(gateway: GatewayProcess): Promise<void> {
+  await sleep(600)
+  await gateway.release()
+}
+
 /** Resolves when the gateway has handed over so many transactions. */
 const sends = ({ proxy }: World, count: number): Promise<void> =>
   until(() => proxy.methods.filter(isSend).length >= count)
@@ -31,7 +39,7 @@ describe('a stranger who is faster with the same authorization', () => {
   it.each(['/report', 'settle'])(
     'pays the merchant once, and %s is delivered once',
     async (path) => {
-      const world = await open({ options: { settleTimeoutMs: 10_000 } })
+      const world = await open({ options: { settleTimeoutMs: 45_000 } })
       const gateway = await world.start()
       const payment = await world.sign()
       const answer = await withoutMining(world, async () => {
@@ -53,10 +61,11 @@ describe('a stranger who is faster with the same authorization', () => {
     const world = await open()
     const gateway = await world.start()
     const payment = await world.sign()
-    const answering = world.present(gateway, payment, '/slow/500')
+    const answering = world.present(gateway, payment, '/held')
     await until(() => world.proxy.methods.includes('eth_call'))
     await until(async () => (await world.records()).length === 1)
     await frontRun(devnet, payment)
+    await release(gateway)
     expect(await answering).toMatchObject({ delivered: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
@@ -86,9 +95,10 @@ describe('a payer who empties the account', () => {
     const gateway = await world.start()
     const payer = await newPayer(devnet)
     const payment = await world.sign({}, payer)
-    const answering = world.present(gateway, payment, '/slow/500')
+    const answering = world.present(gateway, payment, '/held')
     await until(async () => (await world.records()).length === 1)
     await emptyAccount(devnet, payer)
+    await release(gateway)
     expect(await answering).toMatchObject({ status: 402, reason: 'insufficient_funds' })
     expect((await world.evidence()).transfers).toEqual([])
     // With money again, the same payment is good.
@@ -99,7 +109,7 @@ describe('a payer who empties the account', () => {
   it.each(['/report', 'settle'])(
     'between send and block is told so by %s; nothing is delivered',
     async (path) => {
-      const world = await open({ options: { settleTimeoutMs: 10_000 } })
+      const world = await open({ options: { settleTimeoutMs: 45_000 } })
       const gateway = await world.start()
       const payer = await newPayer(devnet)
       const payment = await world.sign({}, payer)
@@ -121,7 +131,7 @@ describe('an authorization whose transaction failed', () => {
   it.each(['/report', 'settle'])(
     'and that a stranger sends later is redeemed once by %s',
     async (path) => {
-      const world = await open({ options: { settleTimeoutMs: 500 } })
+      const world = await open({ options: { settleTimeoutMs: 3000 } })
       const gateway = await world.start()
       const payer = await newPayer(devnet)
       const payment = await world.sign({}, payer)
@@ -145,7 +155,7 @@ describe('an authorization whose transaction failed', () => {
   )
 
   it('and that a stranger sends later is settled by nobody’s asking', async () => {
-    const world = await open({ options: { settleTimeoutMs: 500 } })
+    const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const payer = await newPayer(devnet)
     const payment = await world.sign({}, payer)
@@ -180,11 +190,11 @@ describe('an authorization that lapses', () => {
   })
 
   it('while it waits to be mined never ends as paid', async () => {
-    const world = await open({ options: { settleTimeoutMs: 1000 } })
+    const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     // The chain's clock is not behind ours.
     await devnet.mine()
-    const payment = await world.sign({ validBefore: soon(40) })
+    const payment = await world.sign({ validBefore: soon(120) })
     await withoutMining(world, async () => {
       expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
       const before = await world.node<Hex>('evm_snapshot')
@@ -239,7 +249,7 @@ describe('a transaction that is stuck', () => {
 
 describe('a reorganisation that drops the transaction', () => {
   it('before its receipt was seen has it sent again, and paid once', async () => {
-    const world = await open({ options: { settleTimeoutMs: 500 } })
+    const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const none = { kind: 'answer', result: null } as const
     let isMined = false

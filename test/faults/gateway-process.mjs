@@ -38,6 +38,15 @@ app.get('/report', gateway.x402Protect('$0.01'), (_req, res) => void res.json({ 
 app.get('/slow/:ms', gateway.x402Protect('$0.01'), (req, res, next) => {
   sleep(Number(req.params.ms)).then(() => res.json({ sold: true }), next)
 })
+let release
+const released = new Promise((resolve) => (release = resolve))
+app.get('/held', gateway.x402Protect('$0.01'), (_req, res, next) => {
+  released.then(() => res.json({ sold: true })).catch(next)
+})
+app.post('/release', (_req, res) => {
+  release()
+  res.end()
+})
 app.get('/stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), (_req, res) => {
   res.json({ sold: true })
 })

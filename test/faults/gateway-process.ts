@@ -21,6 +21,8 @@ export interface GatewayProcessOptions {
 export interface GatewayProcess {
   readonly url: string
   readonly alive: boolean
+  /** Lets the handlers of `/held` respond, from now on. */
+  release(): Promise<void>
   /** What it has logged. */
   log(): string
   /** Kills it, pauses it (SIGSTOP), or lets it go on (SIGCONT). */
@@ -54,8 +56,12 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   })()
   const port = await started
   if (port === undefined) throw new Error(`The gateway did not start:\n${log}`)
+  const url = `http://127.0.0.1:${port}`
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
+    async release() {
+      await fetch(`${url}/release`, { method: 'POST' })
+    },
     get alive() {
       return child.exitCode === null && child.signalCode === null
     },

@@ -118,7 +118,7 @@ describe('a payment whose process is paused after the send', () => {
   it.each(['/report', 'settle'])(
     'is answered by %s as pending until its lock has lapsed',
     async (path) => {
-      const world = await open({ lockMs: 10_000 })
+      const world = await open({ lockMs: 15_000 })
       const first = await world.start()
       killOnce(world, first, after(isSend), 'SIGSTOP')
       const payment = await world.sign()
@@ -147,8 +147,8 @@ describe('a payment whose process is paused after the send', () => {
     async () => {
       const world = await open({
         relayers: 2,
-        lockMs: 20_000,
-        options: { settleTimeoutMs: 20_000 },
+        lockMs: 30_000,
+        options: { settleTimeoutMs: 30_000 },
       })
       const [first, other] = await Promise.all([world.start(), world.start()])
       let isWithheld = true

@@ -21,7 +21,7 @@ const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransa
 const databases = ['SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])]
 
 async function open(database: string): Promise<World> {
-  const options = { options: { settleTimeoutMs: 20_000 } }
+  const options = { options: { settleTimeoutMs: 45_000 } }
   if (database === 'SQLite') return openWorld(options)
   const schema = await createSchema(postgres!)
   schemas.push(schema)

@@ -18,7 +18,7 @@ const PAUSED = 'token_paused'
 const FAILED = 'invalid_transaction_state'
 
 /** Milliseconds after which what was reserved has come to where it waits to be sent. */
-const GATHERING_MS = 1000
+const GATHERING_MS = 3000
 
 const sendsOf = ({ proxy }: World): number =>
   proxy.methods.filter((method) => method.startsWith('eth_sendRawTransaction')).length
@@ -93,9 +93,10 @@ describe('a payer who is blacklisted', () => {
     const payer = await newPayer(devnet)
     const his = await world.sign({}, payer)
     const payments = [...(await signMany(world, 4)), his]
-    const answering = payments.map((payment) => world.present(gateway, payment, '/slow/1500'))
+    const answering = payments.map((payment) => world.present(gateway, payment, '/held'))
     await until(async () => (await world.records()).length === payments.length)
     await operate(devnet, 'blacklist', payer.address)
+    await gateway.release()
     const answers = await Promise.all(answering)
     expect(answers.pop()).toMatchObject({ status: 402, delivered: false, reason: BLACKLISTED })
     expect(answers).toMatchObject(times(4, { delivered: true }))
@@ -149,9 +150,10 @@ describe('a token that is paused', () => {
     const world = await open()
     const gateway = await world.start()
     const payments = await signMany(world, 4)
-    const answering = payments.map((payment) => world.present(gateway, payment, '/slow/1500'))
+    const answering = payments.map((payment) => world.present(gateway, payment, '/held'))
     await until(async () => (await world.records()).length === 4)
     await operate(devnet, 'pause')
+    await gateway.release()
     const refused = { status: 402, delivered: false, reason: PAUSED }
     expect(await Promise.all(answering)).toMatchObject(times(4, refused))
     expect(sendsOf(world)).toBe(0)

@@ -183,7 +183,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         token: TOKEN,
         ledger,
         lockMs,
-        options: { settleTimeoutMs: 2000, ...settings.options, ...options },
+        options: { settleTimeoutMs: 20_000, ...settings.options, ...options },
       })
       gateways.push(gateway)
       return gateway

@@ -91,6 +91,14 @@ async function openCheapRecord(shop: Shop, payer: TestPayer): Promise<PaymentPay
   return payment
 }
 
+/** Presents a payment until its outcome is known. */
+async function redeem(shop: Shop, payment: PaymentPayload, init?: RequestInit): Promise<Response> {
+  for (;;) {
+    const response = await shop.pay('/cheap', payment, init)
+    if (response.status !== 503) return response
+  }
+}
+
 /** Tries everything but what was bought, by the buyer himself. */
 async function attack(shop: Shop, { payer, cheap }: { payer: TestPayer; cheap: PaymentPayload }) {
   const refused: (string | undefined)[] = []
@@ -152,7 +160,7 @@ describe.each(storeMakers)('an open record in %s', (_name, make) => {
       expect(runs.count).toBe(before.runs)
       expect(await balanceOf(devnet, payer.address)).toBe(before.balance)
 
-      const redeemed = await first.pay('/cheap', cheap, { method: 'HEAD' })
+      const redeemed = await redeem(first, cheap, { method: 'HEAD' })
       expect(redeemed.status).toBe(200)
       expect((await first.pay('/cheap', cheap)).status).toBe(402)
       expect(await balanceOf(devnet, payer.address)).toBe(before.balance)
@@ -187,7 +195,7 @@ describe('an open record of a shop whose facilitator is elsewhere', () => {
         ])
       }
       expect(runs.count).toBe(before.runs)
-      expect((await shop.pay('/cheap', cheap)).status).toBe(200)
+      expect((await redeem(shop, cheap)).status).toBe(200)
       expect((await shop.pay('/cheap', cheap)).status).toBe(402)
       expect(await balanceOf(devnet, payer.address)).toBe(before.balance)
     },

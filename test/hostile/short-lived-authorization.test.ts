@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { ConfigError } from '../../src/errors.js'
-import { createGateway } from '../../src/gateway.js'
+import type { Express } from 'express'
+import { createGateway, type Gateway } from '../../src/gateway.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 import { balanceOf } from '../support/devnet.js'
@@ -8,7 +9,9 @@ import { newPayer } from '../support/on-chain.js'
 
 const devnet = useDevnet()
 let runs = 0
-const shop = useShop(devnet, (app, { x402Protect }) => {
+/** The gateway's clock, which stands still: what is near its end does not lapse by a slow machine. */
+const clock = { ms: Date.now() }
+const routes = (app: Express, { x402Protect }: Gateway): void => {
   const handler = (_req: unknown, res: { json(body: object): void }): void => {
     runs++
     setTimeout(() => res.json({ report: 'for the payer' }), 100)
@@ -18,13 +21,15 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
   app.get('/slow', x402Protect('$0.01', { minValiditySeconds: 120 }), handler)
   app.get('/upfront', x402Protect('$0.01', { paymentFlow: 'upfront' }), handler)
   app.get('/short', x402Protect('$0.01', { maxTimeoutSeconds: 10 }), handler)
-})
+}
+const shop = useShop(devnet, routes, () => ({ now: () => clock.ms }))
 
 /** Pays with an authorization that lapses so many seconds from now. */
 async function payWith(path: string, seconds: number): Promise<{ answer: string; runs: number }> {
   const payer = await newPayer(devnet)
   const before = runs
-  const validBefore = String(Math.floor(Date.now() / 1000) + seconds)
+  clock.ms = Date.now()
+  const validBefore = String(Math.floor(clock.ms / 1000) + seconds)
   const response = await shop.buy(path, payer, { validBefore })
   const paid = 1_000_000n - (await balanceOf(devnet, payer.address))
   expect(paid).toBe(response.ok ? 10_000n : 0n)
