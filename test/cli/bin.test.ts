@@ -53,13 +53,20 @@ function serve(
 /** Waits for a line of its log. */
 const logs = (program: Program, line: RegExp): Promise<void> =>
   until(() => line.test(program.output()))
-/** The lines of its log so far. */
+/** The whole lines of its log so far. */
 const logged = (program: Program) =>
   program
     .output()
     .split('\n')
+    .slice(0, -1)
     .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as { message: string })
+    .map((line) => JSON.parse(line) as { level: string; message: string })
+/** Waits for a line of its log with these words in its message. */
+async function logLine(program: Program, words: string) {
+  const find = () => logged(program).find(({ message }) => message.includes(words))
+  await until(() => find() !== undefined)
+  return find()!
+}
 const urlOf = (program: Program): Promise<string> => program.prints(/(http:\/\/\S+)\n/)
 
 async function post(url: string, path: string, body: object): Promise<Response> {
@@ -121,12 +128,9 @@ describe('the program', () => {
       `Relayer ${relayer} on Base Sepolia has`,
       "EIP-712 domain 'USDC', version '2'",
     ])
-      expect(lines).toContainEqual(
-        expect.objectContaining({ level: 'info', message: expect.stringContaining(words) }),
-      )
+      expect(await logLine(program, words)).toMatchObject({ level: 'info' })
     await post(url, 'settle', await newSubmission(url))
-    await logs(program, /"message":"(A payment is settled)/)
-    const settled = logged(program).find(({ message }) => message === 'A payment is settled.')
+    const settled = await logLine(program, 'A payment is settled.')
     expect(settled).toMatchObject({ level: 'info', project: 'default', network: 'eip155:84532' })
     expect(settled).toHaveProperty('transaction', expect.stringMatching(/^0x[0-9a-f]{64}$/))
     for (const secret of [devnet.relayerKeys[0]!.slice(2), SHOP_TOKEN])
@@ -144,7 +148,7 @@ describe('the program', () => {
     await urlOf(program)
     const address = privateKeyToAddress(poor)
     await logs(program, new RegExp(`"level":"error".*${address}.*not enough for one settlement`))
-    const low = logged(program).find(({ message }) => message.includes('running out of gas money'))
+    const low = await logLine(program, 'running out of gas money')
     expect(low).toMatchObject({ level: 'warn', relayer: address, balance: '0' })
   })
 
@@ -179,7 +183,8 @@ describe('the program', () => {
     const ended = program.end('SIGTERM')
     expect(await (await answered).json()).toMatchObject({ errorReason: 'settlement_pending' })
     expect(await ended).toBe(0)
-    expect(performance.now() - start).toBeLessThan(13_000)
+    // Ten seconds, and what a busy machine adds; the settlement itself would wait for 25 s.
+    expect(performance.now() - start).toBeLessThan(20_000)
     await proxy.close()
 
     const ledger = openSqliteLedger(join(cwd, 'data/ledger.db'))
@@ -201,7 +206,8 @@ describe('the program', () => {
     void program.end('SIGTERM')
     await until(refused(url))
     expect(await program.end('SIGTERM')).toBe(143)
-    expect(performance.now() - start).toBeLessThan(5000)
+    // It would wait for ten seconds otherwise.
+    expect(performance.now() - start).toBeLessThan(9000)
     expect(await answered).toBe('cut off')
     await proxy.close()
   })
@@ -235,7 +241,7 @@ describe('the program', () => {
     for (const name of ['kysely', '@photostructure/sqlite'])
       await symlink(resolve('node_modules', name), join(cwd, 'node_modules', name))
     await urlOf(serve(devnet.rpcUrl, [], bin))
-  })
+  }, 180_000)
 })
 
 /** A node that takes forever to say anything is no reason not to end. */

@@ -49,7 +49,7 @@ beforeAll(async () => {
     },
     {
       networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys } },
-      settleTimeoutMs: 1500,
+      settleTimeoutMs: 8000,
     },
   )
   const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }

@@ -252,15 +252,24 @@ describe('a reorganisation that drops the transaction', () => {
     const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const none = { kind: 'answer', result: null } as const
-    let isMined = false
+    let [isMined, underWay] = [false, 0]
+    const see = (): 'pass' => {
+      underWay--
+      return 'pass'
+    }
     world.proxy.fault = (method) => {
       if (/Receipt/.test(method)) return none
-      return isMined && isSend(method) ? { kind: 'drop_request' } : undefined
+      if (!isSend(method)) return undefined
+      if (isMined) return { kind: 'drop_request' }
+      underWay++
+      return { kind: 'inspect', see }
     }
     const payment = await world.sign()
     expect(await world.present(gateway, payment)).toMatchObject({ reason: 'settlement_pending' })
     await until(async () => (await world.evidence()).transfers.length === 1)
+    // Nothing is sent again before the reorganisation was seen here.
     isMined = true
+    await until(() => underWay === 0)
     await world.node('anvil_reorg', 1, [])
     expect((await world.evidence()).transfers).toHaveLength(0)
     world.proxy.fault = undefined

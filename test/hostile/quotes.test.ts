@@ -56,7 +56,7 @@ beforeAll(async () => {
     ],
     now,
     ledger: createMemoryLedger({ now }),
-    settleTimeoutMs: 2500,
+    settleTimeoutMs: 8000,
   })
 })
 afterAll(() => shop.close())

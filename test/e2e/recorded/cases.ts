@@ -47,7 +47,7 @@ async function askFailing(world: RecordedWorld): Promise<void> {
   const limited = await world.open(LIMITED, limitedOptions(world), mountedRoutes)
   await askLimited(world, limited)
   const gate = new Gate()
-  const hasty = await world.open(HASTY, { settleTimeoutMs: 1500 }, paidRoutes(gate))
+  const hasty = await world.open(HASTY, { settleTimeoutMs: 5000 }, paidRoutes(gate))
   await askPending(world, hasty, gate)
   await askFailed(world, await open(HASTY, {}))
   const relayerKeys = [world.devnet.relayerKeys[LIMITED]!]
