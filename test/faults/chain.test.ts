@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer, toHex } from '../support/on-chain.js'
 import { until } from '../support/until.js'
-import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 
@@ -23,12 +21,6 @@ async function withoutMining<T>({ node }: World, work: () => Promise<T>): Promis
   } finally {
     await node('evm_setAutomine', true)
   }
-}
-
-/** Lets the handler respond once what was verified is too old to be good for settling, too. */
-async function release(gateway: GatewayProcess): Promise<void> {
-  await sleep(600)
-  await gateway.release()
 }
 
 /** Resolves when the gateway has handed over so many transactions. */
@@ -65,7 +57,7 @@ describe('a stranger who is faster with the same authorization', () => {
     await until(() => world.proxy.methods.includes('eth_call'))
     await until(async () => (await world.records()).length === 1)
     await frontRun(devnet, payment)
-    await release(gateway)
+    await gateway.release()
     expect(await answering).toMatchObject({ delivered: true })
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
@@ -98,7 +90,7 @@ describe('a payer who empties the account', () => {
     const answering = world.present(gateway, payment, '/held')
     await until(async () => (await world.records()).length === 1)
     await emptyAccount(devnet, payer)
-    await release(gateway)
+    await gateway.release()
     expect(await answering).toMatchObject({ status: 402, reason: 'insufficient_funds' })
     expect((await world.evidence()).transfers).toEqual([])
     // With money again, the same payment is good.

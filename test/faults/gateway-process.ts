@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { NetworkOptions } from '../../src/config/network-options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
@@ -21,7 +22,7 @@ export interface GatewayProcessOptions {
 export interface GatewayProcess {
   readonly url: string
   readonly alive: boolean
-  /** Lets the handlers of `/held` respond, from now on. */
+  /** Lets the handlers of `/held` respond, from when what was verified so far is verified again. */
   release(): Promise<void>
   /** What it has logged. */
   log(): string
@@ -32,6 +33,9 @@ export interface GatewayProcess {
   /** Asks it to end (SIGTERM); resolves with its exit code. */
   terminate(): Promise<number | null>
 }
+
+/** Longer than what was verified is not verified again. */
+const VERIFIED_MS = 600
 
 const program = fileURLToPath(new URL('gateway-process.mjs', import.meta.url))
 
@@ -60,6 +64,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   return {
     url,
     async release() {
+      await sleep(VERIFIED_MS)
       await fetch(`${url}/release`, { method: 'POST' })
     },
     get alive() {
