@@ -32,7 +32,7 @@ const startedAt = Date.now()
 const tell = (line: string): void =>
   console.log(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${line}`)
 
-const database = new pg.Client({ connectionString: DATABASE_URL, connectionTimeoutMillis: 3000 })
+const database = new pg.Client({ connectionString: DATABASE_URL, connectionTimeoutMillis: 10_000 })
 await database.connect().catch((error: { code?: string }) => {
   console.error(
     `This example needs PostgreSQL, and found none (${error.code ?? 'no answer'}). Start one, e.g.\n` +

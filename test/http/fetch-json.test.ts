@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 
 const get = (request: Partial<JsonRequest> = {}) =>
-  fetchJson(`${server.url}/secret`, { headers: {}, timeoutMs: 2000, maxBytes: 10, ...request })
+  fetchJson(`${server.url}/secret`, { headers: {}, timeoutMs: 30_000, maxBytes: 10, ...request })
 
 describe('fetchJson', () => {
   it('reads a document, whatever its status', async () => {

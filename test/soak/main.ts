@@ -39,7 +39,7 @@ const ABSENCE_PROBABILITY = 0.0005
 const ABSENCE_MS = 800
 
 /** Milliseconds for which one payment may stay open before its client is taken to be stuck. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 240_000
 
 const PATHS = ['/report', '/stream', 'settle', '/slow/50'] as const
 
