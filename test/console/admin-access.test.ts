@@ -89,7 +89,8 @@ describe('The admin API', () => {
   it('slows down who tries tokens, and lets the operator of the same address in', async () => {
     api = await serveGateway({ ...OPEN, rateLimit: false })
     const statuses = new Map<number, number>()
-    for (let round = 0; round < 20; round++) {
+    // All of them within the minute that is counted, on a slow machine, too.
+    for (let round = 0; round < 4; round++) {
       const tries = Array.from({ length: 50 }, (_, index) =>
         adminOf(api, `a-wrong-admin-token-${round}-${index}`).ask('GET', '/projects'),
       )
@@ -98,10 +99,7 @@ describe('The admin API', () => {
         if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
       }
     }
-    expect([...statuses]).toEqual([
-      [401, 30],
-      [429, 970],
-    ])
+    expect([statuses.get(401), statuses.get(429), statuses.size]).toEqual([30, 170, 2])
     expect((await adminOf(api).ask('GET', '/projects')).status).toBe(200)
   })
 
