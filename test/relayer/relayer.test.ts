@@ -6,6 +6,7 @@ import { askNode, minedCount, openCore, type Core, type CoreOptions } from '../s
 import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce } from '../support/sign-payment.js'
+import { useStoppableClock } from '../support/stopped-clock.js'
 import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
 import type { WrittenCall } from '../support/written-calls.js'
@@ -16,16 +17,10 @@ const devnet = useDevnet()
 let proxy: RpcProxy
 const opened: { close(): unknown }[] = []
 afterEach(async () => {
-  performance.now = now
   for (const one of opened.splice(0).toReversed()) await one.close()
 })
 
-const { now } = performance
-/** What was read before stays in use, however long the test takes. */
-const stopClock = (): void => {
-  const then = performance.now()
-  performance.now = () => then
-}
+const clock = useStoppableClock()
 
 /** A relayer that has sent nothing yet. */
 async function newRelayer(options: CoreOptions = {}): Promise<Core & { address: Hex }> {
@@ -205,7 +200,7 @@ describe('Relayer', () => {
 
   it('prices a transaction again when the node rejects it after a jump of the base fee', async () => {
     const { relayers, address } = await newRelayer()
-    stopClock()
+    clock.stop()
     await relayers.send(aCall().member)
     await becomesMined(address, 1)
     await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x45d964b800')
@@ -229,7 +224,7 @@ describe('Relayer', () => {
 
   it('offers twice the base fee plus the priority fee that the node suggests', async () => {
     const { relayers, chain } = await newRelayer()
-    stopClock()
+    clock.stop()
     const { submission } = await relayers.send(aCall().member)
     const { maxFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
     expect(parseTransaction(submission.raw)).toMatchObject({ maxFeePerGas, maxPriorityFeePerGas })
