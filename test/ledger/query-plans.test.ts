@@ -95,7 +95,7 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
     let database: FilledDatabase
     beforeAll(async () => {
       database = await open()
-    }, 60_000)
+    })
     afterAll(() => database.end())
 
     it.each(READS)('%s reads no more than it returns', async (_name, read) => {
