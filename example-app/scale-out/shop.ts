@@ -20,10 +20,13 @@ app.get('/weather', x402Protect('$0.01'), (_req, res) => {
 const server = app.listen(Number(PORT), HOST, () => {
   process.send?.((server.address() as AddressInfo).port)
 })
+// The balancer closes idle connections after 60 s, and must be the one that does.
+server.keepAliveTimeout = 75_000
 // What is under way is finished; what comes now goes to the others.
 process.once('SIGTERM', () => {
   isStopping = true
   server.close(() => process.exit())
+  setInterval(() => server.closeIdleConnections(), 50)
 })
 // Of the script that shows this without Docker: no shop outlives it.
 process.once('disconnect', () => process.exit())

@@ -27,6 +27,9 @@ const DEFAULT_HOST = '127.0.0.1'
 /** Milliseconds that open requests get to finish after a signal to end. */
 const SHUTDOWN_MS = 10_000
 
+/** Longer than proxies keep idle connections, mostly 60 s: a request may meet a server that closes first. */
+const KEEP_ALIVE_MS = 75_000
+
 /** Milliseconds between sweeps that close connections which have become idle. */
 const SWEEP_MS = 50
 
@@ -147,6 +150,7 @@ async function listen(
   { port, host }: { port: number; host: string },
 ): Promise<Server> {
   const server = app.listen(port, host)
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   try {
     await once(server, 'listening')
     return server

@@ -55,10 +55,12 @@ app.use(gateway.gatewayRouter())
 const server = app.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port: server.address().port })}\n`)
 })
+// No client meets a connection that ends while it sends.
+server.keepAliveTimeout = 0
 process.stdin.on('end', () => process.exit()).resume()
 process.once('SIGTERM', () => {
   server.close(() => {
     void gateway.close().finally(() => process.exit())
   })
-  server.closeIdleConnections()
+  setInterval(() => server.closeIdleConnections(), 50)
 })

@@ -115,3 +115,4 @@ app.use('/careless', careless)
 const server = app.listen(0, '127.0.0.1', () => {
   process.stdout.write(`port=${(server.address() as AddressInfo).port}\n`)
 })
+server.keepAliveTimeout = 0

@@ -14,6 +14,8 @@ export interface TestServer {
 export async function listen(app: RequestListener): Promise<TestServer> {
   // Room for headers that are too long for us, but not for the server.
   const server = createServer({ maxHeaderSize: 64 * 1024 }, app).listen(0, '127.0.0.1')
+  // A client would meet a connection that ends while it sends, on a busy machine.
+  server.keepAliveTimeout = 0
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -55,6 +55,7 @@ export async function startRpcProxy(
   const server = createServer((req, res) => {
     void relay(req, res).catch(() => res.destroy())
   }).listen(0, '127.0.0.1')
+  server.keepAliveTimeout = 0
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
