@@ -22,7 +22,8 @@ export default {
     ],
     '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }],
   },
-  testTimeout: 60_000,
+  // Many times what the longest takes: a busy machine fails no test.
+  testTimeout: 180_000,
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
   reporters: summaryFile
     ? ['default', ['<rootDir>/.config/jest-summary.mjs', { file: summaryFile }]]

@@ -27,7 +27,7 @@ export interface Anvil {
 
 type AnvilProcess = ChildProcessByStdio<null, Readable, Readable>
 
-const START_TIMEOUT_MS = 30_000
+const START_TIMEOUT_MS = 60_000
 const LAST_WORDS_LENGTH = 2_000
 
 /**

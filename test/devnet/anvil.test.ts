@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { transformFileSync } from '@swc/core'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startAnvil } from '../../src/devnet/anvil.js'
+import { until } from '../support/until.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -101,9 +102,5 @@ async function answers(rpcUrl: string): Promise<boolean> {
 }
 
 async function gone(rpcUrl: string): Promise<void> {
-  const deadline = Date.now() + 3000
-  while (await answers(rpcUrl)) {
-    if (Date.now() > deadline) throw new Error('anvil is still there')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await until(async () => !(await answers(rpcUrl)))
 }

@@ -8,4 +8,4 @@ const COMPILE = fileURLToPath(new URL('../../src/devnet/contracts/compile.mjs', 
 it('has the artifacts that the contracts compile to', async () => {
   const { stderr } = await promisify(execFile)(process.execPath, [COMPILE, '--check'])
   expect(stderr).toBe('')
-}, 60_000)
+})

@@ -7,6 +7,7 @@ import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { usdcAbi } from './abis.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { type RpcCall, sendBatch } from '../../src/devnet/send-batch.js'
+import { until } from '../support/until.js'
 import { publicClient, walletClient } from './clients.js'
 
 const MNEMONIC = 'test test test test test test test test test test test junk'
@@ -31,7 +32,11 @@ describe('startDevnet', () => {
     expect(new URL(devnet.rpcUrl).hostname).toBe('127.0.0.1')
     expect(devnet.chainId).toBe(84532)
     expect(await client.getChainId()).toBe(84532)
-    expect(await client.getBlockNumber()).toBe(1n)
+    // Where it took seconds to get here, there are others already, which say what time it is.
+    const latest = await client.getBlockNumber()
+    for (let blockNumber = latest; blockNumber > 1n; blockNumber--)
+      expect((await client.getBlock({ blockNumber })).transactions).toEqual([])
+    expect((await client.getBlock({ blockNumber: 1n })).transactions).toHaveLength(1)
   })
 
   it('uses the accounts of the development mnemonic, in its order', () => {
@@ -90,11 +95,14 @@ describe('startDevnet', () => {
 
   it('mines one block, or several', async () => {
     const client = publicClient(devnet.rpcUrl)
+    // It mines none by itself meanwhile.
+    await sendBatch(devnet.rpcUrl, [['evm_setAutomine', false]])
     const before = await client.getBlockNumber()
     await devnet.mine()
     expect(await client.getBlockNumber()).toBe(before + 1n)
     await devnet.mine(5)
     expect(await client.getBlockNumber()).toBe(before + 6n)
+    await sendBatch(devnet.rpcUrl, [['evm_setAutomine', true]])
   })
 
   it('mines every transaction at once', async () => {
@@ -122,9 +130,7 @@ describe('instant mining', () => {
       )
       await sendBatch(devnet.rpcUrl, [send(0)])
       const sent = () => publicClient(devnet.rpcUrl).getTransactionCount({ address: from })
-      const deadline = Date.now() + 10_000
-      while ((await sent()) < 3001 && Date.now() < deadline) await sleep(20)
-      expect(await sent()).toBe(3001)
+      await until(async () => (await sent()) === 3001)
     } finally {
       await devnet.close()
     }
@@ -241,17 +247,21 @@ describe('rule 26: the devnet’s clock', () => {
     const devnet = await startDevnet()
     try {
       const ages: number[] = []
+      let late = 0
       for (let look = 0; look < 26; look++) {
+        const startedAt = performance.now()
         ages.push(await ageOf(devnet))
         await sleep(500)
+        late = Math.max(late, (performance.now() - startedAt - 500) / 1000)
       }
-      // Blocks are dated in whole seconds.
-      expect(Math.max(...ages)).toBeLessThan(6)
+      // Blocks are dated in whole seconds. On a busy machine each timer is late, also ours: a block
+      // takes two of the devnet's, and two requests.
+      expect(Math.max(...ages)).toBeLessThan(6 + 4 * late)
       expect(await publicClient(devnet.rpcUrl).getBlockNumber()).toBeGreaterThanOrEqual(3n)
     } finally {
       await devnet.close()
     }
-  }, 30_000)
+  })
 
   it('stands still where instant mining was stopped', async () => {
     const devnet = await startDevnet()
@@ -264,5 +274,5 @@ describe('rule 26: the devnet’s clock', () => {
     } finally {
       await devnet.close()
     }
-  }, 30_000)
+  })
 })

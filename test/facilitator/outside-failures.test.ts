@@ -183,7 +183,7 @@ describe('an answer to a broadcast', () => {
     let raw: unknown
     proxy.fault = (method, [param]) => {
       if (method !== 'eth_sendRawTransaction') return undefined
-      raw = param
+      raw ??= param
       return { kind: 'refuse', code: -32000, message: 'intrinsic gas too low' }
     }
     expect(await settle(core, payment)).toEqual(failed('settlement_pending'))

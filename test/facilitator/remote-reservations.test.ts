@@ -13,6 +13,7 @@ import { decoded } from '../support/decoded.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
 import { patchedLedger } from '../support/patched-ledger.js'
+import { until } from '../support/until.js'
 
 const elsewhere = useScriptedFacilitator()
 const network = 'eip155:84532'
@@ -53,12 +54,13 @@ beforeEach(async () => {
   use(createMemoryLedger())
 })
 
-function use(store: LedgerStore): void {
+/** @param timeoutMs - Long, so that no busy machine takes the answer for lost. */
+function use(store: LedgerStore, timeoutMs = 60_000): void {
   ledger = store
   errors = []
   const none = (): void => undefined
   const logger = { debug: none, info: none, warn: none, error: (m: string) => void errors.push(m) }
-  const remote = httpFacilitator({ url: elsewhere.url, timeoutMs: 2000 })
+  const remote = httpFacilitator({ url: elsewhere.url, timeoutMs })
   facilitator = createRemoteReservations({ facilitator: remote, ledger, logger })
 }
 
@@ -212,6 +214,7 @@ describe('a remote facilitator with a ledger here', () => {
     it.each(outages)(
       'since it %s: the payment is asked about again, and granted once',
       async (_name, outage) => {
+        use(createMemoryLedger(), outage === 'hang' ? 5000 : undefined)
         elsewhere.scripts = { verify: VALID, settle: outage }
         await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
         elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
@@ -261,7 +264,7 @@ describe('a remote facilitator with a ledger here', () => {
     const shared = createMemoryLedger()
     use(patchedLedger(shared, { unlock: () => never }))
     void settle().catch(() => undefined)
-    while (!asked().includes('settle')) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => asked().includes('settle'))
     const [record] = await shared.listSubmitted()
     // Its hold lapses.
     await shared.unlock(record!)

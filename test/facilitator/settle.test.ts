@@ -20,9 +20,13 @@ import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { transferOf } from '../support/on-chain.js'
+import { useStoppableClock } from '../support/stopped-clock.js'
+import { unattended } from '../support/unattended.js'
+import { until } from '../support/until.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
+const clock = useStoppableClock()
 const cores: Core[] = []
 const proxies: RpcProxy[] = []
 
@@ -157,7 +161,8 @@ describe('settle', () => {
   })
 
   it('takes two requests to the node when warm', async () => {
-    const { proxy, core } = await openProxied({}, { hasSync: true })
+    const { proxy, core } = await openProxied({ ledger: unattended() }, { hasSync: true })
+    clock.stop()
     await settle(core, await sign())
     proxy.methods.length = 0
     expect(await settle(core, await sign())).toMatchObject({ success: true })
@@ -165,7 +170,8 @@ describe('settle', () => {
   })
 
   it('takes one request more where the node does not answer with receipts', async () => {
-    const { proxy, core } = await openProxied()
+    const { proxy, core } = await openProxied({ ledger: unattended() })
+    clock.stop()
     await settle(core, await sign())
     proxy.methods.length = 0
     expect(await settle(core, await sign())).toMatchObject({ success: true })
@@ -179,6 +185,7 @@ describe('settle', () => {
 
   it('does not run a transfer again that it has just verified', async () => {
     const { proxy, core } = await openProxied()
+    clock.stop()
     await settle(core, await sign())
     const payment = await sign()
     await core.facilitator.verify(payment, offerOf(devnet), termsOf(devnet))
@@ -307,7 +314,7 @@ describe('settle, when the outcome is not known in time', () => {
   })
 
   it('stays pending to a retry while it is not mined, and tells one retry only', async () => {
-    const core = open({ settleTimeoutMs: 100 })
+    const core = open({ settleTimeoutMs: 1000 })
     const payment = await sign()
     await withoutMining(async () => {
       const { transaction } = await settle(core, payment)
@@ -430,14 +437,15 @@ describe('settle, when the transaction fails', () => {
     proxy.fault = (method) => {
       if (method !== 'eth_sendRawTransaction') return undefined
       proxy.fault = undefined
-      void sendAhead(core.relayer.address, devnet.asset, transferOf(payment))
-      return { kind: 'delay', ms: 100 }
+      return sendAhead(core.relayer.address, devnet.asset, transferOf(payment)).then(
+        () => undefined,
+      )
     }
     const answer = await withoutMining(async () => {
       const settling = settle(core, payment)
       await core.until('submitted')
       const submitted = () => core.happened().filter((name) => name === 'submitted').length === 2
-      while (!submitted()) await new Promise((resolve) => setTimeout(resolve, 10))
+      await until(submitted)
       await devnet.mine()
       return settling
     })

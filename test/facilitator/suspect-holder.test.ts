@@ -38,6 +38,7 @@ describe('a payment that another process has sent', () => {
     const { transaction } = await silent.until('submitted')
     const database = new Database(file)
     const lockedUntil = Date.now() + 30_000 - seconds * 1000
+    database.exec('PRAGMA busy_timeout = 30000')
     database.exec(`UPDATE x402_authorizations SET locked_until = ${lockedUntil}`)
     database.close()
 

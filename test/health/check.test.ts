@@ -81,7 +81,7 @@ describe('gateway.check()', () => {
     proxy.fault = () => new Promise(() => undefined)
     const found = faults(await gateway.check())
     expect(found).toMatchObject([{ subject: 'network', code: 'timeout', status: 'error' }])
-  }, 30_000)
+  })
 
   it('finds a node on another chain, also where it has answered for the right one before', async () => {
     const gateway = open()
@@ -256,5 +256,5 @@ describePostgres('gateway.check() on PostgreSQL', () => {
       await tcp.close()
       await schema.drop()
     }
-  }, 60_000)
+  })
 })

@@ -90,7 +90,7 @@ describe('the probes', () => {
     await Promise.all(Array.from({ length: 1000 }, () => probe()))
     const checks = proxy.methods.filter((method) => method === 'eth_chainId')
     expect(checks).toHaveLength(1)
-  }, 30_000)
+  })
 
   it('say that a node has gone away, while the process lives, and that it is back', async () => {
     await open()
@@ -106,7 +106,7 @@ describe('the probes', () => {
     expect((await probe('/livez')).status).toBe(200)
     proxy.fault = undefined
     await untilStatus(200)
-  }, 30_000)
+  })
 
   it('answer at once, with 503, while a node that was never heard of is silent', async () => {
     await open()
@@ -115,7 +115,7 @@ describe('the probes', () => {
     expect(found.status).toBe(503)
     expect(found.faults).toStrictEqual(['timeout'])
     expect((await probe('/livez')).status).toBe(200)
-  }, 30_000)
+  })
 
   it('say that a node is on another chain', async () => {
     await open()
@@ -141,7 +141,7 @@ describe('the probes', () => {
     await askNode(devnet, 'anvil_setBalance', address, '0x56bc75e2d63100000')
     later += 10_000
     await untilStatus(200)
-  }, 30_000)
+  })
 
   it('are 503 once the gateway is closed', async () => {
     await open()
@@ -180,5 +180,5 @@ describePostgres('the probes on PostgreSQL', () => {
       await tcp.close()
       await schema.drop()
     }
-  }, 60_000)
+  })
 })

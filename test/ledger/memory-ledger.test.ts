@@ -188,20 +188,21 @@ describe('the memory ledger', () => {
     for (const n of [0, payments / 2, payments - 1])
       expect(await ledger.reserve(entryAt(n, clock.ms))).toMatchObject({ delivered: true })
     expect(await ledger.reserve(entryAt(payments, clock.ms))).toBeUndefined()
-  }, 120_000)
+  }, 600_000)
 
   it('refuses in microseconds while it is full of open payments', async () => {
     const { ledger } = open(20_000)
     for (let n = 0; n < 20_000; n++) await ledger.reserve(entryAt(n, START_MS))
     const codes = new Set<string>()
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     for (let n = 0; n < 1000; n++)
       await ledger.reserve(entryAt(20_000 + n, START_MS)).then(
         () => expect('it').toBe('full'),
         (error: LedgerError) => codes.add(error.code),
       )
-    // A sweep of 20,000 records takes some 10 ms.
-    expect((performance.now() - startedAt) / 1000).toBeLessThan(2)
+    // A sweep of 20,000 records takes some 10 ms; what others do on this machine does not count.
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1_000_000).toBeLessThan(2)
     expect([...codes]).toEqual(['ledger_full'])
   })
 

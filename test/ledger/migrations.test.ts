@@ -112,7 +112,7 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       expect(page.map(({ createdAt }) => createdAt)).toEqual([19_000, 9000])
       const all = await ledgers[0]!.list({ project: 'many', limit: 3 })
       expect(all.map(({ state }) => state)).toEqual(['settled', 'settled', 'settled'])
-    }, 20_000)
+    })
 
     it('keeps every record as it was', async () => {
       const ledger = open()

@@ -95,14 +95,17 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
     let database: FilledDatabase
     beforeAll(async () => {
       database = await open()
-    }, 60_000)
+    })
     afterAll(() => database.end())
 
     it.each(READS)('%s reads no more than it returns', async (_name, read) => {
       const { ledger, statements, explain } = database
       statements.length = 0
       await read(ledger)
-      const reads = statements.filter(({ text }) => /^(select|with recursive)/i.test(text))
+      // Once a second processes look which of them live, in the middle of anything.
+      const reads = statements.filter(
+        ({ text }) => /^(select|with recursive)/i.test(text) && !text.includes('x402_owners'),
+      )
       expect(reads.length).toBeGreaterThan(0)
       for (const statement of reads) expect(await explain(statement)).toEqual([])
     })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   KEPT_MINED,
@@ -21,6 +20,7 @@ export interface TestDatabase {
 
 const OTHERS = { transaction: `0x${'dd'.repeat(32)}` as const }
 const LOCK_MS = 150
+const HOUR = 3_600_000
 
 /** What a ledger has to do whose database several processes share. */
 export function describeSharedLedger(name: string, create: () => Promise<TestDatabase>): void {
@@ -46,6 +46,9 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await ledger.listSubmitted()
       return ledger
     }
+    /** Lets time pass for the bytes of transactions, by moving them to the past. */
+    const passForBytes = (ms: number) =>
+      database.execute(`UPDATE x402_relayer_transactions SET written_at = written_at - ${ms}`)
     const lapse = () => database.execute('UPDATE x402_authorizations SET locked_until = 1')
 
     it('lets a process that slept send no refund whose amount another has reserved', async () => {
@@ -76,7 +79,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
 
     it('keeps the bytes of a mined transaction for a while, and the records of its payments for good', async () => {
       const [settled, failed, submitted] = [newEntry(), newEntry(), newEntry()]
-      const ledger = open({ bytes: { keptMs: 1500, sweepMs: 20 } })
+      const ledger = open({ bytes: { keptMs: HOUR, sweepMs: 20 } })
       for (const entry of [settled, failed, submitted]) await ledger.reserve(entry)
       const account = { chainId: settled.chainId, relayer: SUBMISSION.relayer }
       const write = async (accountNonce: number, ...keys: readonly LedgerEntry[]) => {
@@ -94,6 +97,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await ledger.noteMinedNonce(account, 8 + KEPT_MINED)
       for (const entry of [settled, failed])
         expect(await ledger.find(entry)).toMatchObject({ submission: SUBMISSION })
+      await passForBytes(HOUR)
       for (const entry of [settled, failed])
         await until(async () => !('submission' in ((await ledger.find(entry)) ?? {})))
       expect(await ledger.find(settled)).toMatchObject({ state: 'settled', transaction })
@@ -103,7 +107,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     })
 
     it('forgets more transactions than one statement does', async () => {
-      const ledger = open({ bytes: { keptMs: 3000, sweepMs: 20 } })
+      const ledger = open({ bytes: { keptMs: HOUR, sweepMs: 20 } })
       const entry = newEntry()
       const account = { chainId: entry.chainId, relayer: SUBMISSION.relayer }
       await ledger.submitNext(account, 0, async () => ({ submission: SUBMISSION, members: [] }))
@@ -113,6 +117,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
           (chain_id, relayer, account_nonce, transaction_hash, raw, written_at)
         SELECT ${account.chainId}, '${account.relayer}', n, '0x' || n, '0x02', ${Date.now()} FROM s`)
       expect(await ledger.listTransactions(account, 1)).toHaveLength(100)
+      await passForBytes(HOUR)
       await until(async () => (await ledger.listTransactions(account, 0)).length === 0)
     })
 
@@ -163,11 +168,18 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     })
 
     it('keeps what a living process has locked, for as long as it lives', async () => {
-      const [living, other] = [open({ lockMs: LOCK_MS }), open()]
+      const [living, other] = [open(), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
       await steps.reserved(living, reserved)
       await steps.submitted(living, submitted)
-      await sleep(LOCK_MS * 3)
+      // They have less left than a living process ever lets them have.
+      await database.execute('UPDATE x402_authorizations SET locked_until = locked_until - 10000')
+      for (const entry of [reserved, submitted])
+        await until(async () => {
+          const record = await other.find(entry)
+          expect(record).toMatchObject({ locked: true })
+          return record?.ownerSilent === false
+        })
       expect(await other.find(reserved)).toMatchObject({ locked: true })
       expect(await other.reserve(reserved)).toMatchObject({ state: 'reserved' })
       expect(await other.relock(submitted)).toBe(false)

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { ConfigError } from '../../src/errors.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { until } from '../support/until.js'
 import { describeLedger, newEntry, UNAVAILABLE } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
@@ -28,6 +29,7 @@ describeSharedLedger('the SQLite ledger', async () => {
     open: (options) => openSqliteLedger(file, options),
     async execute(statement) {
       const database = new Database(file)
+      database.exec('PRAGMA busy_timeout = 30000')
       database.exec(statement)
       database.close()
     },
@@ -55,11 +57,10 @@ describe('the SQLite ledger', () => {
     let ticks = 0
     const ticking = setInterval(() => ticks++, 20)
     const reserved = ledger.reserve(newEntry())
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    await until(() => ticks > 3)
     other.exec('COMMIT')
     other.close()
     expect(await reserved).toBeUndefined()
-    expect(ticks).toBeGreaterThan(3)
     clearInterval(ticking)
     await ledger.close()
   })

@@ -4,10 +4,14 @@ import { createGateway } from '../../src/gateway.js'
 import type { LedgerStore, Submission } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { Hex } from '../../src/protocol/payment.js'
+import type { RelayerPool } from '../../src/relayer/pool.js'
+import type { SentTransaction } from '../../src/relayer/transaction.js'
 import { askNode, minedCount, offerOf, termsOf } from '../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
+import { untilMined } from '../support/on-chain.js'
+import { until } from '../support/until.js'
 import { callOf, fund, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 
@@ -22,6 +26,7 @@ const opened: { close(): unknown }[] = []
 afterEach(async () => {
   proxy.fault = undefined
   for (const one of opened.splice(0)) await one.close()
+  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 const open = (options: TestPoolOptions) => {
@@ -73,9 +78,18 @@ describe('RelayerPool', () => {
   it('treats a relayer whose transactions are mined as idle', async () => {
     const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
     const [first, second] = pool.addresses
-    const sent = [await pool.send(call().member), await pool.send(call().member)]
+    const calls = [call(), call()] as const
+    // The first one's never reaches the node, which says that it has it.
+    proxy.fault = (method, [raw]) => {
+      const lost = calls[0].written.find((one) => one.raw === raw)
+      if (method !== 'eth_sendRawTransaction' || lost === undefined) return undefined
+      return { kind: 'answer', result: lost.transaction }
+    }
+    const sent = [await pool.send(calls[0].member), await pool.send(calls[1].member)]
     expect(sent.map(({ submission }) => submission.relayer)).toEqual([first, second])
-    pool.noteMined((await chain.getReceipt(sent[1]!.submission.transaction))!)
+    const { transaction } = sent[1]!.submission
+    await untilMined(devnet, transaction)
+    pool.noteMined((await chain.getReceipt(transaction))!)
     const third = await pool.send(call().member)
     expect(third.submission.relayer).toBe(second)
   })
@@ -100,6 +114,7 @@ describe('RelayerPool', () => {
       ...shopOptions(devnet),
       ledger,
       networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys } },
+      settleTimeoutMs: 150_000,
     })
     opened.push(gateway)
     const before = await balanceOf(devnet, devnet.merchant.address)
@@ -126,7 +141,7 @@ describe('RelayerPool', () => {
         Array.from({ length: sent[index]! }, (_, n) => counts[index]! + n),
       )
     }
-  })
+  }, 240_000)
 
   it('knows only the recorded hashes of a transaction of another process', async () => {
     const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
@@ -136,6 +151,7 @@ describe('RelayerPool', () => {
     expect(pool.transactionsOf(submission)).toEqual([transaction])
     const replaces = [newNonce()]
     expect(pool.transactionsOf({ ...submission, replaces })).toEqual([transaction, ...replaces])
+    await untilMined(devnet, transaction)
     pool.noteMined((await chain.getReceipt(transaction))!)
   })
 
@@ -191,6 +207,8 @@ describe('RelayerPool, short of gas money', () => {
   it('calls onLow once, and again after the balance had risen', async () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
+    // No block changes the gas price meanwhile, and nothing is spent.
+    await askNode(devnet, 'evm_setAutomine', false)
     const { maxFeePerGas } = await chain.getFees()
     const settlements = (count: bigint): bigint => maxFeePerGas * 150_000n * count
     const look = async (balance: bigint): Promise<number> => {
@@ -240,7 +258,8 @@ describe('RelayerPool with a cap on the gas price', () => {
   it('offers the cap when the next block costs less', async () => {
     const [key] = await newKeys(devnet, ONE_ETHER)
     const { pool, chain } = open({ privateKeys: [key], maxFeePerGas: 1_010_000_000n })
-    await devnet.mine(10)
+    await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x7a1200')
+    await devnet.mine()
     const { baseFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
     expect(baseFeePerGas + maxPriorityFeePerGas).toBeLessThan(1_010_000_000n)
     expect(await pool.send(call().member)).toMatchObject({ kind: 'accepted' })
@@ -248,6 +267,22 @@ describe('RelayerPool with a cap on the gas price', () => {
 })
 
 describe('RelayerPool after an unknown broadcast', () => {
+  const saysPrice = (method: string): boolean =>
+    ['eth_getBlockByNumber', 'eth_maxPriorityFeePerGas', 'eth_getBalance'].includes(method)
+
+  /** Sends as soon as the pool is through with what it does not know: it pauses between two looks. */
+  const sendOnceDecided = async (pool: RelayerPool): Promise<SentTransaction | undefined> => {
+    let sent: SentTransaction | undefined
+    await until(async () => {
+      sent = await pool.send(call().member).catch((error: { code?: string }) => {
+        if (error.code !== 'chain_unreachable') throw error
+        return undefined
+      })
+      return sent !== undefined
+    })
+    return sent
+  }
+
   it('sends from another relayer', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
     await pool.requireReady()
@@ -269,15 +304,16 @@ describe('RelayerPool after an unknown broadcast', () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     await pool.send(call().member)
-    proxy.fault = () => ({ kind: 'drop_request' })
+    // What gas costs it still says, however old the last answer is by now.
+    proxy.fault = (method) => (saysPrice(method) ? undefined : { kind: 'drop_request' })
     expect(await pool.send(call().member)).toMatchObject({ kind: 'unknown' })
     await expect(pool.send(call().member)).rejects.toMatchObject({ code: 'chain_unreachable' })
     proxy.fault = undefined
-    while ((await minedCount(devnet, address)) < 2) await new Promise((go) => setTimeout(go, 50))
-    const send = () => pool.send(call().member).catch(() => undefined)
-    let sent = await send()
-    while (sent === undefined) sent = await send()
-    expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 2 } })
+    await until(async () => (await minedCount(devnet, address)) === 2)
+    expect(await sendOnceDecided(pool)).toMatchObject({
+      kind: 'accepted',
+      submission: { accountNonce: 2 },
+    })
   })
 
   it('blames the node, not the payment', async () => {
@@ -311,7 +347,7 @@ describe('RelayerPool after an unknown broadcast', () => {
     })
     // An empty transaction uses the nonce of the one that the node does not take.
     const [address] = pool.addresses
-    while ((await minedCount(devnet, address)) < 2) await new Promise((go) => setTimeout(go, 50))
+    await until(async () => (await minedCount(devnet, address)) === 2)
   })
 
   it('keeps the record of an unknown transaction whose nonce another one has used', async () => {
@@ -333,7 +369,7 @@ describe('RelayerPool after an unknown broadcast', () => {
       ...fees,
     })
     proxy.fault = undefined
-    const sent = await pool.send(call().member)
+    const sent = await sendOnceDecided(pool)
     expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
   })
 })

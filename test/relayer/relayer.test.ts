@@ -1,44 +1,56 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../src/protocol/payment.js'
-import { askNode, minedCount, openCore, type Core } from '../support/core.js'
+import { askNode, minedCount, openCore, type Core, type CoreOptions } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce } from '../support/sign-payment.js'
+import { useStoppableClock } from '../support/stopped-clock.js'
+import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
+import type { WrittenCall } from '../support/written-calls.js'
 import { callOf, type CallOverrides } from './pools.js'
 
 const devnet = useDevnet()
+/** The newest relayer's own: what an earlier one has still to ask is not seen here. */
 let proxy: RpcProxy
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-})
-afterAll(() => proxy.close())
-const opened: Core[] = []
-afterEach(() => {
-  for (const core of opened.splice(0)) core.close()
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one.close()
 })
 
+const clock = useStoppableClock()
+
 /** A relayer that has sent nothing yet. */
-async function newRelayer(): Promise<Core & { address: Hex }> {
-  proxy.fault = undefined
+async function newRelayer(options: CoreOptions = {}): Promise<Core & { address: Hex }> {
+  proxy = await startRpcProxy(devnet.rpcUrl)
   const relayerKey = newNonce()
   const { address } = privateKeyToAccount(relayerKey)
   await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
-  const core = openCore(devnet, { rpcUrl: proxy.url, relayerKey })
-  opened.push(core)
+  const core = openCore(devnet, { rpcUrl: proxy.url, relayerKey, ...options })
+  opened.push(proxy, core)
   return { ...core, address }
 }
 
 const aCall = (overrides?: CallOverrides) => callOf(devnet, overrides)
 const refuse = (message: string): Fault => ({ kind: 'refuse', code: -32000, message })
-const onBroadcast = (...faults: (Fault | undefined)[]): void => {
-  proxy.fault = (method) => (method === 'eth_sendRawTransaction' ? faults.shift() : undefined)
+/** Lets the node refuse whatever was written of a call, so many times; all of it, where not told. */
+const refuseAll = ({ written }: WrittenCall, refusal: Fault, times = Infinity): void => {
+  let left = times
+  proxy.fault = (method, [sent]) =>
+    method === 'eth_sendRawTransaction' && written.some(({ raw }) => raw === sent) && left-- > 0
+      ? refusal
+      : undefined
 }
 /** A node takes a transaction before it has mined it. */
 const becomesMined = (address: Hex, count: number): Promise<void> =>
   until(async () => (await minedCount(devnet, address)) === count)
+/** Whether a node has transactions that are not mined; it goes on having them for a moment after. */
+const isWaiting = async (): Promise<boolean> => {
+  const { pending } = await askNode<{ pending: Hex }>(devnet, 'txpool_status')
+  return Number(pending) > 0
+}
 /** Another process uses the relayer's key. */
 const sendElsewhere = async (from: Hex): Promise<void> => {
   await askNode(devnet, 'anvil_impersonateAccount', from)
@@ -58,15 +70,13 @@ describe('Relayer', () => {
   })
 
   it('asks for its account nonce once', async () => {
-    const { relayers } = await newRelayer()
-    proxy.methods.length = 0
+    const { relayers } = await newRelayer({ ledger: unattended() })
     await Promise.all([1, 2, 3].map(() => relayers.send(aCall().member)))
     expect(proxy.methods.filter((name) => name === 'eth_getTransactionCount')).toHaveLength(1)
   })
 
   it('asks for fees and balance once for all concurrent callers', async () => {
     const { relayers } = await newRelayer()
-    proxy.methods.length = 0
     await Promise.all(Array.from({ length: 10 }, () => relayers.requireReady()))
     expect(proxy.methods.sort()).toEqual([
       'eth_chainId',
@@ -78,7 +88,6 @@ describe('Relayer', () => {
 
   it('records the very transaction that it sends, before it sends it', async () => {
     const { relayers, address } = await newRelayer()
-    proxy.methods.length = 0
     const { member, written } = aCall({
       writeAhead: async () => expect(proxy.methods).not.toContain('eth_sendRawTransaction'),
     })
@@ -105,8 +114,8 @@ describe('Relayer', () => {
   it('leaves no nonce gap after a rejected transaction', async () => {
     const { relayers, address } = await newRelayer()
     await relayers.send(aCall().member)
-    onBroadcast(undefined, refuse('exceeds block gas limit'))
     const calls = [aCall(), aCall(), aCall()]
+    refuseAll(calls[1]!, refuse('exceeds block gas limit'), 1)
     const sent = await Promise.all(calls.map(({ member }) => relayers.send(member)))
     expect(sent.map(({ kind }) => kind)).toEqual(['accepted', 'unknown', 'accepted'])
     expect(sent.map(({ submission }) => submission.accountNonce)).toEqual([1, 2, 3])
@@ -114,10 +123,9 @@ describe('Relayer', () => {
   })
 
   it('keeps the nonce of a transaction that a node may have', async () => {
-    const { relayers } = await newRelayer()
+    const { relayers } = await newRelayer({ ledger: unattended() })
     const { member, written } = aCall()
     let drops = 0
-    // Only those of this transaction: an earlier test may still send one.
     proxy.fault = (method, [sent]) =>
       method === 'eth_sendRawTransaction' && written.some(({ raw }) => raw === sent) && ++drops <= 2
         ? { kind: 'drop_answer' }
@@ -154,21 +162,22 @@ describe('Relayer', () => {
 
   it('signs again once only', async () => {
     const { relayers } = await newRelayer()
-    onBroadcast(refuse('nonce too low'), refuse('nonce too low'))
     const { member, written } = aCall()
+    refuseAll({ written }, refuse('nonce too low'))
     const sent = await relayers.send(member)
     expect(sent).toEqual({ kind: 'unknown', submission: written[1] })
     expect(written).toHaveLength(2)
   })
 
   it('keeps the record of a transaction that the node rejects but has', async () => {
-    const { relayers, address } = await newRelayer()
+    const { relayers, address } = await newRelayer({ ledger: unattended() })
     let sends = 0
     proxy.fault = async (method, [raw]) => {
       if (method !== 'eth_sendRawTransaction' || ++sends > 1) return undefined
       // It comes twice: the node says of the second that its nonce is used, by the first.
       await askNode(devnet, method, raw)
       await becomesMined(address, 1)
+      await until(async () => !(await isWaiting()))
       return undefined
     }
     const { member, written } = aCall()
@@ -191,6 +200,7 @@ describe('Relayer', () => {
 
   it('prices a transaction again when the node rejects it after a jump of the base fee', async () => {
     const { relayers, address } = await newRelayer()
+    clock.stop()
     await relayers.send(aCall().member)
     await becomesMined(address, 1)
     await askNode(devnet, 'anvil_setNextBlockBaseFeePerGas', '0x45d964b800')
@@ -206,15 +216,15 @@ describe('Relayer', () => {
 
   it('gives up a transaction that the node keeps rejecting as too cheap', async () => {
     const { relayers } = await newRelayer()
-    const refusal = refuse('max fee per gas less than block base fee: address 0x…')
-    onBroadcast(refusal, refusal, refusal, refusal)
     const { member, written } = aCall()
+    refuseAll({ written }, refuse('max fee per gas less than block base fee: address 0x…'))
     expect(await relayers.send(member)).toEqual({ kind: 'unknown', submission: written[3] })
     expect(written).toHaveLength(4)
   })
 
   it('offers twice the base fee plus the priority fee that the node suggests', async () => {
     const { relayers, chain } = await newRelayer()
+    clock.stop()
     const { submission } = await relayers.send(aCall().member)
     const { maxFeePerGas, maxPriorityFeePerGas } = await chain.getFees()
     expect(parseTransaction(submission.raw)).toMatchObject({ maxFeePerGas, maxPriorityFeePerGas })

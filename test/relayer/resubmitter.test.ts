@@ -5,6 +5,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { askNode, minedCount, offerOf, termsOf } from '../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { callOf, newKeys, ONE_ETHER, openPool } from './pools.js'
@@ -14,7 +15,7 @@ const devnet = useDevnet()
 const opened: { close(): unknown }[] = []
 beforeEach(() => askNode(devnet, 'evm_setAutomine', false))
 afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close()
+  for (const one of opened.splice(0).toReversed()) await one.close()
   await askNode(devnet, 'evm_setAutomine', true)
   await devnet.mine(20)
 })
@@ -27,6 +28,11 @@ const open = async (options: TestPoolOptions = {}) => {
   })
   opened.push(pool)
   return { ...pool, address: pool.pool.addresses[0] }
+}
+const openProxy = async (): Promise<RpcProxy> => {
+  const proxy = await startRpcProxy(devnet.rpcUrl)
+  opened.push(proxy)
+  return proxy
 }
 const call = (overrides?: CallOverrides) => callOf(devnet, overrides)
 const isWaiting = async (transaction: Hex): Promise<boolean> =>
@@ -44,12 +50,16 @@ const GWEI = 10n ** 9n
 
 describe('Resubmitter', () => {
   it('rebroadcasts a transaction that the node has dropped', async () => {
-    const { pool, address } = await open({ stuckMs: 60_000 })
+    const proxy = await openProxy()
+    const { pool, address } = await open({ stuckMs: 3_600_000, rpcUrl: proxy.url })
     const calls = [call(), call(), call()]
     const sent = await Promise.all(calls.map(({ member }) => pool.send(member)))
     const { transaction } = sent[0]!.submission
+    proxy.fault = (method) =>
+      method === 'eth_sendRawTransaction' ? { kind: 'http', status: 503 } : undefined
     await askNode(devnet, 'anvil_dropTransaction', transaction)
     expect(await isWaiting(transaction)).toBe(false)
+    proxy.fault = undefined
     await until(() => isWaiting(transaction))
     await until(async () => {
       await devnet.mine()
@@ -60,10 +70,12 @@ describe('Resubmitter', () => {
   })
 
   it('leaves a transaction alone while no block is mined', async () => {
-    const { pool } = await open({ stuckMs: 300 })
+    const proxy = await openProxy()
+    const { pool } = await open({ stuckMs: 300, rpcUrl: proxy.url })
     const { member, written } = call()
     await pool.send(member)
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    const looks = () => proxy.methods.filter((method) => method === 'eth_blockNumber').length
+    await until(() => looks() >= 3)
     expect(written).toHaveLength(1)
   })
 
@@ -172,7 +184,7 @@ describe('Resubmitter', () => {
   })
 
   it('sends no empty transaction while gas costs more than the relayer may pay', async () => {
-    const { address, chain } = await openWithGap({ stuckMs: 300, maxFeePerGas: 30n * GWEI })
+    const { address, chain } = await openWithGap({ stuckMs: 300, maxFeePerGas: 30n * GWEI }, 100n)
     const end = performance.now() + 2500
     while (performance.now() < end) {
       await mineAt(100n * GWEI)
@@ -188,7 +200,7 @@ describe('Resubmitter', () => {
 })
 
 /** A relayer whose transaction of nonce 1 waits for one that was made elsewhere, and is gone. */
-async function openWithGap(options: TestPoolOptions) {
+async function openWithGap(options: TestPoolOptions, gasPriceInGwei?: bigint) {
   const { pool, address, chain } = await open(options)
   await askNode(devnet, 'anvil_impersonateAccount', address)
   const elsewhere = await askNode<Hex>(devnet, 'eth_sendTransaction', {
@@ -198,7 +210,12 @@ async function openWithGap(options: TestPoolOptions) {
   await devnet.mine()
   const sent = await pool.send(call().member)
   expect(sent.submission.accountNonce).toBe(1)
-  await askNode(devnet, 'anvil_rollback', 1)
+  if (gasPriceInGwei !== undefined) {
+    // The pool knows of it before there is a gap.
+    await mineAt(gasPriceInGwei * GWEI)
+    await chain.getFees('fresh')
+  }
+  await askNode(devnet, 'anvil_rollback', gasPriceInGwei === undefined ? 1 : 2)
   await askNode(devnet, 'anvil_dropTransaction', elsewhere).catch(() => 0)
   return { address, chain, elsewhere }
 }
@@ -216,6 +233,7 @@ describe('a settlement whose transaction is stuck', () => {
           replaceAfterSeconds: 1,
         },
       },
+      settleTimeoutMs: 100_000,
     })
     opened.push(gateway)
     const before = await balanceOf(devnet, devnet.merchant.address)

@@ -32,12 +32,13 @@ export interface CoreOptions {
   readonly relayerKey?: Hex
   readonly ledger?: LedgerStore
   readonly now?: () => number
+  /** @defaultValue 50000: a busy machine decides no test */
   readonly settleTimeoutMs?: number
   /** Milliseconds after which a transaction is replaced. */
   readonly stuckMs?: number
   /** Milliseconds between two looks at what is open. */
   readonly reconcileIntervalMs?: number
-  /** Milliseconds a node is given to answer. */
+  /** Milliseconds a node is given to answer. @defaultValue 30000 */
   readonly rpcTimeoutMs?: number
   readonly acceptContractPayers?: boolean
   /** Beside the devnet's token. */
@@ -65,8 +66,9 @@ export interface Core {
 
 /** Makes a core as a gateway does. */
 export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
-  const { rpcUrl = devnet.rpcUrl, relayerKey = devnet.relayerKeys[0]!, rpcTimeoutMs } = options
-  const { ledger = createMemoryLedger(), now = Date.now, settleTimeoutMs = 20_000 } = options
+  const { rpcUrl = devnet.rpcUrl, relayerKey = devnet.relayerKeys[0]! } = options
+  const { rpcTimeoutMs = 30_000 } = options
+  const { ledger = createMemoryLedger(), now = Date.now, settleTimeoutMs = 50_000 } = options
   const events: Core['events'] = []
   const errors: Core['errors'] = []
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))

@@ -6,6 +6,7 @@ import type { Devnet } from '../../src/devnet/index.js'
 import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
 import { askNode } from './core.js'
 import { newNonce, type TestPayer } from './sign-payment.js'
+import { until } from './until.js'
 
 const GWEI = 10n ** 9n
 const ONE_ETHER = 10n ** 18n
@@ -47,6 +48,28 @@ export function transferOf(payment: PaymentPayload): Hex {
     functionName: 'transferWithAuthorization',
     args: [from, to, ...window, nonce, signature],
   })
+}
+
+/** Waits until a transaction is mined: a node that mines at once still says first that it has it. */
+export async function untilMined(devnet: Devnet, transaction: Hex): Promise<void> {
+  await until(async () => (await blockOf(devnet, transaction)) !== undefined)
+}
+
+/** A reorganisation that drops a transaction, its block, and all that came after. */
+export async function undo(devnet: Devnet, transaction: Hex): Promise<void> {
+  await untilMined(devnet, transaction)
+  const first = await blockOf(devnet, transaction)
+  const latest = Number(await askNode<Hex>(devnet, 'eth_blockNumber'))
+  await askNode(devnet, 'anvil_reorg', latest - first! + 1, [])
+}
+
+async function blockOf(devnet: Devnet, transaction: Hex): Promise<number | undefined> {
+  const receipt = await askNode<{ blockNumber: Hex } | null>(
+    devnet,
+    'eth_getTransactionReceipt',
+    transaction,
+  )
+  return receipt === null ? undefined : Number(receipt.blockNumber)
 }
 
 /** A stranger sends the payer's authorization himself. */

@@ -20,7 +20,7 @@ export interface TestSchema {
 export async function findPostgres(): Promise<string | undefined> {
   const given = process.env['TEST_DATABASE_URL']
   const url = given ?? 'postgres://postgres@127.0.0.1:5432/test'
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 30_000 })
   try {
     await client.connect()
     await client.end()

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { until } from './until.js'
 
 /** A Node program that a test runs. */
 export interface Program {
@@ -24,7 +25,11 @@ export function startProgram(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close').then(([code]) => code as number | null)
-  ended.catch(() => undefined)
+  let isEnded = false
+  void ended.then(
+    () => (isEnded = true),
+    () => (isEnded = true),
+  )
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -34,13 +39,14 @@ export function startProgram(
   return {
     output: () => output,
     async prints(pattern) {
-      for (;;) {
-        const found = pattern.exec(output)?.[1]
-        if (found !== undefined) return found
-        if (child.exitCode !== null || child.signalCode !== null)
-          throw new Error(`It has ended without printing ${pattern}:\n${output}`)
-        await Promise.race([once(child.stdout, 'data'), ended])
-      }
+      let found: string | undefined
+      await until(() => {
+        found = pattern.exec(output)?.[1]
+        // Its exit alone says nothing: what it has printed may still be on its way.
+        return found !== undefined || isEnded
+      })
+      if (found !== undefined) return found
+      throw new Error(`It has ended without printing ${pattern}:\n${output}`)
     },
     exitCode: () => ended,
     end(signal) {

@@ -46,7 +46,7 @@ const openSqlite: OpenStore = async (toEnd) => {
   }
   const execute = async (statement: string): Promise<void> => {
     const database = new Database(file)
-    database.exec('PRAGMA busy_timeout = 5000')
+    database.exec('PRAGMA busy_timeout = 30000')
     database.exec(statement)
     database.close()
   }

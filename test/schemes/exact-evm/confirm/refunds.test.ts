@@ -4,12 +4,12 @@ import { recordId, type LedgerStore } from '../../../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
 import { isRefusal } from '../../../../src/schemes/scheme.js'
-import type { PaymentPayload } from '../../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
 import { askNode, offerOf, openCore, termsOf, usdc, type Core } from '../../../support/core.js'
 import { decoded } from '../../../support/decoded.js'
 import { balanceOf, useDevnet } from '../../../support/devnet.js'
-import { newPayer, signedAuthorization } from '../../../support/on-chain.js'
+import { newPayer, signedAuthorization, undo } from '../../../support/on-chain.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 
@@ -39,7 +39,10 @@ const stores: [string, () => LedgerStore][] = [
 ]
 
 /** A merchant is paid, and pays back. */
-async function sellAndRefund(core: Core, merchant: TestPayer): Promise<PaymentPayload> {
+async function sellAndRefund(
+  core: Core,
+  merchant: TestPayer,
+): Promise<{ refund: PaymentPayload; transaction: Hex }> {
   const buyer = devnet.payers[0]!
   const offer = offerOf(devnet, { payTo: merchant.address })
   const payment = await signPayment(buyer, offer)
@@ -58,9 +61,10 @@ async function sellAndRefund(core: Core, merchant: TestPayer): Promise<PaymentPa
     },
   )
   if (isRefusal(reserved)) throw new Error(reserved.refused)
-  expect(await reserved.settle()).toMatchObject({ success: true })
+  const paidBack = await reserved.settle()
+  expect(paidBack).toMatchObject({ success: true })
   await reserved.markDelivered()
-  return refund
+  return { refund, transaction: paidBack.transaction as Hex }
 }
 
 describe.each(stores)('a refund that a reorganisation undoes, kept in %s', (_name, make) => {
@@ -68,11 +72,11 @@ describe.each(stores)('a refund that a reorganisation undoes, kept in %s', (_nam
     const ledger = make()
     const merchant = await newPayer(devnet)
     const first = open(ledger, 60_000)
-    const refund = await sellAndRefund(first, merchant)
+    const { refund, transaction } = await sellAndRefund(first, merchant)
     const before = await balanceOf(devnet, devnet.payers[0]!.address)
     expect(first.happened()).toEqual(['verified', 'submitted', 'settled'])
     first.close()
-    await askNode(devnet, 'anvil_reorg', 1, [])
+    await undo(devnet, transaction)
     expect(await balanceOf(devnet, devnet.payers[0]!.address)).toBe(before - PRICE)
     const next = open(ledger)
     await until(async () => (await balanceOf(devnet, devnet.payers[0]!.address)) === before)

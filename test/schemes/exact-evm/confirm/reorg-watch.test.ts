@@ -6,7 +6,14 @@ import { recordId, type LedgerStore } from '../../../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
-import { askNode, offerOf, openCore, termsOf, type Core } from '../../../support/core.js'
+import {
+  askNode,
+  offerOf,
+  openCore,
+  termsOf,
+  type Core,
+  type CoreOptions,
+} from '../../../support/core.js'
 import { balanceOf, useDevnet } from '../../../support/devnet.js'
 import {
   emptyAccount,
@@ -14,7 +21,11 @@ import {
   newPayer,
   sendAs,
   signedAuthorization,
+  undo,
+  untilMined,
 } from '../../../support/on-chain.js'
+import { patchedLedger } from '../../../support/patched-ledger.js'
+import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
@@ -26,10 +37,16 @@ afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
-function open(options: Parameters<typeof openCore>[1] = {}): Core {
+function open(options: CoreOptions = {}): Core {
   const core = openCore(devnet, { reconcileIntervalMs: 100, ...options })
   toEnd.push(() => core.close())
   return core
+}
+
+async function openProxied(options: CoreOptions) {
+  const proxy = await startRpcProxy(devnet.rpcUrl)
+  toEnd.push(() => proxy.close())
+  return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
 /** One that is gone before it looks whether what it has settled stays so. */
@@ -95,9 +112,10 @@ describe.each(stores)(
       const openLedger = make()
       const first = openInattentive(openLedger())
       const [before, payment] = [await merchantBalance(), await sign()]
-      expect(await settle(first, payment)).toMatchObject({ success: true })
+      const answer = await settle(first, payment)
+      expect(answer).toMatchObject({ success: true })
       first.close()
-      await askNode(devnet, 'anvil_reorg', 1, [])
+      await undo(devnet, answer.transaction as Hex)
       expect(await merchantBalance()).toBe(before)
       const next = open({ ledger: openLedger() })
       await until(async () => (await merchantBalance()) === before + PRICE)
@@ -111,7 +129,7 @@ describe.each(stores)(
       const [before, payment] = [await merchantBalance(), await sign()]
       const answer = await settle(first, payment)
       first.close()
-      await askNode(devnet, 'anvil_reorg', 1, [])
+      await undo(devnet, answer.transaction as Hex)
       await sendAs(devnet, first.relayer.address, '0x')
       expect(await merchantBalance()).toBe(before)
       const next = open({ ledger: openLedger() })
@@ -131,9 +149,9 @@ describe.each(stores)(
   },
 )
 
-/** Undoes the last block, and has others take the counts of the transactions in it. */
-async function undoAndBar({ relayer }: Core, transactions = 1): Promise<void> {
-  await askNode(devnet, 'anvil_reorg', 1, [])
+/** Undoes transactions of a relayer's, of which the first is told, and has others take their counts. */
+async function undoAndBar({ relayer }: Core, first: string, transactions = 1): Promise<void> {
+  await undo(devnet, first as Hex)
   for (let n = 0; n < transactions; n++) await sendAs(devnet, relayer.address, '0x')
 }
 
@@ -154,7 +172,21 @@ async function paidBy(core: Core, payment: PaymentPayload): Promise<Hex | undefi
 describe('settled payments that a reorganisation undoes', () => {
   it('are each sent again where they had shared a transaction, and each names its own', async () => {
     const ledger = createMemoryLedger()
-    const first = openInattentive(ledger)
+    const first = openInattentive(
+      patchedLedger(ledger, {
+        // The first is written down once the others wait for it: they share a transaction.
+        submitNext: async (...submission) => {
+          await until(() => waiting === 3)
+          return ledger.submitNext(...submission)
+        },
+      }),
+    )
+    let waiting = 0
+    const send = first.relayers.send.bind(first.relayers)
+    first.relayers.send = (member) => {
+      waiting += 1
+      return send(member)
+    }
     const before = await merchantBalance()
     const payments = await Promise.all([0, 1, 2].map((payer) => sign(devnet.payers[payer])))
     await askNode(devnet, 'evm_setAutomine', false)
@@ -165,7 +197,8 @@ describe('settled payments that a reorganisation undoes', () => {
     const sent = new Set((await settling).map(({ transaction }) => transaction))
     expect(sent.size).toBeLessThan(3)
     first.close()
-    await undoAndBar(first, sent.size)
+    // One block has all of them.
+    await undoAndBar(first, [...sent][0]!, sent.size)
     expect(await merchantBalance()).toBe(before)
     const next = open({ ledger })
     await until(async () => (await merchantBalance()) === before + 3n * PRICE)
@@ -184,12 +217,12 @@ describe('settled payments that a reorganisation undoes', () => {
     const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
     const [before, payment] = [await merchantBalance(), await sign()]
-    await settle(first, payment)
+    const { transaction } = await settle(first, payment)
     first.close()
-    await undoAndBar(first)
+    await undoAndBar(first, transaction)
     const next = openInattentive(ledger)
     await until(async () => (await merchantBalance()) === before + PRICE)
-    expect(await paidBy(next, payment)).toBeDefined()
+    await until(async () => (await paidBy(next, payment)) !== undefined)
   })
 
   it('long before anybody was there to look are sent again', async () => {
@@ -197,21 +230,24 @@ describe('settled payments that a reorganisation undoes', () => {
     const ledger = createMemoryLedger({ now: () => Date.now() + elapsedMs })
     const first = openInattentive(ledger)
     const [before, payment] = [await merchantBalance(), await sign()]
-    await settle(first, payment)
+    const { transaction } = await settle(first, payment)
     first.close()
-    await undoAndBar(first)
+    await undoAndBar(first, transaction)
     elapsedMs = 50 * 60_000
     const next = open({ ledger })
     await until(async () => (await merchantBalance()) === before + PRICE)
-    expect(await paidBy(next, payment)).toBeDefined()
+    await until(async () => (await paidBy(next, payment)) !== undefined)
   })
 })
 
-/** Undoes the last block; returns when what was in it waits to be mined again. */
-async function undoUntilSentAgain(): Promise<void> {
+/** Undoes a transaction; returns when it waits to be mined again. */
+async function undoUntilSentAgain(proxy: RpcProxy, transaction: string): Promise<void> {
   await askNode(devnet, 'evm_setAutomine', false)
-  await askNode(devnet, 'anvil_reorg', 1, [])
+  proxy.fault = (method) =>
+    method === 'eth_sendRawTransaction' ? { kind: 'http', status: 503 } : undefined
+  await undo(devnet, transaction as Hex)
   await devnet.mine()
+  proxy.fault = undefined
   const waiting = () => askNode<Hex>(devnet, 'eth_getBlockTransactionCountByNumber', 'pending')
   await until(async () => (await waiting()) !== '0x0')
 }
@@ -220,11 +256,12 @@ describe('a settled payment that a reorganisation undoes', () => {
   it('is sent under another count where one before its own is missing', async () => {
     const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
-    await sendAs(devnet, first.relayer.address, '0x')
+    const earlier = await sendAs(devnet, first.relayer.address, '0x')
+    await untilMined(devnet, earlier)
     const [before, payment] = [await merchantBalance(), await sign()]
     await settle(first, payment)
     first.close()
-    await askNode(devnet, 'anvil_reorg', 2, [])
+    await undo(devnet, earlier)
     expect(await merchantBalance()).toBe(before)
     const next = open({ ledger })
     await until(async () => (await merchantBalance()) === before + PRICE)
@@ -233,10 +270,10 @@ describe('a settled payment that a reorganisation undoes', () => {
   })
 
   it('is one all the same where a stranger sends it then, and names his transaction', async () => {
-    const core = open({ reconcileIntervalMs: 300 })
+    const { proxy, core } = await openProxied({ reconcileIntervalMs: 300 })
     const [before, payment] = [await merchantBalance(), await sign()]
     const { transaction } = await settle(core, payment)
-    await undoUntilSentAgain()
+    await undoUntilSentAgain(proxy, transaction)
     const others = await frontRun(devnet, payment)
     await devnet.mine()
     expect(await merchantBalance()).toBe(before + PRICE)
@@ -249,11 +286,11 @@ describe('a settled payment that a reorganisation undoes', () => {
   })
 
   it('is told of where its payer has taken it back', async () => {
-    const core = open({ reconcileIntervalMs: 300 })
+    const { proxy, core } = await openProxied({ reconcileIntervalMs: 300 })
     const payer = await newPayer(devnet)
     const payment = await sign(payer)
-    await settle(core, payment)
-    await undoUntilSentAgain()
+    const { transaction } = await settle(core, payment)
+    await undoUntilSentAgain(proxy, transaction)
     await cancel(payer, payment)
     await devnet.mine()
     await until(() => core.errors.some(({ message }) => message.includes('used up')))

@@ -63,11 +63,6 @@ describe('gas limits', () => {
     async (_name, payments) => {
       await settle([{ payer: await newPayer(devnet) }])
       const transactions = await settle(await payments())
-      console.log(
-        _name,
-        transactions,
-        transactions.map(({ limit, took }) => Number(limit) / Number(took)),
-      )
       for (const { limit, took } of transactions) {
         expect(limit * 100n).toBeLessThanOrEqual(took * MOST_PERCENT)
         expect(limit).toBeGreaterThan(took)

@@ -194,6 +194,10 @@ describe('verify', () => {
     const at = async (seconds: number): Promise<Core> =>
       openCore(devnet, { now: () => seconds * 1000 + 999 })
 
+    // The chain's clock goes by its blocks, however long a test takes.
+    beforeAll(() => askNode(devnet, 'anvil_setBlockTimestampInterval', 1))
+    afterAll(() => askNode(devnet, 'anvil_removeBlockTimestampInterval'))
+
     it('accepts one that became valid a second ago, and refuses one that becomes valid now', async () => {
       const now = await chainTime(devnet)
       const clocked = await at(now)
