@@ -21,7 +21,7 @@ const PAYMENTS = 8
 const MOMENTS_MS = [300, 700, 1100, 1500]
 
 /** Longer than a dead process holds what it worked on. */
-const TAKE_OVER_MS = 120_000
+const TAKE_OVER_MS = 180_000
 
 /** What a payment is told that the ledger notes as delivered. */
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
-import { emptyAccount, frontRun, newPayer, toHex } from '../support/on-chain.js'
+import { emptyAccount, frontRun, newPayer, toHex, undo } from '../support/on-chain.js'
 import { until } from '../support/until.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
@@ -262,7 +262,7 @@ describe('a reorganisation that drops the transaction', () => {
     // Nothing is sent again before the reorganisation was seen here.
     isMined = true
     await until(() => underWay === 0)
-    await world.node('anvil_reorg', 1, [])
+    await undo(devnet, (await world.evidence()).transfers[0]!.transaction)
     expect((await world.evidence()).transfers).toHaveLength(0)
     world.proxy.fault = undefined
     expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
@@ -275,7 +275,7 @@ describe('a reorganisation that drops the transaction', () => {
     const payment = await world.sign()
     expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
     world.proxy.fault = (method) => (isSend(method) ? { kind: 'drop_request' } : undefined)
-    await world.node('anvil_reorg', 1, [])
+    await undo(devnet, (await world.evidence()).transfers[0]!.transaction)
     expect((await world.evidence()).transfers).toHaveLength(0)
     world.proxy.fault = undefined
     await until(async () => (await world.evidence()).transfers.length === 1)

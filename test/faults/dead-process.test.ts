@@ -17,8 +17,8 @@ const schemas: TestSchema[] = []
 afterEach(() => Promise.all(schemas.splice(0).map((schema) => schema.drop())))
 
 /** Longer than these tests take: nothing becomes free by the clock. */
-const LOCK_MS = 120_000
-const TEST_MS = 120_000
+const LOCK_MS = 180_000
+const TEST_MS = 180_000
 
 /**
  * Milliseconds from listening to the first grant, and from the block of a payment to its outcome. A

@@ -55,7 +55,7 @@ app.use(gateway.gatewayRouter())
 const server = app.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port: server.address().port })}\n`)
 })
-// No client meets a connection that ends while it sends.
+// Idle connections are the client's to close: it must not send into one that is being closed.
 server.keepAliveTimeout = 0
 process.stdin.on('end', () => process.exit()).resume()
 process.once('SIGTERM', () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
+import { undo } from '../support/on-chain.js'
 import { until } from '../support/until.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
@@ -14,7 +15,7 @@ const isReceipt = (method: string): boolean => method === 'eth_getTransactionRec
 const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 /** Longer than a dead process holds what it worked on. */
-const TAKE_OVER_MS = 90_000
+const TAKE_OVER_MS = 180_000
 
 /** Kills a gateway, or pauses it, at the first request that is given to the proxy so. */
 function killOnce(
@@ -180,7 +181,7 @@ describe('a reorganisation while nobody is alive', () => {
       for (const payment of payments)
         expect(await world.present(first, payment)).toMatchObject({ delivered: true })
       await first.kill()
-      await world.node('anvil_reorg', 3, [])
+      await undo(devnet, (await world.evidence()).transfers[0]!.transaction)
       expect((await world.evidence()).transfers).toEqual([])
       const next = await world.start()
       // What comes meanwhile must not take their place.

@@ -67,7 +67,7 @@ describe('200 settlements at once over three relayers', () => {
     const { transfers, records } = await world.evidence()
     expect(transfers).toHaveLength(200)
     expect(records.filter(({ state }) => state === 'settled')).toHaveLength(200)
-  }, 120_000)
+  }, 180_000)
 })
 
 describe('SIGTERM', () => {
@@ -126,7 +126,7 @@ describe('SIGTERM', () => {
       for (const answer of later) if (answer !== undefined) expect(answer.delivered).toBe(true)
       expect((await world.evidence()).transfers).toHaveLength(50)
     },
-    120_000,
+    180_000,
   )
 })
 

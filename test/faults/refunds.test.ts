@@ -15,7 +15,7 @@ afterEach(() => Promise.all(schemas.splice(0).map((schema) => schema.drop())))
 
 /** What a payment of these worlds is. */
 const PAID = 10_000n
-const TEST_MS = 90_000
+const TEST_MS = 180_000
 
 const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 const databases = ['SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])]

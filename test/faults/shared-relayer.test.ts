@@ -66,7 +66,7 @@ describe.each(ledgers)('gateways with one key on one %s', (_name, ledger) => {
       expect(Number(mined)).toBe(nonces.length)
       expect((await world.evidence()).transfers).toHaveLength(60)
     },
-    120_000,
+    180_000,
   )
 
   it('send what one of them has written down before it was killed, long before it is replaced', async () => {
@@ -94,7 +94,7 @@ describe.each(ledgers)('gateways with one key on one %s', (_name, ledger) => {
     expect(await world.presentUntilDecided(other, payment)).toMatchObject({ delivered: true })
     const mined = await world.node('eth_getTransactionCount', world.relayers[0]!.address, 'latest')
     expect(Number(mined)).toBe(2)
-  }, 120_000)
+  }, 180_000)
 
   it('sell soon after starting, while another one sends from the same key', async () => {
     const world = await open({ ...(await ledger()), lockMs: 30_000 })
@@ -116,5 +116,5 @@ describe.each(ledgers)('gateways with one key on one %s', (_name, ledger) => {
     // A second where nobody else uses the machine. Nothing that lasts for a lock is waited for.
     expect(Math.min(...tookMs)).toBeLessThan(15_000)
     await selling
-  }, 120_000)
+  }, 180_000)
 })

@@ -137,7 +137,7 @@ describe('rule 16: a node that answers garbage', () => {
       // Nobody was served for nothing, and nobody paid for nothing.
       expect(earned).toBe(BigInt(served) * PRICE)
     },
-    120_000,
+    180_000,
   )
 })
 

@@ -187,7 +187,7 @@ describe('a wallet that costs more than it pays', () => {
     expect(losses).toHaveLength(1)
     expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
     await expectHonestServed()
-  }, 120_000)
+  }, 180_000)
 
   it('is not taken by a network that takes no accounts with code, and others are', async () => {
     await shop.close()

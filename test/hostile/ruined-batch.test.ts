@@ -95,7 +95,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     // What they asked for was not even begun.
     expect(runs - before).toBe(HONEST)
     expectSameLimit(await limitOfOne(), limit)
-  }, 120_000)
+  }, 180_000)
 
   it('do not ruin others where they come by their code in the very block of the batch', async () => {
     const limit = await limitOfOne()
@@ -125,5 +125,5 @@ describe('payers whose code burns all gas once it costs something', () => {
     const again = await present(await sign(hostile))
     expect(again.map(({ status }) => status)).toEqual([402, 402, 402])
     expect(shop.events.submitted).toHaveLength(sent!)
-  }, 120_000)
+  }, 180_000)
 })

@@ -155,7 +155,7 @@ describe.each([
       expect(large.headers.get('content-encoding')).not.toBeNull()
       await large.arrayBuffer()
     },
-    120_000,
+    180_000,
   )
 
   it('logs each request once', async () => {

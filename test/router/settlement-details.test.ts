@@ -73,7 +73,7 @@ function describeDetails(
           projects: [...projects!, { id: 'other', tokens: [OTHER_TOKEN], merchant }],
         },
       )
-    }, 30_000)
+    }, 180_000)
     afterAll(async () => {
       await shop.close()
       await end()

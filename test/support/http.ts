@@ -13,9 +13,9 @@ export interface TestServer {
 /** Serves an app on a free port of 127.0.0.1. */
 export async function listen(app: RequestListener): Promise<TestServer> {
   // Room for headers that are too long for us, but not for the server.
-  const server = createServer({ maxHeaderSize: 64 * 1024 }, app).listen(0, '127.0.0.1')
-  // A client would meet a connection that ends while it sends, on a busy machine.
-  server.keepAliveTimeout = 0
+  // Idle connections are the client's to close: it must not send into one that is being closed.
+  const options = { maxHeaderSize: 64 * 1024, keepAliveTimeout: 0 }
+  const server = createServer(options, app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -52,7 +52,8 @@ export async function startRpcProxy(
   { hasSync = false, hostname = '127.0.0.1' }: RpcProxyOptions = {},
 ): Promise<RpcProxy> {
   const methods: string[] = []
-  const server = createServer((req, res) => {
+  // Idle connections are the client's to close: it must not send into one that is being closed.
+  const server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
     void relay(req, res).catch(() => res.destroy())
   }).listen(0, '127.0.0.1')
   server.keepAliveTimeout = 0
