@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { KEEP_ALIVE_MS } from './http.js'
 
 /** What the proxy does to one request. */
 export type Fault =
@@ -55,6 +56,7 @@ export async function startRpcProxy(
   const server = createServer((req, res) => {
     void relay(req, res).catch(() => res.destroy())
   }).listen(0, '127.0.0.1')
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
