@@ -17,6 +17,7 @@ import { refundRoutes } from './refund-routes.js'
 import { settlementRoutes } from './settlement-routes.js'
 import { allowAnyOrigin, ucpRoutes } from './ucp-routes.js'
 import { webhookRoutes } from './webhook-routes.js'
+import { merchantStreams, streamEndpoints } from './streams/stream-routes.js'
 import { merchantViews, viewEndpoints } from './views/view-routes.js'
 
 const ENDPOINTS: Endpoints = {
@@ -38,6 +39,7 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/merchant/webhooks/{id}/deliveries': ['GET'],
   '/api/v2/merchant/webhooks/{id}/deliveries/{deliveryId}/resend': ['POST'],
   ...viewEndpoints('/api/v2/merchant'),
+  ...streamEndpoints('/api/v2/merchant'),
   '/ucp/schema.json': ['GET'],
   '/ucp/instrument_schema.json': ['GET'],
   '/ucp/gateway.md': ['GET'],
@@ -71,6 +73,7 @@ export function createGatewayRouter(context: RouterContext): Router {
   gateway.use('/api/v2/merchant/settlements/:id/refunds', refundRoutes(context))
   gateway.use('/api/v2/merchant/webhooks', webhookRoutes(context))
   gateway.use('/api/v2/merchant', merchantViews(context))
+  gateway.use('/api/v2/merchant', merchantStreams(context))
   gateway.use('/api/v2/merchant', merchantRoutes(context))
   gateway.use(respondError(context.logger))
 
