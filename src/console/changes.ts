@@ -5,7 +5,7 @@ import { sha256 } from '../crypto/sha256.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor } from '../ledger/projects.js'
 import { readHeaderKey, type KeyedRequest } from '../router/repeatable-request.js'
-import { adminOf } from './authenticate-admin.js'
+import { adminOf } from './admin.js'
 import type { AdminContext } from './context.js'
 
 /**

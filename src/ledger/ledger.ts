@@ -21,6 +21,7 @@
  * next request that presents the same payment may lock it again, once.
  */
 import type { IdempotencyStore } from '../idempotency/store.js'
+import type { SessionStore } from './console-sessions.js'
 import type { ProjectStore } from './projects.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
@@ -28,6 +29,7 @@ import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
+  LatestQuery,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
@@ -121,6 +123,12 @@ export interface Records {
   /** Lists records that became final recently. */
   listFinal(query: FinalQuery): Promise<readonly FinalEntry[]>
   /**
+   * Lists what has just happened, in no order, refunds included: the submitted records that were created
+   * last, and the final ones that were changed last, without the bytes of their transactions. What that
+   * costs does not depend on how many records there are.
+   */
+  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]>
+  /**
    * Lists the payments of a project, newest first, without the bytes of their transactions. Released
    * reservations and refunds are not among them.
    */
@@ -164,6 +172,8 @@ export interface LedgerStore
   readonly idempotency: IdempotencyStore
   /** Projects that were made at run time. */
   readonly projects: ProjectStore
+  /** Who is signed in to the console. */
+  readonly sessions: SessionStore
   /** Who is told of payments by webhook, and what is still to be told. */
   readonly webhooks: WebhookStore
   /**
@@ -182,7 +192,7 @@ const STORE_METHODS: Readonly<
   Record<
     Exclude<
       keyof LedgerStore,
-      'idempotency' | 'projects' | 'webhooks' | 'sharedSecret' | 'onFreed'
+      'idempotency' | 'projects' | 'sessions' | 'webhooks' | 'sharedSecret' | 'onFreed'
     >,
     true
   >
@@ -202,6 +212,7 @@ const STORE_METHODS: Readonly<
   relock: true,
   listSubmitted: true,
   listFinal: true,
+  listLatest: true,
   list: true,
   reserveRefund: true,
   refundsOf: true,
@@ -227,6 +238,7 @@ export function isLedgerStore(value: unknown): value is LedgerStore {
     Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
     typeof store['idempotency'] === 'object' &&
     typeof store['projects'] === 'object' &&
+    typeof store['sessions'] === 'object' &&
     typeof store['webhooks'] === 'object'
   )
 }

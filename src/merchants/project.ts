@@ -74,16 +74,24 @@ export function parseConfiguredToken(text: string): Buffer | undefined {
   return text.length < MIN_TOKEN_LENGTH ? undefined : digestToken(text)
 }
 
-/** Finds the project of a token. All hashes are compared, each in constant time. */
-export function findProjectByToken(
+/**
+ * Finds the project of a token. All hashes are compared, each in constant time.
+ *
+ * @param presented - SHA-256 of the token.
+ */
+export function findProjectByHash(
   projects: readonly Project[],
-  token: string,
+  presented: Buffer,
 ): Project | undefined {
-  const presented = digestToken(token)
   let found: Project | undefined
   for (const project of projects)
     for (const hash of project.tokenHashes) if (timingSafeEqual(hash, presented)) found = project
   return found
+}
+
+/** The merchants of projects, by the ids of the projects. */
+export function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, Merchant> {
+  return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
 }
 
 /** Finds a token that a merchant takes, by network and by address or symbol. */

@@ -38,6 +38,11 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
   }
 }
 
+/** Says whose request it is that has no identify token. */
+export function setProject(res: Response, project: Project): void {
+  res.locals['x402Project'] = project
+}
+
 /** The project of a request; `undefined` without a valid token. */
 export function projectOf(res: Response): Project | undefined {
   return res.locals['x402Project'] as Project | undefined

@@ -8,7 +8,7 @@ import { RequestProblem, respondProblem } from '../http/respond-problem.js'
 import { identifyProject, requireProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { checkEndpoint, type Endpoints } from './endpoints.js'
-import { setDocsUrl, warnOfHandlerName } from './docs-url.js'
+import { setRootUrl, warnOfHandlerName } from './docs-url.js'
 import { requestFields } from './log-fields.js'
 import { merchantRoutes } from './merchant-routes.js'
 import { paymentRoutes } from './payment-routes.js'
@@ -17,6 +17,7 @@ import { refundRoutes } from './refund-routes.js'
 import { settlementRoutes } from './settlement-routes.js'
 import { allowAnyOrigin, ucpRoutes } from './ucp-routes.js'
 import { webhookRoutes } from './webhook-routes.js'
+import { merchantStreams, streamEndpoints } from './streams/stream-routes.js'
 import { merchantViews, viewEndpoints } from './views/view-routes.js'
 
 const ENDPOINTS: Endpoints = {
@@ -38,6 +39,7 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/merchant/webhooks/{id}/deliveries': ['GET'],
   '/api/v2/merchant/webhooks/{id}/deliveries/{deliveryId}/resend': ['POST'],
   ...viewEndpoints('/api/v2/merchant'),
+  ...streamEndpoints('/api/v2/merchant'),
   '/ucp/schema.json': ['GET'],
   '/ucp/instrument_schema.json': ['GET'],
   '/ucp/gateway.md': ['GET'],
@@ -56,6 +58,7 @@ export function createGatewayRouter(context: RouterContext): Router {
   const gateway = express.Router()
   gateway.use('/ucp', allowAnyOrigin)
   gateway.use(identifyProject(context.directory, context.logger))
+  if (context.identifyMerchant) gateway.use('/api/v2/merchant', context.identifyMerchant)
   for (const { prefix, identify } of mounted) gateway.use(prefix, identify)
   if (context.rateLimit !== false) gateway.use(limitRequests(context.rateLimit, context.logger))
   const endpoints = Object.assign({}, ENDPOINTS, ...mounted.map((api) => api.endpoints))
@@ -70,6 +73,7 @@ export function createGatewayRouter(context: RouterContext): Router {
   gateway.use('/api/v2/merchant/settlements/:id/refunds', refundRoutes(context))
   gateway.use('/api/v2/merchant/webhooks', webhookRoutes(context))
   gateway.use('/api/v2/merchant', merchantViews(context))
+  gateway.use('/api/v2/merchant', merchantStreams(context))
   gateway.use('/api/v2/merchant', merchantRoutes(context))
   gateway.use(respondError(context.logger))
 
@@ -79,7 +83,7 @@ export function createGatewayRouter(context: RouterContext): Router {
     if (!ours) return next()
     ensureRequestId(req, res)
     const { baseUrl } = req
-    setDocsUrl(res, () => context.docsUrl ?? publicRootOf(req, context.publicUrl) + baseUrl)
+    setRootUrl(res, () => publicRootOf(req, context.publicUrl) + baseUrl, context.docsUrl)
     gateway(req, res, next)
   })
   return router

@@ -9,6 +9,7 @@ import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
+  LatestQuery,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
@@ -20,7 +21,8 @@ import { MemoryCounts } from './memory-counts.js'
 import { MemoryProjects } from './memory-projects.js'
 import { MemoryRefunds } from './memory-refunds.js'
 import { MemoryRelayers } from './memory-relayers.js'
-import { listRecords } from './list-records.js'
+import { MemorySessions } from './memory-sessions.js'
+import { listLatest, listRecords } from './list-records.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
 import { sumRecords } from './sum-records.js'
@@ -38,6 +40,7 @@ interface MemoryStoreOptions {
 export class MemoryStore implements LedgerStore {
   readonly idempotency: IdempotencyStore
   readonly projects: MemoryProjects
+  readonly sessions = new MemorySessions()
   readonly webhooks: MemoryWebhooks
   readonly #now: () => number
   readonly #payments: PaymentRecords
@@ -215,6 +218,10 @@ export class MemoryStore implements LedgerStore {
       if (entries.length === limit) break
     }
     return entries
+  }
+
+  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
+    return listLatest(this.#payments, { ...query, from: this.#now() - query.withinMs })
   }
 
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
