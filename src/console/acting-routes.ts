@@ -1,6 +1,7 @@
-/** What an operator does for a project: the project's own routes, with the admin as their author. */
+/** What an operator does for a project, or for himself, by the routes that a project has of its own. */
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
 import { EVERY_PROJECT } from '../ledger/ledger.js'
+import { OPERATOR, OPERATOR_EVENTS } from '../ledger/webhook-store.js'
 import type { Project } from '../merchants/project.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { actFor } from '../router/acting.js'
@@ -16,12 +17,13 @@ import { isStoredId } from './project-ids.js'
 /** The endpoints of {@link actingRoutes}. */
 export function actingEndpoints(prefix: string): Endpoints {
   return {
+    ...webhookEndpoints(prefix),
     ...webhookEndpoints(`${prefix}/projects/{id}`),
     ...refundEndpoints(`${prefix}/settlements/{id}`),
   }
 }
 
-/** `/api/v2/admin/projects/{id}/webhooks` and `/api/v2/admin/settlements/{id}/refunds`. */
+/** `/api/v2/admin/projects/{id}/webhooks`, `…/settlements/{id}/refunds`, and the operator's own `…/webhooks`. */
 export function actingRoutes(context: AdminContext): Router {
   const router = express.Router()
   const actAs = (find: (req: Request) => Promise<Project>): RequestHandler =>
@@ -30,6 +32,11 @@ export function actingRoutes(context: AdminContext): Router {
         .then((project) => actForProject(context, res, project))
         .then(() => next(), next)
     }
+  router.use(
+    '/webhooks',
+    actAs(async () => ({ id: OPERATOR, tokenHashes: [] })),
+    webhookRoutes(context, OPERATOR_EVENTS),
+  )
   router.use(
     '/projects/:project/webhooks',
     actAs((req) => findProject(context, String(req.params['project']))),

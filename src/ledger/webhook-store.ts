@@ -6,8 +6,9 @@
  */
 import type { ChangeAuthor } from './projects.js'
 import type { LedgerRecord } from './record.js'
+import type { RelayerAlertStore } from './relayer-alerts.js'
 
-/** What an endpoint may subscribe to. */
+/** What an endpoint of a project may subscribe to. */
 export const WEBHOOK_EVENTS = [
   /** The merchant was paid. */
   'payment.settled',
@@ -23,8 +24,17 @@ export const WEBHOOK_EVENTS = [
   'refund.failed',
 ] as const
 
+/** What the operator's own endpoints may subscribe to. */
+export const OPERATOR_EVENTS = [
+  /** A relayer pays for few more settlements. */
+  'relayer.low',
+] as const
+
 /** The name of an event. */
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number] | (typeof OPERATOR_EVENTS)[number]
+
+/** Stands for the operator where endpoints name their project: no project has this id. */
+export const OPERATOR = ''
 
 /** The type of a delivery that a merchant asks for to try an endpoint. */
 export const TEST_EVENT = 'webhook.test'
@@ -195,6 +205,7 @@ export const KEPT_MS = 30 * 24 * 3_600_000
 export interface WebhookStore {
   readonly endpoints: WebhookEndpoints
   readonly deliveries: WebhookDeliveries
+  readonly relayerAlerts: RelayerAlertStore
 }
 
 /** A record as it was after a change that an event tells of. */

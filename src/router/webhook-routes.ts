@@ -3,6 +3,7 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { AuditAction } from '../ledger/projects.js'
 import {
   MAX_ENDPOINTS,
+  OPERATOR,
   TEST_EVENT,
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
@@ -143,7 +144,7 @@ const sendTest: Endpoint = async (context, req, res) => {
   const endpoint = await endpointOf(context, req, res)
   await noteSending(context, res, { action: 'webhook.tested', after: { webhook: endpoint.id } })
   const { id: webhook, project } = endpoint
-  const data = { test: true, webhook, ...(project !== '' && { project }) }
+  const data = { test: true, webhook, ...(project !== OPERATOR && { project }) }
   const delivery = await context.ledger.webhooks.deliveries.add({
     ...{ endpoint, data, type: TEST_EVENT },
   })

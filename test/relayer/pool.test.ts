@@ -188,7 +188,7 @@ describe('RelayerPool, short of gas money', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('calls onLow once, and again after the balance had risen', async () => {
+  it('tells of a low balance once, and again after the balance had risen', async () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     const { maxFeePerGas } = await chain.getFees()

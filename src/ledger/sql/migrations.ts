@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
 import { addSettlementDetails, createCounts } from './view-tables.js'
-import { createWebhookTables } from './webhook-tables.js'
+import { createRelayerAlerts, createWebhookTables } from './webhook-tables.js'
 
 /** One change of the schema. */
 export type Migration = (db: Kysely<LedgerDatabase>, kysely: typeof KyselyModule) => Promise<void>
@@ -204,4 +204,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
     await db.schema.alterTable('x402_authorizations').dropColumn('raw').execute()
   },
   '0018_webhooks': createWebhookTables,
+  '0020_relayer_alerts': createRelayerAlerts,
 }
