@@ -5,10 +5,10 @@ import type { LedgerStore } from '../ledger/ledger.js'
 import { openPostgresLedger } from '../ledger/sql/postgres-ledger.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import type { NetworkOptions } from './network-options.js'
+import { observingFrom, read, type Environment } from './observing-variables.js'
 import type { GatewayOptions } from './options.js'
 
-/** Environment variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>
+export type { Environment } from './observing-variables.js'
 
 /** Id of the project that the environment describes. */
 export const DEFAULT_PROJECT = 'default'
@@ -24,11 +24,16 @@ export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 
 /** Every `X402_…` variable that is read by something in this package. */
 const VARIABLES = [
+  'X402_ACCESS_LOG',
   'X402_ADMIN_TOKEN',
   'X402_ASSET',
   'X402_DATABASE_URL',
   'X402_FACILITATOR_TOKEN',
   'X402_FACILITATOR_URL',
+  'X402_METRICS',
+  'X402_METRICS_HOST',
+  'X402_METRICS_PORT',
+  'X402_METRICS_TOKEN',
   'X402_NETWORK',
   'X402_PAY_TO',
   'X402_PROJECT_TOKEN',
@@ -37,6 +42,7 @@ const VARIABLES = [
   'X402_REDIS_URL',
   'X402_RELAYER_KEY',
   'X402_RPC_URL',
+  'X402_TRACES',
 ]
 
 /**
@@ -70,6 +76,12 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^admin\.tokens/, 'X402_ADMIN_TOKEN'],
   [/^quoteSecret$/, 'X402_QUOTE_SECRET'],
   [/^rateLimit\.redisUrl$/, 'X402_REDIS_URL'],
+  [/^metrics$/, 'X402_METRICS'],
+  [/^metrics\.token$/, 'X402_METRICS_TOKEN'],
+  [/^metrics\.host$/, 'X402_METRICS_HOST'],
+  [/^metrics\.port$/, 'X402_METRICS_PORT'],
+  [/^traces$/, 'X402_TRACES'],
+  [/^accessLog$/, 'X402_ACCESS_LOG'],
 ]
 
 /**
@@ -78,7 +90,9 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * Required: `X402_PAY_TO`, `X402_NETWORK`, and either `X402_RPC_URL` with `X402_RELAYER_KEY`
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
- * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API). Missing variables are reported later, by the check of the options.
+ * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API), `X402_METRICS`
+ * with `X402_METRICS_TOKEN`, `X402_METRICS_HOST` and `X402_METRICS_PORT`, `X402_TRACES`, `X402_ACCESS_LOG`. Missing
+ * variables are reported later, by the check of the options.
  *
  * @param env - The variables, usually `process.env`.
  * @param database - The variables that may name the ledger's database.
@@ -98,6 +112,7 @@ export function optionsFromEnvironment(
     ...(quoteSecret && { quoteSecret }),
     ...(admin && { admin }),
     ...(redisUrl && { rateLimit: { redisUrl } }),
+    ...observingFrom(env),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, database),
     networks: { [network]: networkSettingsOf(env) },
@@ -171,11 +186,6 @@ export function networkSettingsOf(env: Environment): NetworkOptions {
     ...(relayerKeys && { relayerKeys }),
     ...(asset && { assets: [asset] }),
   }
-}
-
-/** The value of a variable; a blank one counts as not set. */
-function read(env: Environment, name: string): string | undefined {
-  return env[name]?.trim() || undefined
 }
 
 /**
