@@ -19,6 +19,7 @@ import {
   type SettlementNetwork,
 } from './schemes/exact-evm/settlement-network.js'
 import type { Telemetry } from './telemetry/telemetry.js'
+import { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import { watchCore, watchScheme } from './telemetry/watch-payments.js'
 
 /** What the core is made of, beside options. */
@@ -66,12 +67,17 @@ function openNetwork(
   if (core === undefined || firstKey === undefined) return []
   const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
+  const alerts = new RelayerAlerts(ledger.webhooks.relayerAlerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
   const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
     onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
-    onLow: (low) => events.emit('relayerLow', { network: network.caip2, ...low }),
+    onFunds(read) {
+      const { relayer, balance, becameLow } = read
+      if (becameLow) events.emit('relayerLow', { network: network.caip2, relayer, balance })
+      alerts.noteFunds(network, read)
+    },
   })
   return [
     createSettlementNetwork({

@@ -8,8 +8,8 @@ import { painter } from './style.js'
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
 
   Looks for what is wrong with the gateway that serve would run, and says what to do: configuration,
-  files, DNS, certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, the
-  public URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
+  files, DNS, certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, webhooks,
+  the public URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
 
   --config   the configuration [gateway.config.json]
   --ledger   as for serve

@@ -1,5 +1,5 @@
 import { newDeliveryId } from '../ledger/delivery-id.js'
-import { TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
+import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import { post } from '../webhooks/post.js'
 import { findReceiver, receiverRules } from '../webhooks/receiver-url.js'
@@ -7,7 +7,7 @@ import { isWebhookSecret, signedHeaders } from '../webhooks/signature.js'
 import { EXIT, type Command } from './command.js'
 import { readCommandLine, UsageError } from './flags.js'
 
-const EVENTS: readonly string[] = [...WEBHOOK_EVENTS, TEST_EVENT]
+const EVENTS: readonly string[] = [...WEBHOOK_EVENTS, ...OPERATOR_EVENTS, TEST_EVENT]
 
 const USAGE = `Usage: express-x402-gateway trigger EVENT --to URL [--secret whsec_…]
 
@@ -22,6 +22,11 @@ const USAGE = `Usage: express-x402-gateway trigger EVENT --to URL [--secret whse
 const TIMEOUT_MS = 10_000
 
 const TRANSACTION = `0x${'7e57'.repeat(16)}`
+
+const LOW_RELAYER = {
+  network: 'eip155:84532',
+  address: '0x0000000000000000000000000000000000007E57',
+}
 
 /** `trigger`: sends a made-up event. */
 export const triggerCommand: Command = {
@@ -66,7 +71,9 @@ function eventFrom(words: readonly string[]): string {
 /** An event with a settlement that never was. */
 function sampleEvent(type: string, timestamp: string): object {
   if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
-  const status = type.slice('payment.'.length)
+  if (type === 'relayer.low')
+    return { type, timestamp, data: { test: true, ...LOW_RELAYER, balance: '0', settlements: 0 } }
+  const status = type.slice(type.indexOf('.') + 1)
   const settlement = {
     id: '7e57'.repeat(8),
     status: status === 'corrected' ? 'settled' : status,

@@ -13,6 +13,7 @@ import {
 } from './environment.js'
 import { withEnvFile } from './env-file.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
+import { observingFrom } from './observing-variables.js'
 import type { GatewayOptions, ProjectOptions } from './options.js'
 import { parseConfig } from './parse-config.js'
 import { sameNetwork } from '../protocol/networks.js'
@@ -130,6 +131,7 @@ function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
     ...(admin && { admin }),
     ...(console !== undefined && { console }),
     ...(redisUrl && file.rateLimit !== false && { rateLimit: { ...file.rateLimit, redisUrl } }),
+    ...observingFrom(env, file.metrics),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, SERVE_DATABASE),
     ...overrideNetworks(env, file),

@@ -5,10 +5,10 @@ import type { LedgerStore } from '../ledger/ledger.js'
 import { openPostgresLedger } from '../ledger/sql/postgres-ledger.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import type { NetworkOptions } from './network-options.js'
+import { observingFrom, flag, read, type Environment } from './observing-variables.js'
 import type { GatewayOptions } from './options.js'
 
-/** Environment variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>
+export type { Environment } from './observing-variables.js'
 
 /** Id of the project that the environment describes. */
 export const DEFAULT_PROJECT = 'default'
@@ -24,12 +24,17 @@ export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 
 /** Every `X402_…` variable that is read by something in this package. */
 const VARIABLES = [
+  'X402_ACCESS_LOG',
   'X402_ADMIN_TOKEN',
   'X402_ASSET',
   'X402_CONSOLE',
   'X402_DATABASE_URL',
   'X402_FACILITATOR_TOKEN',
   'X402_FACILITATOR_URL',
+  'X402_METRICS',
+  'X402_METRICS_HOST',
+  'X402_METRICS_PORT',
+  'X402_METRICS_TOKEN',
   'X402_NETWORK',
   'X402_PAY_TO',
   'X402_PROJECT_TOKEN',
@@ -38,6 +43,7 @@ const VARIABLES = [
   'X402_REDIS_URL',
   'X402_RELAYER_KEY',
   'X402_RPC_URL',
+  'X402_TRACES',
 ]
 
 /**
@@ -72,6 +78,12 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^console$/, 'X402_CONSOLE'],
   [/^quoteSecret$/, 'X402_QUOTE_SECRET'],
   [/^rateLimit\.redisUrl$/, 'X402_REDIS_URL'],
+  [/^metrics$/, 'X402_METRICS'],
+  [/^metrics\.token$/, 'X402_METRICS_TOKEN'],
+  [/^metrics\.host$/, 'X402_METRICS_HOST'],
+  [/^metrics\.port$/, 'X402_METRICS_PORT'],
+  [/^traces$/, 'X402_TRACES'],
+  [/^accessLog$/, 'X402_ACCESS_LOG'],
 ]
 
 /**
@@ -81,8 +93,9 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
  * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API),
- * `X402_CONSOLE` (`false` for an admin API without the console). Missing variables are reported later, by
- * the check of the options.
+ * `X402_CONSOLE` (`false` for an admin API without the console), `X402_METRICS` with `X402_METRICS_TOKEN`,
+ * `X402_METRICS_HOST` and `X402_METRICS_PORT`, `X402_TRACES`, `X402_ACCESS_LOG`. Missing variables are
+ * reported later, by the check of the options.
  *
  * @param env - The variables, usually `process.env`.
  * @param database - The variables that may name the ledger's database.
@@ -103,6 +116,7 @@ export function optionsFromEnvironment(
     ...(admin && { admin }),
     ...(console !== undefined && { console }),
     ...(redisUrl && { rateLimit: { redisUrl } }),
+    ...observingFrom(env),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, database),
     networks: { [network]: networkSettingsOf(env) },
@@ -155,7 +169,7 @@ export function settingsOf(env: Environment) {
     quoteSecret: read(env, 'X402_QUOTE_SECRET'),
     redisUrl: read(env, 'X402_REDIS_URL'),
     admin: adminToken && { tokens: [adminToken] },
-    console: flagOf(read(env, 'X402_CONSOLE')),
+    console: flag(read(env, 'X402_CONSOLE')),
     facilitator:
       facilitatorUrl &&
       httpFacilitator({
@@ -177,17 +191,6 @@ export function networkSettingsOf(env: Environment): NetworkOptions {
     ...(relayerKeys && { relayerKeys }),
     ...(asset && { assets: [asset] }),
   }
-}
-
-/** Reads `true` and `false`. Anything else is reported by the check of the options. */
-function flagOf(text: string | undefined): boolean | undefined {
-  if (text === 'true' || text === 'false') return text === 'true'
-  return text as undefined
-}
-
-/** The value of a variable; a blank one counts as not set. */
-function read(env: Environment, name: string): string | undefined {
-  return env[name]?.trim() || undefined
 }
 
 /**

@@ -1,6 +1,7 @@
 import express, { type RequestHandler } from 'express'
 import type { MountedApi } from '../router/context.js'
 import type { Endpoints } from '../router/endpoints.js'
+import { actingEndpoints, actingRoutes } from './acting-routes.js'
 import { auditRoutes } from './audit-routes.js'
 import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
 import type { AdminContext } from './context.js'
@@ -24,6 +25,7 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/admin/settlements/{id}': ['GET'],
   ...viewEndpoints(PREFIX),
   ...streamEndpoints(PREFIX),
+  ...actingEndpoints(PREFIX),
   '/api/v2/admin/relayers': ['GET'],
   '/api/v2/admin/networks': ['GET'],
 }
@@ -42,6 +44,7 @@ export function createAdminApi(
   if (identifySession !== undefined) identify.use(identifySession)
   const router = express.Router()
   router.use(requireAdmin(context.logger))
+  router.use(actingRoutes(context))
   router.use('/projects', tokenRoutes(context))
   router.use('/projects', projectRoutes(context))
   router.use('/audit-log', auditRoutes(context))

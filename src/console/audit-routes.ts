@@ -2,6 +2,7 @@ import express, { type Router } from 'express'
 import { z } from 'zod'
 import { respondJson } from '../http/respond-json.js'
 import type { AuditEntry } from '../ledger/projects.js'
+import { OPERATOR } from '../ledger/webhook-store.js'
 import { readQuery } from '../router/read-query.js'
 import type { AdminContext, AdminEndpoint } from './context.js'
 import { cursorSchema, isoTime, limitSchema, pageOf } from './pages.js'
@@ -29,6 +30,7 @@ const listAudit: AdminEndpoint = async ({ ledger }, req) => {
   return { entries: page.map(entryOf), ...next }
 }
 
-function entryOf({ at, position: _position, ...entry }: AuditEntry) {
-  return { ...entry, at: isoTime(at) }
+/** Changes of the operator's own webhooks name no project. */
+function entryOf({ at, position: _position, project, ...entry }: AuditEntry) {
+  return { ...entry, ...(project !== OPERATOR && { project }), at: isoTime(at) }
 }

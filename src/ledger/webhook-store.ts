@@ -4,9 +4,11 @@
  * A delivery is written in the same change as the record that it tells of, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
+import type { ChangeAuthor } from './projects.js'
 import type { LedgerRecord } from './record.js'
+import type { RelayerAlertStore } from './relayer-alerts.js'
 
-/** What an endpoint may subscribe to. */
+/** What an endpoint of a project may subscribe to. */
 export const WEBHOOK_EVENTS = [
   /** The merchant was paid. */
   'payment.settled',
@@ -22,8 +24,17 @@ export const WEBHOOK_EVENTS = [
   'refund.failed',
 ] as const
 
+/** What the operator's own endpoints may subscribe to. */
+export const OPERATOR_EVENTS = [
+  /** A relayer pays for few more settlements. */
+  'relayer.low',
+] as const
+
 /** The name of an event. */
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number] | (typeof OPERATOR_EVENTS)[number]
+
+/** Stands for the operator where endpoints name their project: no project has this id. */
+export const OPERATOR = ''
 
 /** The type of a delivery that a merchant asks for to try an endpoint. */
 export const TEST_EVENT = 'webhook.test'
@@ -76,6 +87,16 @@ export interface WebhookEndpoints {
   ): Promise<WebhookEndpoint | undefined>
   /** Deletes an endpoint with its deliveries. @returns Whether there was one. */
   delete(project: string, id: string): Promise<boolean>
+  /**
+   * The same endpoints for one change by an admin, which is written into the audit log with it: both are
+   * there or neither, and a change that is tried twice is made once.
+   */
+  by(author: ChangeAuthor): WebhookEndpoints
+}
+
+/** What the audit log keeps of an endpoint: never a secret. */
+export function auditedEndpoint({ id, url, events }: WebhookEndpoint): object {
+  return { id, url, events }
 }
 
 /** `pending` deliveries are tried again, `failed` ones only by hand. */
@@ -184,6 +205,7 @@ export const KEPT_MS = 30 * 24 * 3_600_000
 export interface WebhookStore {
   readonly endpoints: WebhookEndpoints
   readonly deliveries: WebhookDeliveries
+  readonly relayerAlerts: RelayerAlertStore
 }
 
 /** A record as it was after a change that an event tells of. */

@@ -5,10 +5,10 @@ import type { Address } from '../protocol/payment.js'
 /** Gas of a `transferWithAuthorization` of the most expensive token we know, rounded up. */
 const GAS_PER_SETTLEMENT = 150_000n
 
-/** Settlements that a balance should pay for; below that, `onLow` is called. */
+/** Settlements that a balance should pay for; below that, it is low. */
 const LOW_BALANCE_SETTLEMENTS = 50n
 
-/** Settlements that the balance must pay for before `onLow` may be called again. */
+/** Settlements that the balance must pay for before it is not low any more. */
 const RECOVERED_SETTLEMENTS = 100n
 
 /** Settlements that any balance pays for where gas is free. */
@@ -21,8 +21,8 @@ const BALANCE_MAX_AGE_MS = 10_000
 export interface RelayerFundsOptions {
   readonly chain: Chain
   readonly address: Address
-  /** Called with the balance when it pays for few more settlements; once until it has risen. */
-  readonly onLow: (balance: bigint) => void
+  /** Called with each reading of the balance. */
+  readonly onRead?: ((read: FundsRead) => void) | undefined
 }
 
 /** What an account has, and about how many settlements that pays for now. */
@@ -30,8 +30,17 @@ export interface Funds {
   /** In wei. */
   readonly balance: bigint
   readonly settlements: bigint
-  /** Whether it pays for so few settlements that `relayerLow` is emitted. */
+  /** Whether it pays for few more settlements. Once it does, it is low until it pays for twice as many. */
   readonly isLow: boolean
+}
+
+/** A reading of an account's balance. */
+export interface FundsRead extends Funds {
+  readonly relayer: Address
+  /** Whether it is low, and was not at the reading before. */
+  readonly becameLow: boolean
+  /** Whether it pays for so many settlements that it is low no longer, for any process. */
+  readonly isAmple: boolean
 }
 
 /** Knows whether an account can pay for gas. Reads its balance once in ten seconds at most. */
@@ -42,7 +51,6 @@ export class RelayerFunds {
   #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */
   #last: { readonly suffice: boolean; readonly until: number } | undefined
-  /** Whether `onLow` was called since the balance was last high enough. */
   #isLow = false
 
   constructor(options: RelayerFundsOptions) {
@@ -76,15 +84,17 @@ export class RelayerFunds {
   }
 
   async #read(): Promise<Funds> {
-    const { chain, address, onLow } = this.#options
+    const { chain, address, onRead } = this.#options
     const [balance, fees] = await Promise.all([chain.getBalance(address), chain.getFees()])
     const price = GAS_PER_SETTLEMENT * fees.maxFeePerGas
     const wasLow = this.#isLow
     this.#isLow = balance < price * (wasLow ? RECOVERED_SETTLEMENTS : LOW_BALANCE_SETTLEMENTS)
-    if (this.#isLow && !wasLow) onLow(balance)
     const settlements = price === 0n ? UNLIMITED : balance / price
     this.#remember(settlements >= 1n)
-    this.#known = { balance, settlements, isLow: this.#isLow }
+    const isLow = this.#isLow
+    this.#known = { balance, settlements, isLow }
+    const isAmple = settlements >= RECOVERED_SETTLEMENTS
+    onRead?.({ ...this.#known, relayer: address, becameLow: isLow && !wasLow, isAmple })
     return this.#known
   }
 

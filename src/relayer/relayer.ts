@@ -7,7 +7,7 @@ import { lockLost } from '../ledger/lock-lost.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { gasPriceTooHigh } from './errors.js'
 import { feesWithin } from './fees.js'
-import { RelayerFunds } from './funds.js'
+import { RelayerFunds, type FundsRead } from './funds.js'
 import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
 import { LostLocks, type SendResult, type Sign, type TransactionRequest } from './transaction.js'
@@ -26,8 +26,8 @@ export interface RelayerOptions extends Pick<
   readonly privateKey: Hex
   /** Whether other settlements wait until the node has the transaction that is being sent. */
   readonly isAwaited: () => boolean
-  /** Called when the balance pays for few more settlements; once until it has risen. */
-  readonly onLow?: (low: { readonly relayer: Address; readonly balance: bigint }) => void
+  /** Called with each reading of the balance. */
+  readonly onFunds?: (read: FundsRead) => void
   /** Ends work in the background. */
   readonly closed: AbortSignal
 }
@@ -60,15 +60,11 @@ export class Relayer {
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: RelayerOptions) {
-    const { chain, privateKey, onLow } = options
+    const { chain, privateKey, onFunds } = options
     const address = privateKeyToAddress(privateKey)
     this.#options = options
     this.address = address
-    this.funds = new RelayerFunds({
-      chain,
-      address,
-      onLow: (balance) => onLow?.({ relayer: address, balance }),
-    })
+    this.funds = new RelayerFunds({ chain, address, onRead: onFunds })
     this.#signTransaction = createTransactionSigner(privateKey)
     this.#resubmitter = new Resubmitter({ ...options, address, sign: this.#sign })
   }

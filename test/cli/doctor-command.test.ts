@@ -12,6 +12,7 @@ import express from 'express'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/cli/cli.js'
 import { createGateway } from '../../src/gateway.js'
+import { OPERATOR, WEBHOOK_EVENTS, type AttemptOutcome } from '../../src/ledger/webhook-store.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
@@ -100,6 +101,27 @@ async function listen(app: express.Express): Promise<string> {
     server.close()
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Serves HTTPS on localhost with a certificate of its own, until the test has ended. */
+async function listenUntrusted(): Promise<number> {
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(cwd, name)) as [string, string]
+  execFileSync(
+    'openssl',
+    `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout ${key} -out ${cert}`.split(
+      ' ',
+    ),
+    { stdio: 'ignore' },
+  )
+  const server = createHttpsServer({ key: await readFile(key), cert: await readFile(cert) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return port
 }
 
 describe('doctor says of a sound setup', () => {
@@ -259,6 +281,125 @@ describe('doctor names a fault of a network:', () => {
   })
 })
 
+describe('doctor names a fault of webhooks:', () => {
+  const file = () => join(cwd, 'data/ledger.db')
+
+  /** Registers webhooks, and returns the first one's id. */
+  async function register(...webhooks: readonly { url: string; project?: string }[]) {
+    const ledger = openSqliteLedger(file())
+    for (const [index, { url, project = 'shop' }] of webhooks.entries()) {
+      const id = `we_${String(index).repeat(32)}`
+      const secret = 'whsec_pa55word'
+      await ledger.webhooks.endpoints.create({ id, project, url, secret, events: WEBHOOK_EVENTS })
+    }
+    await ledger.close()
+  }
+
+  /** Writes down that payments were told to the first webhook. */
+  async function deliver(...outcomes: readonly (AttemptOutcome | undefined)[]) {
+    const ledger = openSqliteLedger(file())
+    const { endpoints, deliveries } = ledger.webhooks
+    const [endpoint] = await endpoints.list('shop')
+    for (const outcome of outcomes) {
+      await deliveries.add({ endpoint: endpoint!, type: 'webhook.test', data: {} })
+      if (outcome === undefined) continue
+      const [claimed] = await deliveries.claim(endpoint!.id, 1)
+      await deliveries.conclude(claimed!, outcome)
+    }
+    await ledger.close()
+  }
+
+  async function age(ms: number) {
+    const database = new Database(file())
+    database.exec(`UPDATE x402_webhook_deliveries SET created_at = created_at - ${ms}`)
+    database.close()
+  }
+
+  const open = { webhooks: { allowPrivate: true } }
+  const error = 'The receiver responded with HTTP 500.'
+
+  it('none where they can be delivered, also the operator’s own', async () => {
+    await write(open)
+    const url = await listen(express())
+    await register({ url }, { url, project: OPERATOR })
+    await deliver({ kind: 'delivered', status: 200 }, undefined)
+    expect((await doctor()).printed).toStrictEqual(['All is well.'])
+  })
+
+  it('a host that the DNS does not know, and an address that is not public', async () => {
+    await write()
+    await register({ url: 'https://shop.invalid/a-secret-path' }, { url: 'https://127.0.0.1/' })
+    const { code, printed } = await doctor()
+    expect([code, printed.length]).toStrictEqual([1, 3])
+    expect(printed[0]).toMatch(/webhook_url_refused: .* project shop: its URL names the host/)
+    expect(printed[1]).toMatch(/webhook_url_refused: .* not on the public Internet/)
+    expect(printed.join()).not.toContain('a-secret-path')
+  })
+
+  it('a receiver that is away, once for all webhooks that it has', async () => {
+    await write(open)
+    await register({ url: 'http://127.0.0.1:9/one' }, { url: 'http://127.0.0.1:9/two' })
+    const { printed } = await doctor()
+    expect(printed).toStrictEqual([
+      expect.stringMatching(/webhook_unreachable: .*127\.0\.0\.1:9 .*ECONNREFUSED/),
+      '0 errors, 1 warning.',
+    ])
+  })
+
+  it('a certificate that cannot be trusted, and none where there should be one', async () => {
+    await write({ ...open, handlerId: 'localhost.pay' })
+    const plain = new URL(await listen(express()))
+    await register(
+      { url: `https://localhost:${await listenUntrusted()}/` },
+      { url: `https://127.0.0.1:${plain.port}/` },
+    )
+    const names = await named()
+    expect(names).toStrictEqual(['error webhook_tls_untrusted', 'error webhook_tls_failed'])
+  })
+
+  it('deliveries that have failed, that are tried again, or that nobody tries', async () => {
+    await write(open)
+    await register({ url: await listen(express()) })
+    await deliver({ kind: 'failed', error }, { kind: 'failed', error })
+    expect((await doctor()).printed[0]).toMatch(
+      /webhook_failed: 2 deliveries .* failed for good \(The receiver responded with HTTP 500\): .*resend/,
+    )
+    await deliver({ kind: 'retry', error, afterMs: 3_600_000 })
+    expect(await named()).toStrictEqual(['warning webhook_failed', 'warning webhook_waiting'])
+    await rm(file())
+    await register({ url: await listen(express()) })
+    await deliver(undefined)
+    expect(await named()).toStrictEqual([])
+    await age(600_000)
+    expect((await doctor()).printed[0]).toMatch(/webhook_untried: .* for 10 min: start a gateway/)
+  })
+
+  it('a project that is not there any more', async () => {
+    await write(open)
+    await register({ url: await listen(express()), project: 'gone' })
+    expect(await named()).toStrictEqual(['warning webhook_without_project'])
+  })
+
+  it('the same on PostgreSQL', async () => {
+    if (postgres === undefined) return
+    const schema = await createSchema(postgres)
+    cleanups.push(() => schema.drop())
+    const ledger = openPostgresLedger(schema.url)
+    const { endpoints, deliveries } = ledger.webhooks
+    const endpoint = await endpoints.create({
+      ...{ id: `we_${'0'.repeat(32)}`, project: 'shop', url: await listen(express()) },
+      ...{ events: WEBHOOK_EVENTS, secret: 'whsec_pa55word' },
+    })
+    await deliveries.add({ endpoint: endpoint!, type: 'webhook.test', data: {} })
+    const [claimed] = await deliveries.claim(endpoint!.id, 1)
+    await deliveries.conclude(claimed!, { kind: 'failed', error })
+    await ledger.close()
+    await write(open)
+    const env = { X402_DATABASE_URL: schema.url }
+    expect(await named([], env)).toStrictEqual(['warning webhook_failed'])
+  })
+})
+
 describe('doctor names a fault of the way to the gateway:', () => {
   it('a public URL at which nobody answers, or somebody else', async () => {
     await write({ publicUrl: 'http://127.0.0.1:9' })
@@ -268,22 +409,7 @@ describe('doctor names a fault of the way to the gateway:', () => {
   })
 
   it('a certificate that cannot be trusted', async () => {
-    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(cwd, name)) as [string, string]
-    execFileSync(
-      'openssl',
-      `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout ${key} -out ${cert}`.split(
-        ' ',
-      ),
-      { stdio: 'ignore' },
-    )
-    const server = createHttpsServer({ key: await readFile(key), cert: await readFile(cert) })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    const { port } = server.address() as AddressInfo
+    const port = await listenUntrusted()
     await write({ publicUrl: `https://localhost:${port}`, handlerId: 'localhost.pay' })
     expect(await named()).toContain('error tls_untrusted')
   })

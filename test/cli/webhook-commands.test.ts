@@ -141,6 +141,8 @@ describe('trigger', () => {
     ['payment.failed', { status: 'failed', errorReason: expect.any(String) }],
     ['payment.pending', { status: 'pending' }],
     ['payment.corrected', { status: 'settled', version: 2 }],
+    ['refund.settled', { status: 'settled', version: 1 }],
+    ['relayer.low', { balance: '0' }],
     ['webhook.test', {}],
   ])('sends a signed %s that is marked as a test', async (type, data) => {
     const app = await startReceiver(toEnd)

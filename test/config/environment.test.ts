@@ -64,6 +64,35 @@ describe('the environment', () => {
     expect(wrong(env)).toStrictEqual([])
   })
 
+  it('says what an operator sees of the gateway', () => {
+    const observed = (variables: Environment) => {
+      const { metrics, traces, accessLog } = optionsFromEnvironment({ ...COMPLETE, ...variables })
+      return { metrics, traces, accessLog }
+    }
+    const unset = { metrics: undefined, traces: undefined, accessLog: undefined }
+    expect(observed({})).toEqual(unset)
+    const on = { X402_METRICS: 'true', X402_TRACES: ' true ', X402_ACCESS_LOG: 'true' }
+    expect(observed(on)).toEqual({ metrics: true, traces: true, accessLog: true })
+    const off = { X402_METRICS: 'false', X402_TRACES: 'false', X402_ACCESS_LOG: 'false' }
+    expect(observed(off)).toEqual({ metrics: false, traces: false, accessLog: false })
+    const settings = { X402_METRICS_HOST: '::', X402_METRICS_PORT: '9000', X402_METRICS_TOKEN: 'x' }
+    const metrics = { host: '::', port: 9000, token: 'x' }
+    expect(observed(settings)).toEqual({ ...unset, metrics })
+    expect(observed({ ...settings, X402_METRICS: 'false' })).toEqual({ ...unset, metrics: false })
+  })
+
+  it.each([
+    ['X402_METRICS', { X402_METRICS: 'yes' }],
+    ['X402_TRACES', { X402_TRACES: '1' }],
+    ['X402_ACCESS_LOG', { X402_ACCESS_LOG: 'on' }],
+    ['X402_METRICS_PORT', { X402_METRICS_PORT: '9464a' }],
+    ['X402_METRICS_PORT', { X402_METRICS_PORT: '70000' }],
+    ['X402_METRICS_TOKEN', { X402_METRICS_TOKEN: 'short' }],
+    ['X402_METRICS_TOKEN', { X402_METRICS_HOST: '0.0.0.0' }],
+  ])('is told by %s what is wrong with %j', (variable, env) => {
+    expect(wrong({ ...COMPLETE, ...env })).toStrictEqual([variable])
+  })
+
   it('is told of a secret that is too short, by its variable', () => {
     expect(wrong({ ...COMPLETE, X402_QUOTE_SECRET: 'short' })).toStrictEqual(['X402_QUOTE_SECRET'])
   })

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
-import pg from 'pg'
 import { useCleanup } from '../support/cleanup.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { startReceiver, type ReceivedWebhook, type Receiver } from '../webhooks/receiver.js'
+import { openCommittedStates, type CommittedStates } from './committed-state.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
@@ -29,25 +28,6 @@ async function register({ token }: World, { url }: GatewayProcess, receiver: Rec
   })
   const { id, secret } = (await response.json()) as { id: string; secret: string }
   return { id, secret }
-}
-
-/** Where a payment's record is read as others see it: what is not committed is not there. */
-type ReadState = (id: string) => Promise<string | undefined>
-
-const STATE = 'SELECT state FROM x402_authorizations WHERE id = '
-
-function stateInFile(file: string): ReadState {
-  const database = new Database(file)
-  database.exec('PRAGMA busy_timeout = 5000')
-  toEnd.push(() => database.close())
-  return async (id) =>
-    (database.prepare(`${STATE} ?`).get(id) as { state: string } | undefined)?.state
-}
-
-function stateInPool(connectionString: string): ReadState {
-  const pool = new pg.Pool({ connectionString, max: 2 })
-  toEnd.push(() => pool.end())
-  return async (id) => (await pool.query<{ state: string }>(`${STATE} $1`, [id])).rows[0]?.state
 }
 
 /** Sells while gateways are killed, until each payment is decided. */
@@ -76,7 +56,7 @@ async function sellAndKill(world: World): Promise<void> {
 }
 
 /** Verifies what it is told, looks whether that is committed, and responds with a failure now and then. */
-async function startShop(readState: ReadState) {
+async function startShop(states: CommittedStates) {
   const receiver = await startReceiver(toEnd)
   const arrived: ReceivedWebhook[] = []
   const wrong: string[] = []
@@ -88,7 +68,7 @@ async function startShop(readState: ReadState) {
     } catch (error) {
       wrong.push(String(error))
     }
-    const state = await readState(webhook.data.id)
+    const state = await states.read(webhook.data.id)
     const isCommitted = state === 'settled' || webhook.type !== 'payment.settled'
     if (!isCommitted) wrong.push(`${webhook.data.id} is ${state}`)
     const luck = receiver.received.length % 13
@@ -111,8 +91,9 @@ describe.each(databases)('webhooks of gateways on %s that are killed', (database
       if (schema !== undefined) toEnd.push(() => schema.drop())
       const world = await open({ relayers: 2, options, ...(schema && { ledger: schema.url }) })
       const first = await world.start()
-      const readState = schema ? stateInPool(schema.url) : stateInFile(world.ledger)
-      const { receiver, arrived, wrong, genuine } = await startShop(readState)
+      const states = openCommittedStates(world.ledger)
+      toEnd.push(() => states.close())
+      const { receiver, arrived, wrong, genuine } = await startShop(states)
       genuine.secret = (await register(world, first, receiver)).secret
       await sellAndKill(world)
       const settled = (await world.records()).filter(({ state }) => state === 'settled')

@@ -204,7 +204,7 @@ describe('RelayerPool, short of gas money', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('calls onLow once, and again after the balance had risen', async () => {
+  it('tells of a low balance once, and again after the balance had risen', async () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     // No block changes the gas price meanwhile, and nothing is spent.

@@ -42,7 +42,9 @@ export function openPool(devnet: Devnet, options: TestPoolOptions): TestPool {
     chain,
     privateKeys: [newNonce()],
     logger: { debug: () => undefined, info: () => undefined, warn: note, error: note },
-    onLow: (low) => void lows.push(low),
+    onFunds: ({ relayer, balance, becameLow }) => {
+      if (becameLow) lows.push({ relayer, balance })
+    },
     closed: closing.signal,
     ...options,
     ledger: withWrittenCalls(options.ledger ?? createMemoryLedger()),

@@ -4,7 +4,7 @@
  * Two gateways share a ledger (PostgreSQL where one answers, else a file). Their node loses, delays,
  * doubles and garbles what it is asked, or is away; the chain is reorganised; they themselves are
  * killed and ended. In the end the oracle of the fault suite is asked. Ends with 1 when it finds
- * anything.
+ * anything. With `--webhooks`, a shop that is slow, fails and is away has to be told of every payment.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +18,7 @@ import { isOpen } from '../faults/oracle.js'
 import { openWorld, type World } from '../faults/world.js'
 import { startMining } from './mining.js'
 import { createRandom, type Random } from './random.js'
+import { ToldShop } from './told-shop.js'
 
 /** Milliseconds between two blocks. */
 const BLOCK_MS = 100
@@ -63,6 +64,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     /** `sqlite` where PostgreSQL is not to be used. */
     ledger: { type: 'string' },
+    webhooks: { type: 'boolean', default: false },
   },
 })
 const payments = Number(values.payments)
@@ -94,18 +96,21 @@ async function soak(random: Random): Promise<boolean> {
     relayers: 4,
     hasSync,
     ...(schema && { ledger: schema.url }),
-    options: { settleTimeoutMs: 3000 },
+    options: { settleTimeoutMs: 3000, webhooks: { allowPrivate: values.webhooks } },
   })
+  const told = values.webhooks ? new ToldShop(world, random) : undefined
   try {
     const faults: string[] = []
     world.proxy.fault = createFaults(random, faults)
     const shop = await openGateways(world, random)
+    await told?.open(shop.any())
     const reorganiseNow = () => devnet.betweenBlocks(() => reorganise(world, random))
     const stuck = await payAll({ world, shop, random, reorganiseNow })
 
     world.proxy.fault = undefined
     await shop.settle()
-    const violations = await world.violations()
+    const untold = (await told?.violations(shop.any())) ?? []
+    const violations = [...(await world.violations()), ...untold]
     const { answers, transfers, records } = await world.evidence()
     const delivered = answers.filter((answer) => answer.delivered).length
     const figures = {
@@ -128,6 +133,7 @@ async function soak(random: Random): Promise<boolean> {
       lostOnTheWay: Math.max(0, transfers.length - delivered),
       records: count(records.map(({ state }) => state)),
       stuck: stuck.length,
+      ...(told && { webhooks: told.figures }),
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
     }
     process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
@@ -139,6 +145,7 @@ async function soak(random: Random): Promise<boolean> {
     )
     return isWell
   } finally {
+    await told?.close()
     await world.close()
     await schema?.drop()
     await devnet.close()

@@ -87,7 +87,9 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     ledger: withWrittenCalls(ledger),
     logger,
     stuckMs: options.stuckMs,
-    onLow: (low) => bus.emit('relayerLow', { network: baseSepolia.caip2, ...low }),
+    onFunds({ relayer, balance, becameLow }) {
+      if (becameLow) bus.emit('relayerLow', { network: baseSepolia.caip2, relayer, balance })
+    },
     closed: closing.signal,
   })
   const assets = settlementAssets([usdc, ...(options.assets ?? [])])

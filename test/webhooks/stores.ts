@@ -23,7 +23,8 @@ type OpenStore = (toEnd: Cleanup) => Promise<TestStore>
 /** Databases have a clock of their own, which no test turns: their rows are moved to the past instead. */
 const passing = (ms: number): string =>
   `UPDATE x402_webhook_deliveries SET next_at = next_at - ${ms}, retry_from = retry_from - ${ms},
-    created_at = created_at - ${ms}`
+    created_at = created_at - ${ms};
+  UPDATE x402_relayer_alerts SET told_at = told_at - ${ms}`
 
 const openMemory: OpenStore = async (toEnd) => {
   const clock = { ms: Date.now() }

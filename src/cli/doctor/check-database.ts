@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { isConfigError } from '../../errors.js'
 import { describeDatabase, explainFailure, failureKind } from '../../ledger/sql/explain-failure.js'
 import { LedgerInspector, type LedgerState } from '../../ledger/sql/inspect-ledger.js'
+import type { InspectedWebhook } from '../../ledger/sql/inspect-webhooks.js'
 import type { NamedLedger } from '../ledger-location.js'
 import { checkMode } from './check-files.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
@@ -15,6 +16,8 @@ export interface CheckedDatabase {
   readonly findings: readonly DoctorFinding[]
   /** Where the database can be read; must be closed. */
   readonly inspector?: LedgerInspector | undefined
+  /** Its webhooks, where they can be read. */
+  readonly webhooks?: readonly InspectedWebhook[]
 }
 
 /** Checks a ledger's database without changing it: that it answers, its rights and its migrations. */
@@ -28,7 +31,11 @@ export async function checkDatabase({ location, option }: NamedLedger): Promise<
     inspector = new LedgerInspector(location)
     const state = await inspector.readState()
     const found = [...open, ...judge(state, describeDatabase(location))]
-    if (state.missing.length === 0) return { findings: found, inspector }
+    if (state.missing.length === 0) {
+      const mayRead = state.forbidden.length === 0
+      const webhooks = mayRead ? await inspector.readWebhooks(state.now) : []
+      return { findings: found, inspector, webhooks }
+    }
     await inspector.close()
     return { findings: found }
   } catch (error) {

@@ -13,6 +13,7 @@ import { checkFiles } from './check-files.js'
 import { checkHosts } from './check-hosts.js'
 import { checkProjects } from './check-projects.js'
 import { checkPublicUrl } from './check-public-url.js'
+import { checkWebhooks } from './check-webhooks.js'
 import { fault, type DoctorFinding } from './doctor-finding.js'
 
 /** What is examined. */
@@ -36,6 +37,7 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
         checkHosts(resolved, opened.env['X402_FACILITATOR_URL']?.trim()),
         checkGateway(resolved, database.inspector),
         checkPublicUrl(resolved),
+        checkWebhooks(resolved, database.webhooks ?? []),
       ])
       return [...files, ...database.findings, ...checkProjects(resolved), ...outside.flat()]
     } catch (error) {

@@ -1,21 +1,30 @@
 import { newDeliveryId } from '../delivery-id.js'
+import type { ProjectStore } from '../projects.js'
 import { isFinal, type LedgerRecord } from '../record.js'
 import { transactionOf } from '../record-transaction.js'
 import { isRefundRecord } from '../refunds.js'
 import type { WebhookEvent, WebhookStore } from '../webhook-store.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
 import { MemoryEndpoints } from './memory-endpoints.js'
+import { MemoryRelayerAlerts } from './memory-relayer-alerts.js'
 import type { RecordWatch } from './payment-records.js'
 
 /** Endpoints and deliveries of webhooks in memory: they end with their process, as the payments do. */
 export class MemoryWebhooks implements WebhookStore, RecordWatch {
   readonly endpoints: MemoryEndpoints
   readonly deliveries: MemoryDeliveries
+  readonly relayerAlerts: MemoryRelayerAlerts
 
-  /** @param now - Milliseconds since the epoch. */
-  constructor(now: () => number) {
-    this.endpoints = new MemoryEndpoints(now, (id) => this.deliveries.forgetEndpoint(id))
+  /**
+   * @param now - Milliseconds since the epoch.
+   * @param projects - Keeps the audit log.
+   */
+  constructor(now: () => number, projects: Pick<ProjectStore, 'noteAct'>) {
+    const onDeleted = (id: string): void => this.deliveries.forgetEndpoint(id)
+    this.endpoints = new MemoryEndpoints({ now, projects, onDeleted })
     this.deliveries = new MemoryDeliveries(now, this.endpoints)
+    const { endpoints, deliveries } = this
+    this.relayerAlerts = new MemoryRelayerAlerts({ now, endpoints, deliveries })
   }
 
   isWatched(project: string | undefined): boolean {

@@ -2,6 +2,7 @@
 import type { Hex } from '../../protocol/payment.js'
 import { LISTED_TRANSACTIONS, type RelayerTransactions } from '../relayer-transactions.js'
 import type { LedgerLocation } from './explain-failure.js'
+import { readWebhooks, type InspectedWebhook } from './inspect-webhooks.js'
 import { isMissingTable, type MaintenanceConnection } from './maintenance.js'
 import { migrations } from './migrations.js'
 import { connectMaintenance } from './open-maintenance.js'
@@ -69,6 +70,11 @@ export class LedgerInspector {
       isNeeded: true,
       ageMs: Date.now() - Number(row.written_at),
     }))
+  }
+
+  /** Reads all webhooks. @param now - The database's clock. */
+  readWebhooks(now: number): Promise<readonly InspectedWebhook[]> {
+    return readWebhooks(this.#connection.db, now)
   }
 
   close(): Promise<void> {

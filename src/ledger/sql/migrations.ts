@@ -4,7 +4,7 @@ import { createConsoleSessions } from './console-sessions-table.js'
 import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
 import { addSettlementDetails, createCounts } from './view-tables.js'
-import { createWebhookTables } from './webhook-tables.js'
+import { createRelayerAlerts, createWebhookTables } from './webhook-tables.js'
 
 /** One change of the schema. */
 export type Migration = (db: Kysely<LedgerDatabase>, kysely: typeof KyselyModule) => Promise<void>
@@ -206,4 +206,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   },
   '0018_webhooks': createWebhookTables,
   '0019_console_sessions': createConsoleSessions,
+  '0020_relayer_alerts': createRelayerAlerts,
 }

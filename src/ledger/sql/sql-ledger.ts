@@ -9,6 +9,7 @@ import { SqlOutcomes } from './sql-outcomes.js'
 import { SqlProjects, type ChangeChannel } from './sql-projects.js'
 import { SqlRecords } from './sql-records.js'
 import { SqlRefunds } from './sql-refunds.js'
+import { SqlRelayerAlerts } from './sql-relayer-alerts.js'
 import { SqlRelayers } from './sql-relayers.js'
 import { SqlRevenue } from './sql-revenue.js'
 import { SqlSessions } from './sql-sessions.js'
@@ -127,6 +128,7 @@ export class SqlLedger implements LedgerStore {
     this.sessions = new SqlSessions(store)
     this.webhooks = {
       endpoints: new SqlWebhookEndpoints(store),
+      relayerAlerts: new SqlRelayerAlerts(store),
       deliveries: new SqlWebhookDeliveries(store, this.#records, () => owner.newName()),
     }
     this.idempotency = new SqlIdempotency(store, {

@@ -10,12 +10,12 @@ import {
   type WebhookEndpoint,
 } from '../webhook-store.js'
 import { newDeliveryId } from '../delivery-id.js'
-import type { WebhookEndpointRow } from './schema.js'
 import type { Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
 import { StatementGroup } from './statement-group.js'
 import { claimedOf, conclusionOf, deliveryOf, endpointOf, type ClaimedRow } from './webhook-rows.js'
+import type { WebhookEndpointRow } from './webhook-schema.js'
 
 /** Deliveries that one statement forgets. Others wait for it. */
 const PRUNED_AT_ONCE = 500

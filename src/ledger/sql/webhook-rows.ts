@@ -9,7 +9,7 @@ import {
   type WebhookEndpoint,
   type WebhookEvent,
 } from '../webhook-store.js'
-import type { WebhookDeliveryRow, WebhookEndpointRow } from './schema.js'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-schema.js'
 
 /** A delivery that was just claimed, with the database's time. */
 export type ClaimedRow = Selectable<WebhookDeliveryRow> & { readonly now: number | string }

@@ -67,3 +67,15 @@ async function createDeliveries(
   await index('listed', '(endpoint, created_at, id)')
   await index('age', `(created_at) WHERE state <> 'pending'`)
 }
+
+/** The migration `0020_relayer_alerts`: which relayers the operator was told of. */
+export async function createRelayerAlerts(db: Kysely<LedgerDatabase>): Promise<void> {
+  await db.schema
+    .createTable('x402_relayer_alerts')
+    .addColumn('chain_id', 'bigint', (column) => column.notNull())
+    .addColumn('relayer', 'text', (column) => column.notNull())
+    .addColumn('balance', 'text', (column) => column.notNull())
+    .addColumn('told_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('x402_relayer_alerts_key', ['chain_id', 'relayer'])
+    .execute()
+}

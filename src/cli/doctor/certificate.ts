@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { connect as connectPlain, isIP } from 'node:net'
+import { connect } from 'node:tls'
+
+/** Milliseconds for a connection. */
+const CONNECT_MS = 5000
+
+/** Days before a certificate ends on which that is worth a warning. */
+const CERTIFICATE_DAYS = 14
+
+const DAY_MS = 86_400_000
+
+/** Who is connected to. */
+export interface Host {
+  /** By which the certificate is checked. */
+  readonly name: string
+  /** Where it is connected to, if that is known. */
+  readonly address?: string | undefined
+  readonly port: number
+  readonly isSecure: boolean
+}
+
+/** What came of a connection. */
+export type HostState =
+  | { readonly kind: 'sound' }
+  | { readonly kind: 'unreachable'; readonly code: string }
+  /** It speaks no TLS. */
+  | { readonly kind: 'no_tls'; readonly code: string }
+  | { readonly kind: 'untrusted'; readonly why: string }
+  | { readonly kind: 'ends_soon'; readonly days: number }
+
+/** Connects to a host and looks at its certificate. Nothing is sent. */
+export async function inspectHost(host: Host): Promise<HostState> {
+  const { name, address = name, port, isSecure } = host
+  const signal = AbortSignal.timeout(CONNECT_MS)
+  if (!isSecure) {
+    const plain = connectPlain({ host: address, port })
+    try {
+      await once(plain, 'connect', { signal })
+      return { kind: 'sound' }
+    } catch (error) {
+      return { kind: 'unreachable', code: codeOf(error) }
+    } finally {
+      plain.destroy()
+    }
+  }
+  const servername = isIP(name) === 0 ? { servername: name } : {}
+  // Whether it is trusted is looked at below.
+  const socket = connect({ host: address, port, ...servername, rejectUnauthorized: false })
+  try {
+    await once(socket, 'secureConnect', { signal })
+    if (!socket.authorized) {
+      const why = socket.authorizationError as unknown
+      return { kind: 'untrusted', why: why instanceof Error ? why.message : String(why) }
+    }
+    const { valid_to: until } = socket.getPeerCertificate()
+    const days = Math.floor((Date.parse(until) - Date.now()) / DAY_MS)
+    return days < CERTIFICATE_DAYS ? { kind: 'ends_soon', days } : { kind: 'sound' }
+  } catch (error) {
+    const code = codeOf(error)
+    const kind = /^(EPROTO|ERR_SSL|ECONNRESET)/.test(code) ? 'no_tls' : 'unreachable'
+    return { kind, code }
+  } finally {
+    socket.destroy()
+  }
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'timeout'

@@ -1,0 +1,62 @@
+import type { RelayerAlertStore, RelayerBalance } from '../ledger/relayer-alerts.js'
+import type { Network } from '../protocol/networks.js'
+
+/** Milliseconds before the ledger is asked again about a relayer that stays low. */
+const REMINDER_MS = 60_000
+
+/** What was read of a relayer's funds. */
+export interface ReadFunds {
+  readonly relayer: string
+  /** In wei. */
+  readonly balance: bigint
+  /** Settlements that it pays for. */
+  readonly settlements: bigint
+  readonly isLow: boolean
+  /** Whether it is low no longer, for any process. */
+  readonly isAmple: boolean
+}
+
+/** What the ledger was told last, and when by `performance.now()`. */
+interface Noted {
+  readonly isLow: boolean
+  readonly at: number
+  /** Ends when the ledger has it. Never rejects. */
+  readonly done: Promise<unknown>
+}
+
+/**
+ * Tells the operator's webhooks of relayers that run out of gas money.
+ *
+ * Every process reads balances; the ledger sees to it that one of them tells. Of a relayer that stays low
+ * the operator is told again each hour.
+ */
+export class RelayerAlerts {
+  readonly #store: RelayerAlertStore
+  readonly #noted = new Map<string, Noted>()
+
+  constructor(store: RelayerAlertStore) {
+    this.#store = store
+  }
+
+  /** Notes a reading. Most of them ask nothing of the ledger. */
+  noteFunds({ caip2, chainId }: Pick<Network, 'caip2' | 'chainId'>, read: ReadFunds): void {
+    const { relayer, balance, settlements, isLow, isAmple } = read
+    if (!isLow && !isAmple) return
+    const name = `${caip2} ${relayer}`
+    const known = this.#noted.get(name)
+    const at = performance.now()
+    if (known?.isLow === isLow && (!isLow || at - known.at < REMINDER_MS)) return
+    const account: RelayerBalance = { chainId, relayer, balance }
+    const data = {
+      ...{ network: caip2, address: relayer, balance: balance.toString() },
+      settlements: Number(settlements),
+    }
+    const note = async (): Promise<void> => {
+      // In their order, however slow the ledger is.
+      await known?.done
+      await (isLow ? this.#store.tellLow(account, data) : this.#store.noteFunded(account))
+    }
+    // While the ledger is away, the next reading tries it again.
+    this.#noted.set(name, { isLow, at, done: note().catch(() => this.#noted.delete(name)) })
+  }
+}

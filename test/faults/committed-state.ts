@@ -1,0 +1,29 @@
+import pg from 'pg'
+import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
+
+const STATE = 'SELECT state FROM x402_authorizations WHERE id = '
+
+/** Reads records as others see them: what is not committed is not there. */
+export interface CommittedStates {
+  /** The state of a payment; `undefined` without a record. */
+  read(id: string): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+/** @param ledger - A file, or a `postgres://` URL. */
+export function openCommittedStates(ledger: string): CommittedStates {
+  type Row = { readonly state: string } | undefined
+  if (ledger.startsWith('postgres')) {
+    const pool = new pg.Pool({ connectionString: ledger, max: 2 })
+    return {
+      read: async (id) => ((await pool.query(`${STATE} $1`, [id])).rows[0] as Row)?.state,
+      close: () => pool.end(),
+    }
+  }
+  const database = new (loadSqlite())(ledger)
+  database.exec('PRAGMA busy_timeout = 5000')
+  return {
+    read: async (id) => (database.prepare(`${STATE} ?`).all(id)[0] as Row)?.state,
+    close: async () => database.close(),
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { ALERT_PAUSE_MS } from '../../src/ledger/relayer-alerts.js'
+import { OPERATOR, type WebhookEvent } from '../../src/ledger/webhook-store.js'
+import { useCleanup } from '../support/cleanup.js'
+import { stores } from '../webhooks/stores.js'
+
+const LOW = { chainId: 84_532, relayer: '0xAb', balance: 9n * 10n ** 18n }
+const DATA = { address: LOW.relayer }
+
+let names = 0
+async function register(
+  { webhooks }: LedgerStore,
+  { project = OPERATOR, events = ['relayer.low'] as readonly WebhookEvent[] } = {},
+) {
+  const id = `we_${(++names).toString(16).padStart(32, '0')}`
+  const fields = { id, project, events, url: 'https://operator.example/', secret: 'whsec_one' }
+  return (await webhooks.endpoints.create(fields))!
+}
+
+describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) => {
+  const toEnd = useCleanup()
+  const toldTo = async ({ webhooks }: LedgerStore, endpoint: { id: string; project: string }) =>
+    webhooks.deliveries.list({ project: endpoint.project, endpoint: endpoint.id, limit: 100 })
+
+  it('are told once by all processes, to each endpoint of the operator', async () => {
+    const { ledger, another } = await openStore(toEnd)
+    const endpoints = [await register(ledger), await register(ledger)]
+    const shop = await register(ledger, { project: 'shop' })
+    const ledgers = [ledger, another(), another()]
+    const told = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        ledgers[index % 3]!.webhooks.relayerAlerts.tellLow(LOW, DATA),
+      ),
+    )
+    expect(told.filter(Boolean)).toHaveLength(1)
+    for (const endpoint of endpoints) {
+      const expected = { type: 'relayer.low', project: OPERATOR, state: 'pending' }
+      expect(await toldTo(ledger, endpoint)).toMatchObject([expected])
+      const [claimed] = await ledger.webhooks.deliveries.claim(endpoint.id, 5)
+      expect(claimed).toMatchObject({ data: DATA, attempts: 0 })
+      expect(claimed).not.toHaveProperty('payment')
+    }
+    expect(await toldTo(ledger, shop)).toEqual([])
+  })
+
+  it('are told again after an hour, and not before', async () => {
+    const { ledger, pass } = await openStore(toEnd)
+    const { relayerAlerts } = ledger.webhooks
+    await register(ledger)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
+    await pass(ALERT_PAUSE_MS - 60_000)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    await pass(60_000)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+  })
+
+  it('are told again once the relayer was funded, which a change of fees is not', async () => {
+    const { ledger, another } = await openStore(toEnd)
+    const { relayerAlerts } = ledger.webhooks
+    await register(ledger)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
+    await relayerAlerts.noteFunded(LOW)
+    await relayerAlerts.noteFunded({ ...LOW, balance: 1n })
+    await relayerAlerts.noteFunded({ ...LOW, chainId: 1, balance: 10n ** 20n })
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    await another().webhooks.relayerAlerts.noteFunded({ ...LOW, balance: 10n ** 19n })
+    expect(await relayerAlerts.tellLow({ ...LOW, relayer: '0xab', balance: 1n }, DATA)).toBe(true)
+  })
+
+  it('are kept apart by network and relayer', async () => {
+    const { ledger } = await openStore(toEnd)
+    const { relayerAlerts } = ledger.webhooks
+    await register(ledger)
+    for (const other of [{}, { chainId: 1 }, { relayer: '0xcd' }])
+      expect(await relayerAlerts.tellLow({ ...LOW, ...other }, DATA)).toBe(true)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+  })
+
+  it('are not used up while nobody listens', async () => {
+    const { ledger } = await openStore(toEnd)
+    const { relayerAlerts } = ledger.webhooks
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    const endpoint = await register(ledger)
+    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
+    expect(await toldTo(ledger, endpoint)).toHaveLength(1)
+  })
+})
