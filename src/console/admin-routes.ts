@@ -1,6 +1,7 @@
 import express from 'express'
 import type { MountedApi } from '../router/context.js'
 import type { Endpoints } from '../router/endpoints.js'
+import { actingEndpoints, actingRoutes } from './acting-routes.js'
 import { auditRoutes } from './audit-routes.js'
 import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
 import type { AdminContext } from './context.js'
@@ -22,6 +23,7 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/admin/settlements': ['GET'],
   '/api/v2/admin/settlements/{id}': ['GET'],
   ...viewEndpoints(PREFIX),
+  ...actingEndpoints(PREFIX),
   '/api/v2/admin/relayers': ['GET'],
   '/api/v2/admin/networks': ['GET'],
 }
@@ -30,6 +32,7 @@ const ENDPOINTS: Endpoints = {
 export function createAdminApi(context: AdminContext): MountedApi {
   const router = express.Router()
   router.use(requireAdmin(context.logger))
+  router.use(actingRoutes(context))
   router.use('/projects', tokenRoutes(context))
   router.use('/projects', projectRoutes(context))
   router.use('/audit-log', auditRoutes(context))

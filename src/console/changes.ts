@@ -1,24 +1,15 @@
 /** What all changes by the admin API have in common. */
-import { randomBytes } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
-import { sha256 } from '../crypto/sha256.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor } from '../ledger/projects.js'
+import { changeAuthor } from '../router/acting.js'
 import { readHeaderKey, type KeyedRequest } from '../router/repeatable-request.js'
 import { adminOf } from './authenticate-admin.js'
 import type { AdminContext } from './context.js'
 
-/**
- * Who makes the change of a request.
- *
- * @param key - Names the change: a request that is repeated after its process has died changes nothing
- * again. Without it, each call names a change of its own.
- */
+/** Who makes the change of a request, as {@link changeAuthor}. */
 export function authorOf(res: Response, key?: KeyedRequest): ChangeAuthor {
-  const change = key
-    ? sha256(`${key.key} ${key.fingerprint}`, 'hex')
-    : randomBytes(16).toString('hex')
-  return { actor: adminOf(res).name, change }
+  return changeAuthor(adminOf(res).name, key)
 }
 
 /** The `Idempotency-Key` of a request, in the scope of the admin token. */

@@ -6,6 +6,7 @@ import { RequestProblem } from '../http/respond-problem.js'
 import { EVERY_PROJECT, type LedgerQuery, type LedgerRecord } from '../ledger/ledger.js'
 import { SETTLEMENTS_QUERY } from '../protocol/strict-document.js'
 import { readQuery, takesNoQuery } from '../router/read-query.js'
+import { refundTotals } from '../router/refund-totals.js'
 import { settlementOf } from '../router/settlement-document.js'
 import { isRecordId, readPage, readSettlementQuery } from '../router/settlement-query.js'
 import type { ViewScope } from '../router/views/view-query.js'
@@ -34,8 +35,12 @@ export function adminSettlements(context: AdminContext): Router {
 const listSettlements: AdminEndpoint = async (context, req) => {
   const query: LedgerQuery = { ...readSettlementQuery(req, QUERY), project: projectOf(req) }
   const { records, nextCursor } = await readPage(context.ledger, query)
+  const totals = await refundTotals(context.ledger, records)
   return {
-    settlements: records.map((record) => adminView(context, record)),
+    settlements: records.map((record) => ({
+      ...adminView(context, record),
+      ...totals.get(record.id),
+    })),
     ...(nextCursor !== undefined && { nextCursor }),
   }
 }
@@ -44,7 +49,10 @@ const findSettlement: AdminEndpoint = async (context, req) => {
   const id = String(req.params['id'])
   const query = { project: EVERY_PROJECT, id, limit: 1 } as const
   const [record] = isRecordId(id) ? await context.ledger.list(query) : []
-  if (record !== undefined) return adminView(context, record)
+  if (record !== undefined) {
+    const totals = await refundTotals(context.ledger, [record])
+    return { ...adminView(context, record), ...totals.get(record.id) }
+  }
   throw new RequestProblem('not_found', 'There is no settlement of that id.')
 }
 

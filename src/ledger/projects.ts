@@ -36,9 +36,20 @@ export interface StoredToken {
 /** A token that is created. */
 export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label'>
 
-/** What can be done to projects. */
-export type ProjectAction =
-  'project.created' | 'project.updated' | 'project.deleted' | 'token.created' | 'token.revoked'
+/** What an admin can do that the audit log tells of. `refund.requested` is written before money moves. */
+export type AuditAction =
+  | 'project.created'
+  | 'project.updated'
+  | 'project.deleted'
+  | 'token.created'
+  | 'token.revoked'
+  | 'webhook.created'
+  | 'webhook.updated'
+  | 'webhook.secret_rotated'
+  | 'webhook.deleted'
+  | 'webhook.tested'
+  | 'delivery.resent'
+  | 'refund.requested'
 
 /** One change, and who made it. */
 export interface AuditEntry {
@@ -48,7 +59,7 @@ export interface AuditEntry {
   /** Milliseconds since the epoch, by the database's clock. */
   readonly at: number
   readonly actor: string
-  readonly action: ProjectAction
+  readonly action: AuditAction
   readonly project: string
   /** Id of the token, where the change is about one. */
   readonly token?: string | undefined
@@ -56,6 +67,9 @@ export interface AuditEntry {
   readonly before?: object | undefined
   readonly after?: object | undefined
 }
+
+/** What a change has done. */
+export type AuditedChange = Omit<AuditEntry, 'id' | 'position' | 'at' | 'actor'>
 
 /** Who makes a change. */
 export interface ChangeAuthor {
@@ -129,6 +143,8 @@ export interface ProjectStore {
   /** Notes that tokens are in use now. */
   noteUse(tokens: readonly string[]): Promise<void>
 
+  /** Writes down what an admin is about to do that changes nothing here, once for each change id. */
+  noteAct(act: AuditedChange, by: ChangeAuthor): Promise<void>
   /** Lists changes, newest first. */
   listAudit(
     query: PageQuery & { readonly project?: string | undefined },

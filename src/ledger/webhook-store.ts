@@ -4,6 +4,7 @@
  * A delivery is written in the same change as the record that it tells of, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
+import type { ChangeAuthor } from './projects.js'
 import type { LedgerRecord } from './record.js'
 
 /** What an endpoint may subscribe to. */
@@ -76,6 +77,16 @@ export interface WebhookEndpoints {
   ): Promise<WebhookEndpoint | undefined>
   /** Deletes an endpoint with its deliveries. @returns Whether there was one. */
   delete(project: string, id: string): Promise<boolean>
+  /**
+   * The same endpoints for one change by an admin, which is written into the audit log with it: both are
+   * there or neither, and a change that is tried twice is made once.
+   */
+  by(author: ChangeAuthor): WebhookEndpoints
+}
+
+/** What the audit log keeps of an endpoint: never a secret. */
+export function auditedEndpoint({ id, url, events }: WebhookEndpoint): object {
+  return { id, url, events }
 }
 
 /** `pending` deliveries are tried again, `failed` ones only by hand. */

@@ -15,7 +15,7 @@ import { RequestProblem } from '../http/respond-problem.js'
 export function identifyProject(directory: ProjectDirectory, logger: Logger): RequestHandler {
   const warned = new Set<string>()
   const take = (req: Request, res: Response, project: Project | undefined): void => {
-    res.locals['x402Project'] = project
+    setProject(res, project)
     if (project !== undefined && req.get('origin') !== undefined && !warned.has(project.id)) {
       warned.add(project.id)
       logger.warn(
@@ -36,6 +36,11 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
     }
     directory.whenLoaded().then(lookAgain).then(next, next)
   }
+}
+
+/** Sets the project that a request is for. */
+export function setProject(res: Response, project: Project | undefined): void {
+  res.locals['x402Project'] = project
 }
 
 /** The project of a request; `undefined` without a valid token. */

@@ -13,10 +13,10 @@ import { requestFields } from './log-fields.js'
 import { merchantRoutes } from './merchant-routes.js'
 import { paymentRoutes } from './payment-routes.js'
 import { limitRequests } from './rate-limit.js'
-import { refundRoutes } from './refund-routes.js'
+import { refundEndpoints, refundRoutes } from './refund-routes.js'
 import { settlementRoutes } from './settlement-routes.js'
 import { allowAnyOrigin, ucpRoutes } from './ucp-routes.js'
-import { webhookRoutes } from './webhook-routes.js'
+import { webhookEndpoints, webhookRoutes } from './webhook-routes.js'
 import { merchantViews, viewEndpoints } from './views/view-routes.js'
 
 const ENDPOINTS: Endpoints = {
@@ -28,15 +28,8 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/merchant/checkout-prepare': ['POST'],
   '/api/v2/merchant/settlements': ['GET'],
   '/api/v2/merchant/settlements/{id}': ['GET'],
-  '/api/v2/merchant/settlements/{id}/refunds': ['GET', 'POST'],
-  '/api/v2/merchant/settlements/{id}/refunds/prepare': ['GET'],
-  '/api/v2/merchant/settlements/{id}/refunds/{refundId}': ['GET'],
-  '/api/v2/merchant/webhooks': ['GET', 'POST'],
-  '/api/v2/merchant/webhooks/{id}': ['GET', 'PATCH', 'DELETE'],
-  '/api/v2/merchant/webhooks/{id}/rotate-secret': ['POST'],
-  '/api/v2/merchant/webhooks/{id}/test': ['POST'],
-  '/api/v2/merchant/webhooks/{id}/deliveries': ['GET'],
-  '/api/v2/merchant/webhooks/{id}/deliveries/{deliveryId}/resend': ['POST'],
+  ...refundEndpoints('/api/v2/merchant/settlements/{id}'),
+  ...webhookEndpoints('/api/v2/merchant'),
   ...viewEndpoints('/api/v2/merchant'),
   '/ucp/schema.json': ['GET'],
   '/ucp/instrument_schema.json': ['GET'],

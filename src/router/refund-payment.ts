@@ -2,7 +2,6 @@ import type { Request, Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
 import { recordId } from '../ledger/ledger.js'
 import { isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
-import type { Merchant } from '../merchants/project.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Authorization } from '../protocol/authorization.js'
 import { decodePayment, isAuthorized, type AuthorizedPayment } from '../protocol/decoded-payment.js'
@@ -13,7 +12,7 @@ import type { ExactEvmPayload } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import { findUnknownMembers, REFUND_MEMBERS } from '../protocol/strict-document.js'
 import { isRefusal, RefundRefused } from '../schemes/scheme.js'
-import { merchantOf } from './authenticate.js'
+import { authorOf, keyScopeOf, payeeOf, type Payee } from './acting.js'
 import type { Endpoint, RouterContext } from './context.js'
 import { invalidBody, readBody } from './json-body.js'
 import {
@@ -43,21 +42,21 @@ interface SignedRefund {
 }
 
 /**
- * `POST /api/v2/merchant/settlements/{id}/refunds`.
+ * `POST …/settlements/{id}/refunds`.
  *
  * The authorization names the refund: presented again, it has the same answer, also without an
  * `Idempotency-Key`, and is paid once.
  */
 export const refundPayment: Endpoint = async (context, req, res) => {
-  const merchant = merchantOf(res)
+  const merchant = payeeOf(res)
   requireLocal(context)
   const body = readBody(req, parseRefund)
   const keyed = readHeaderKey(req, {
-    ...{ res, project: merchant.project, endpoint: 'refund' },
+    ...{ res, ...keyScopeOf(res, 'refund') },
     body: { settlement: req.params['id'], ...body },
   })
   const refund = await onceForKey(context, keyed, async (claim) => {
-    const made = await makeRefund(context, { req, merchant, body })
+    const made = await makeRefund(context, { req, res, merchant, body })
     await endClaim(claim, made)
     return made
   })
@@ -87,9 +86,16 @@ function parseRefund(body: unknown): Parsed<ExactEvmPayload> {
   return { ok: false, errors: [...unknown, ...(parsed.ok ? [] : parsed.errors)] }
 }
 
+interface RefundRequest {
+  readonly req: Request
+  readonly res: Response
+  readonly merchant: Payee
+  readonly body: ExactEvmPayload
+}
+
 async function makeRefund(
   context: RouterContext,
-  { req, merchant, body }: { req: Request; merchant: Merchant; body: ExactEvmPayload },
+  { req, res, merchant, body }: RefundRequest,
 ): Promise<RefundDocument> {
   const refundable = await findRefundable(context, merchant, String(req.params['id']))
   const payment = paymentOf(refundable, body)
@@ -103,11 +109,27 @@ async function makeRefund(
   const left = leftOf(context, refundable, recordId(payment.key))
   if (authorization.value > left) throw exceedsPayment(left)
 
+  await noteRequested(context, res, signed)
   const refused = await settleRefund(context, signed)
   const made = await findOwn(context, signed)
   // What nothing was sent for has no record.
   if (made === undefined) throw refusedProblem(refused)
   return refundDocument(context, merchant, made)
+}
+
+/** Tells the audit log which admin has a refund sent, before it is. An authorization is told of once. */
+async function noteRequested(
+  { ledger }: RouterContext,
+  res: Response,
+  { refundable, payment }: SignedRefund,
+): Promise<void> {
+  const author = authorOf(res)
+  if (author === undefined) return
+  const refund = recordId(payment.key)
+  const amount = payment.signed.value.authorization.value.toString()
+  const after = { settlement: refundable.payment.id, refund, amount }
+  const act = { action: 'refund.requested', project: refundable.merchant.project, after } as const
+  await ledger.projects.noteAct(act, { ...author, change: `refund ${refund}` })
 }
 
 /** Sends a refund and waits for the outcome. @returns Why it was not paid, or not yet. */

@@ -7,8 +7,9 @@ import { RequestProblem } from '../http/respond-problem.js'
 import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
 import { parseUint256 } from '../protocol/primitives.js'
 import { REFUND_QUERY } from '../protocol/strict-document.js'
-import { merchantOf } from './authenticate.js'
+import { payeeOf } from './acting.js'
 import type { Endpoint, RouterContext } from './context.js'
+import type { Endpoints } from './endpoints.js'
 import { jsonBody } from './json-body.js'
 import { readQuery, takesNoQuery } from './read-query.js'
 import { refundPayment } from './refund-payment.js'
@@ -47,7 +48,16 @@ const querySchema = z.object({
     .optional(),
 })
 
-/** `/api/v2/merchant/settlements/{id}/refunds`: pays settlements back. */
+/** The endpoints of {@link refundRoutes}. */
+export function refundEndpoints(settlement: string): Endpoints {
+  return {
+    [`${settlement}/refunds`]: ['GET', 'POST'],
+    [`${settlement}/refunds/prepare`]: ['GET'],
+    [`${settlement}/refunds/{refundId}`]: ['GET'],
+  }
+}
+
+/** `…/settlements/{id}/refunds`: pays settlements back. */
 export function refundRoutes(context: RouterContext): Router {
   const router = express.Router({ mergeParams: true })
   router.get('/', takesNoQuery, respondJson(context, listRefunds))
@@ -58,14 +68,14 @@ export function refundRoutes(context: RouterContext): Router {
 }
 
 const listRefunds: Endpoint = async (context, req, res) => {
-  const merchant = merchantOf(res)
+  const merchant = payeeOf(res)
   const { id } = await findRecord(context, merchant, String(req.params['id']))
   const refunds = await context.ledger.refundsOf([id])
   return { refunds: refunds.map((refund) => refundDocument(context, merchant, refund)) }
 }
 
 const findRefund: Endpoint = async (context, req, res) => {
-  const merchant = merchantOf(res)
+  const merchant = payeeOf(res)
   const { id } = await findRecord(context, merchant, String(req.params['id']))
   const refunds = await context.ledger.refundsOf([id])
   const found = refunds.find((refund) => refund.id === req.params['refundId'])
@@ -74,7 +84,7 @@ const findRefund: Endpoint = async (context, req, res) => {
 }
 
 const prepareRefund: Endpoint = async (context, req, res) => {
-  const merchant = merchantOf(res)
+  const merchant = payeeOf(res)
   const { amount } = readQuery(req, querySchema, REFUND_QUERY)
   requireLocal(context)
   const refundable = await findRefundable(context, merchant, String(req.params['id']))

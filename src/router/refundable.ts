@@ -2,16 +2,16 @@
 import type { LedgerRecord } from '../ledger/ledger.js'
 import { leftToRefund } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
-import type { Merchant } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import type { Payee } from './acting.js'
 import type { RouterContext } from './context.js'
 import { findRecord } from './settlement-routes.js'
 
 /** A settlement that can be refunded. */
 export interface Refundable {
-  readonly merchant: Merchant
+  readonly merchant: Payee
   readonly payment: LedgerRecord
   /** Its token, which this process settles. */
   readonly asset: Asset
@@ -39,7 +39,7 @@ export function requireLocal({ settledAssets }: RouterContext): void {
  */
 export async function findRefundable(
   context: RouterContext,
-  merchant: Merchant,
+  merchant: Payee,
   id: string,
 ): Promise<Refundable> {
   const payment = await findRecord(context, merchant, id)

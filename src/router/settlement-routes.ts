@@ -2,7 +2,7 @@ import express, { type Router } from 'express'
 import { respondJson } from '../http/respond-json.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { LedgerRecord } from '../ledger/ledger.js'
-import type { Merchant } from '../merchants/project.js'
+import type { Payee } from './acting.js'
 import { merchantOf } from './authenticate.js'
 import type { Endpoint, RouterContext } from './context.js'
 import { takesNoQuery } from './read-query.js'
@@ -43,7 +43,7 @@ const findSettlement: Endpoint = async (context, req, res) => {
 /** Finds a settlement of the merchant's project. @throws {@link RequestProblem} 404 */
 export async function findRecord(
   { ledger }: RouterContext,
-  { project }: Merchant,
+  { project }: Pick<Payee, 'project'>,
   id: string,
 ): Promise<LedgerRecord> {
   const [record] = isRecordId(id) ? await ledger.list({ project, id, limit: 1 }) : []

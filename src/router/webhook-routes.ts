@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
-import { z } from 'zod'
+import type { AuditAction } from '../ledger/projects.js'
 import {
-  DELIVERY_STATES,
   MAX_ENDPOINTS,
   TEST_EVENT,
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
+  type WebhookEvent,
 } from '../ledger/webhook-store.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { respondJson } from '../http/respond-json.js'
@@ -14,71 +14,50 @@ import { parseStrictDocument } from '../protocol/strict-document.js'
 import { DELIVERIES_QUERY, WEBHOOK_MEMBERS } from '../protocol/strict-document.js'
 import { findReceiver } from '../webhooks/receiver-url.js'
 import { createWebhookSecret } from '../webhooks/signature.js'
+import { authorOf, endpointsFor, keyScopeOf, nameOf } from './acting.js'
 import { projectOf } from './authenticate.js'
 import type { Endpoint, RouterContext } from './context.js'
+import type { Endpoints } from './endpoints.js'
 import { invalidBody, jsonBody, readBody } from './json-body.js'
 import { readQuery, takesNoQuery } from './read-query.js'
-import { onceForKey, readHeaderKey } from './repeatable-request.js'
-import { deliveryCursor, deliveryDocument, parseDeliveryCursor } from './webhook-documents.js'
-import { endpointDocument } from './webhook-documents.js'
+import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
+import { deliveryCursor, deliveryDocument, endpointDocument } from './webhook-documents.js'
+import { bodySchemas, deliveriesSchema, DELIVERY_ID, ENDPOINT_ID } from './webhook-requests.js'
 
 /** Milliseconds for which a secret that was replaced still signs: a day. */
 const ROTATION_MS = 24 * 3_600_000
 
 /** Deliveries on a page. */
 const DEFAULT_LIMIT = 20
-const MAX_LIMIT = 100
 
-/** The forms of ids. The ledger is asked only for such. */
-const ENDPOINT_ID = /^we_[0-9a-f]{32}$/
-const DELIVERY_ID = /^msg_[0-9a-f]{32}$/
+/** The endpoints of {@link webhookRoutes}. */
+export function webhookEndpoints(owner: string): Endpoints {
+  return {
+    [`${owner}/webhooks`]: ['GET', 'POST'],
+    [`${owner}/webhooks/{id}`]: ['GET', 'PATCH', 'DELETE'],
+    [`${owner}/webhooks/{id}/rotate-secret`]: ['POST'],
+    [`${owner}/webhooks/{id}/test`]: ['POST'],
+    [`${owner}/webhooks/{id}/deliveries`]: ['GET'],
+    [`${owner}/webhooks/{id}/deliveries/{deliveryId}/resend`]: ['POST'],
+  }
+}
 
-const url = z.string({
-  error: ({ input }) => (input === undefined ? 'is missing: where events are sent' : undefined),
-})
-
-const events = z
-  .array(z.enum(WEBHOOK_EVENTS))
-  .min(1, 'must name at least one event')
-  // Each once, in one order.
-  .transform((given) => WEBHOOK_EVENTS.filter((event) => given.includes(event)))
-
-const creationSchema = z.looseObject({ url, events: events.optional() })
-const changeSchema = z
-  .looseObject({ url: url.optional(), events: events.optional() })
-  .refine((change) => change.url !== undefined || change.events !== undefined, {
-    error: 'must have url or events',
-  })
-
-const NOT_A_LIMIT = `must be an integer from 1 to ${MAX_LIMIT}`
-
-const deliveriesSchema = z.object({
-  cursor: z
-    .string()
-    .transform((text, context) => {
-      const position = parseDeliveryCursor(text)
-      if (position !== undefined) return position
-      context.addIssue('must be the nextCursor of a page before')
-      return z.NEVER
-    })
-    .optional(),
-  limit: z
-    .string(NOT_A_LIMIT)
-    .regex(/^\d{1,3}$/, NOT_A_LIMIT)
-    .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, NOT_A_LIMIT)
-    .optional(),
-  state: z.enum(DELIVERY_STATES).optional(),
-})
-
-/** `/api/v2/merchant/webhooks`: who is told of the project's payments, and what was delivered. */
-export function webhookRoutes(context: RouterContext): Router {
+/**
+ * `…/webhooks`: who is told of a project's payments, and what was delivered.
+ *
+ * @param events - What may be subscribed to.
+ */
+export function webhookRoutes(
+  context: RouterContext,
+  events: readonly WebhookEvent[] = WEBHOOK_EVENTS,
+): Router {
   const router = express.Router()
+  const schemas = bodySchemas(events)
   const json = (endpoint: Endpoint): RequestHandler => respondJson(context, endpoint)
   router.get('/', takesNoQuery, json(listEndpoints))
-  router.post('/', takesNoQuery, jsonBody, json(createEndpoint))
+  router.post('/', takesNoQuery, jsonBody, json(createEndpoint(schemas)))
   router.get('/:id', takesNoQuery, json(showEndpoint))
-  router.patch('/:id', takesNoQuery, jsonBody, json(changeEndpoint))
+  router.patch('/:id', takesNoQuery, jsonBody, json(changeEndpoint(schemas)))
   router.delete('/:id', takesNoQuery, deleteEndpoint(context))
   router.post('/:id/rotate-secret', takesNoQuery, json(rotateSecret))
   router.post('/:id/test', takesNoQuery, json(sendTest))
@@ -87,73 +66,84 @@ export function webhookRoutes(context: RouterContext): Router {
   return router
 }
 
+type BodySchemas = ReturnType<typeof bodySchemas>
+
 const listEndpoints: Endpoint = async ({ ledger, now }, _req, res) => {
   const endpoints = await ledger.webhooks.endpoints.list(projectIdOf(res))
   return { webhooks: endpoints.map((one) => endpointDocument(one, now())) }
 }
 
-const createEndpoint: Endpoint = async (context, req, res) => {
-  const { ledger, webhooks, now } = context
-  const project = projectIdOf(res)
-  const body = readBody(req, (given) => parseStrictDocument(creationSchema, given, WEBHOOK_MEMBERS))
-  const request = readHeaderKey(req, { res, project, endpoint: 'webhooks', body })
-  const given = await checkedUrl(body.url, webhooks)
-  const document = await onceForKey(context, request, async (claim) => {
-    const created = await ledger.webhooks.endpoints.create({
-      ...{ id: `we_${randomBytes(16).toString('hex')}`, project, url: given },
-      ...{ events: body.events ?? WEBHOOK_EVENTS, secret: createWebhookSecret() },
+const createEndpoint =
+  ({ creation }: BodySchemas): Endpoint =>
+  async (context, req, res) => {
+    const body = readBody(req, (given) => parseStrictDocument(creation, given, WEBHOOK_MEMBERS))
+    const request = readHeaderKey(req, { ...keyScopeOf(res, 'webhooks'), res, body })
+    const url = await checkedUrl(body.url, context.webhooks)
+    const document = await onceForKey(context, request, async (claim) => {
+      const created = await endpointsFor(context, res, request).create({
+        ...{ id: newEndpointId(request), project: projectIdOf(res), url },
+        ...{ events: body.events, secret: createWebhookSecret() },
+      })
+      if (created === undefined) {
+        await claim.abandon()
+        throw tooMany()
+      }
+      const shown = { ...endpointDocument(created, context.now()), secret: created.secret }
+      await claim.finish(JSON.stringify(shown))
+      return shown
     })
-    if (created === undefined) {
-      await claim.abandon()
-      throw tooMany()
-    }
-    const shown = { ...endpointDocument(created, now()), secret: created.secret }
-    await claim.finish(JSON.stringify(shown))
-    return shown
-  })
-  res.status(201)
-  return document
+    res.status(201)
+    return document
+  }
+
+/** A request that is repeated after its process has died creates the same endpoint. */
+function newEndpointId(request: KeyedRequest | undefined): string {
+  return `we_${request ? nameOf(request).slice(0, 32) : randomBytes(16).toString('hex')}`
 }
 
 function tooMany(): RequestProblem {
   return new RequestProblem(
     'too_many_webhooks',
-    `This project has ${MAX_ENDPOINTS} webhooks already: delete one, or change it with PATCH.`,
+    `There are ${MAX_ENDPOINTS} webhooks already: delete one, or change it with PATCH.`,
   )
 }
 
 const showEndpoint: Endpoint = async (context, req, res) =>
   endpointDocument(await endpointOf(context, req, res), context.now())
 
-const changeEndpoint: Endpoint = async ({ ledger, webhooks, now }, req, res) => {
-  const body = readBody(req, (given) => parseStrictDocument(changeSchema, given, WEBHOOK_MEMBERS))
-  const given = body.url === undefined ? undefined : await checkedUrl(body.url, webhooks)
-  const change = { url: given, events: body.events }
-  const id = endpointIdOf(req)
-  const changed = await ledger.webhooks.endpoints.change(projectIdOf(res), id, change)
-  return endpointDocument(changed ?? notFound(), now())
-}
+const changeEndpoint =
+  ({ change: schema }: BodySchemas): Endpoint =>
+  async (context, req, res) => {
+    const body = readBody(req, (given) => parseStrictDocument(schema, given, WEBHOOK_MEMBERS))
+    const url = body.url === undefined ? undefined : await checkedUrl(body.url, context.webhooks)
+    const change = { url, events: body.events }
+    const endpoints = endpointsFor(context, res)
+    const changed = await endpoints.change(projectIdOf(res), endpointIdOf(req), change)
+    return endpointDocument(changed ?? notFound(), context.now())
+  }
 
 const deleteEndpoint =
-  ({ ledger }: RouterContext): RequestHandler =>
+  (context: RouterContext): RequestHandler =>
   (req, res, next) => {
     Promise.resolve()
-      .then(() => ledger.webhooks.endpoints.delete(projectIdOf(res), endpointIdOf(req)))
+      .then(() => endpointsFor(context, res).delete(projectIdOf(res), endpointIdOf(req)))
       .then((isDeleted) => (isDeleted ? void res.status(204).end() : notFound()))
       .catch(next)
   }
 
-const rotateSecret: Endpoint = async ({ ledger, now }, req, res) => {
+const rotateSecret: Endpoint = async (context, req, res) => {
   const rotation = { secret: createWebhookSecret(), previousForMs: ROTATION_MS }
-  const id = endpointIdOf(req)
-  const rotated = await ledger.webhooks.endpoints.rotate(projectIdOf(res), id, rotation)
+  const endpoints = endpointsFor(context, res)
+  const rotated = await endpoints.rotate(projectIdOf(res), endpointIdOf(req), rotation)
   const endpoint = rotated ?? notFound()
-  return { ...endpointDocument(endpoint, now()), secret: endpoint.secret }
+  return { ...endpointDocument(endpoint, context.now()), secret: endpoint.secret }
 }
 
 const sendTest: Endpoint = async (context, req, res) => {
   const endpoint = await endpointOf(context, req, res)
-  const data = { test: true, webhook: endpoint.id, project: endpoint.project }
+  await noteSending(context, res, { action: 'webhook.tested', after: { webhook: endpoint.id } })
+  const { id: webhook, project } = endpoint
+  const data = { test: true, webhook, ...(project !== '' && { project }) }
   const delivery = await context.ledger.webhooks.deliveries.add({
     ...{ endpoint, data, type: TEST_EVENT },
   })
@@ -186,9 +176,22 @@ const resendDelivery: Endpoint = async (context, req, res) => {
     : undefined
   if (delivery === undefined)
     throw new RequestProblem('not_found', 'This webhook has no delivery of that id.')
+  const after = { webhook: endpoint.id, delivery: id }
+  await noteSending(context, res, { action: 'delivery.resent', after })
   context.wakeWebhooks?.()
   res.status(202)
   return deliveryDocument(delivery)
+}
+
+/** Tells the audit log that an admin has something sent. */
+async function noteSending(
+  { ledger }: RouterContext,
+  res: Response,
+  act: { readonly action: AuditAction; readonly after: object },
+): Promise<void> {
+  const author = authorOf(res)
+  if (author !== undefined)
+    await ledger.projects.noteAct({ ...act, project: projectIdOf(res) }, author)
 }
 
 /** @throws {@link RequestProblem} 400 for a URL that nothing is sent to. */
@@ -219,5 +222,5 @@ function projectIdOf(res: Response): string {
 }
 
 function notFound(): never {
-  throw new RequestProblem('not_found', 'This project has no webhook of that id.')
+  throw new RequestProblem('not_found', 'There is no webhook of that id here.')
 }

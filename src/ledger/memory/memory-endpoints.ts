@@ -1,3 +1,4 @@
+import type { ChangeAuthor, ProjectStore } from '../projects.js'
 import {
   MAX_ENDPOINTS,
   type EndpointChange,
@@ -5,17 +6,29 @@ import {
   type WebhookEndpoint,
   type WebhookEndpoints,
 } from '../webhook-store.js'
+import { AuditedEndpoints } from './audited-endpoints.js'
+
+/** Options of {@link MemoryEndpoints}. */
+interface MemoryEndpointsOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Keeps the audit log. */
+  readonly projects: Pick<ProjectStore, 'noteAct'>
+  /** Called with the id of each endpoint that is deleted. */
+  readonly onDeleted: (id: string) => void
+}
 
 /** Endpoints of webhooks in memory. */
 export class MemoryEndpoints implements WebhookEndpoints {
-  readonly #now: () => number
-  readonly #onDeleted: (id: string) => void
+  readonly #options: MemoryEndpointsOptions
   readonly #byProject = new Map<string, Map<string, WebhookEndpoint>>()
 
-  /** @param onDeleted - Called with the id of each endpoint that is deleted. */
-  constructor(now: () => number, onDeleted: (id: string) => void) {
-    this.#now = now
-    this.#onDeleted = onDeleted
+  constructor(options: MemoryEndpointsOptions) {
+    this.#options = options
+  }
+
+  by(author: ChangeAuthor): WebhookEndpoints {
+    return new AuditedEndpoints(this, { projects: this.#options.projects, author })
   }
 
   has(project: string): boolean {
@@ -35,7 +48,7 @@ export class MemoryEndpoints implements WebhookEndpoints {
   ): Promise<WebhookEndpoint | undefined> {
     const own = this.#byProject.get(endpoint.project) ?? new Map<string, WebhookEndpoint>()
     if (own.size >= MAX_ENDPOINTS) return undefined
-    const created = { ...endpoint, createdAt: this.#now(), updatedAt: this.#now() }
+    const created = { ...endpoint, createdAt: this.#options.now(), updatedAt: this.#options.now() }
     own.set(endpoint.id, created)
     this.#byProject.set(endpoint.project, own)
     return created
@@ -67,7 +80,7 @@ export class MemoryEndpoints implements WebhookEndpoints {
   ): Promise<WebhookEndpoint | undefined> {
     return this.#update(project, id, (old) => ({
       secret,
-      previous: { secret: old.secret, until: this.#now() + previousForMs },
+      previous: { secret: old.secret, until: this.#options.now() + previousForMs },
     }))
   }
 
@@ -75,7 +88,7 @@ export class MemoryEndpoints implements WebhookEndpoints {
     const own = this.#byProject.get(project)
     if (own?.delete(id) !== true) return false
     if (own.size === 0) this.#byProject.delete(project)
-    this.#onDeleted(id)
+    this.#options.onDeleted(id)
     return true
   }
 
@@ -91,7 +104,7 @@ export class MemoryEndpoints implements WebhookEndpoints {
     const own = this.#byProject.get(project)
     const old = own?.get(id)
     if (own === undefined || old === undefined) return undefined
-    const changed = { ...old, ...change(old), updatedAt: this.#now() }
+    const changed = { ...old, ...change(old), updatedAt: this.#options.now() }
     own.set(id, changed)
     return changed
   }

@@ -1,4 +1,5 @@
 import type {
+  AuditedChange,
   AuditEntry,
   ChangeAuthor,
   ChangeOutcome,
@@ -12,8 +13,6 @@ import type {
 
 /** Most entries of the audit log that are kept. */
 const MAX_AUDIT = 10_000
-
-type Change = Omit<AuditEntry, 'id' | 'position' | 'at' | 'actor'>
 
 /** Keeps projects in memory, until the process ends. */
 export class MemoryProjects implements ProjectStore {
@@ -129,6 +128,10 @@ export class MemoryProjects implements ProjectStore {
     }
   }
 
+  async noteAct(act: AuditedChange, by: ChangeAuthor): Promise<void> {
+    if (!this.#audit.some(({ id }) => id === by.change)) this.#done(act, by)
+  }
+
   async listAudit({
     after = Infinity,
     limit,
@@ -147,7 +150,7 @@ export class MemoryProjects implements ProjectStore {
       if (token.project === project) this.#tokens.set(id, { revokedAt, ...token })
   }
 
-  #done(change: Change, { actor, change: id }: ChangeAuthor): 'done' {
+  #done(change: AuditedChange, { actor, change: id }: ChangeAuthor): 'done' {
     this.#version += 1
     this.#audit.push({ ...change, id, actor, position: this.#version, at: this.#now() })
     if (this.#audit.length > MAX_AUDIT) this.#audit.shift()

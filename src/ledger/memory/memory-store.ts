@@ -66,12 +66,13 @@ export class MemoryStore implements LedgerStore {
   readonly lowerNonce: LedgerStore['lowerNonce'] = (...args) => this.#relayers.lowerNonce(...args)
 
   constructor({ maxRecords, maxAnswerBytes, now }: MemoryStoreOptions) {
-    const webhooks = new MemoryWebhooks(now)
+    const projects = new MemoryProjects(now)
+    const webhooks = new MemoryWebhooks(now, projects)
     const payments = new PaymentRecords({ maxRecords, now, watch: webhooks })
     const answers = new MemoryIdempotency({ maxBytes: maxAnswerBytes, now })
     this.#now = now
     this.#payments = payments
-    this.projects = new MemoryProjects(now)
+    this.projects = projects
     this.#refunds = new MemoryRefunds(payments, now)
     this.webhooks = webhooks
     this.#relayers = new MemoryRelayers(payments)

@@ -1,4 +1,5 @@
 import { newDeliveryId } from '../delivery-id.js'
+import type { ProjectStore } from '../projects.js'
 import { isFinal, type LedgerRecord } from '../record.js'
 import { transactionOf } from '../record-transaction.js'
 import { isRefundRecord } from '../refunds.js'
@@ -12,9 +13,13 @@ export class MemoryWebhooks implements WebhookStore, RecordWatch {
   readonly endpoints: MemoryEndpoints
   readonly deliveries: MemoryDeliveries
 
-  /** @param now - Milliseconds since the epoch. */
-  constructor(now: () => number) {
-    this.endpoints = new MemoryEndpoints(now, (id) => this.deliveries.forgetEndpoint(id))
+  /**
+   * @param now - Milliseconds since the epoch.
+   * @param projects - Keeps the audit log.
+   */
+  constructor(now: () => number, projects: Pick<ProjectStore, 'noteAct'>) {
+    const onDeleted = (id: string): void => this.deliveries.forgetEndpoint(id)
+    this.endpoints = new MemoryEndpoints({ now, projects, onDeleted })
     this.deliveries = new MemoryDeliveries(now, this.endpoints)
   }
 

@@ -1,13 +1,10 @@
-/** Changes of projects, each in one transaction with its entry of the audit log. */
+/** Changes by an admin, each in one transaction with its entry of the audit log. */
 import type { Kysely } from 'kysely'
-import type { AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
+import type { AuditedChange, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import { PROJECTS_VERSION } from './projects-migration.js'
 import { writeAudit } from './project-rows.js'
 import type { LedgerDatabase } from './schema.js'
 import type { SqlDatabase } from './sql-store.js'
-
-/** What a change has done. */
-export type Change = Omit<AuditEntry, 'id' | 'position' | 'at' | 'actor'>
 
 /** The transaction of a change. */
 export interface Changing {
@@ -33,7 +30,7 @@ export class Undone extends Error {
 export async function makeChange(
   database: SqlDatabase,
   { actor, change: id }: ChangeAuthor,
-  make: (changing: Changing) => Promise<Change>,
+  make: (changing: Changing) => Promise<AuditedChange>,
 ): Promise<ChangeOutcome> {
   try {
     await database.db.transaction().execute(async (db) => {

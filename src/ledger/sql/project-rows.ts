@@ -1,6 +1,6 @@
 /** Rows of projects, their tokens and the audit log. */
 import type { Kysely, Selectable } from 'kysely'
-import type { AuditEntry, ProjectAction, StoredProject, StoredToken } from '../projects.js'
+import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
 import { PROJECTS_VERSION } from './projects-migration.js'
 import type { AuditRow, LedgerDatabase, ProjectRow, ProjectTokenRow } from './schema.js'
 
@@ -83,7 +83,7 @@ export function tokenOf(row: Selectable<ProjectTokenRow>): StoredToken {
 export function auditOf(row: Selectable<AuditRow>): AuditEntry {
   const { id, actor, project, token, before, after } = row
   return {
-    ...{ id, actor, project, action: row.action as ProjectAction },
+    ...{ id, actor, project, action: row.action as AuditAction },
     ...{ position: Number(row.position), at: Number(row.at) },
     ...(token !== null && { token }),
     ...(before !== null && { before: JSON.parse(before) as object }),

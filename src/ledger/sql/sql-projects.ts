@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { AuditEntry, ChangeAuthor, ChangeOutcome, NewToken, PageQuery } from '../projects.js'
+import type { AuditedChange, AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
+import type { NewToken, PageQuery } from '../projects.js'
 import type { ProjectSnapshot, ProjectStore, StoredProject, StoredToken } from '../projects.js'
-import { makeChange, Undone, type Change, type Changing } from './project-changes.js'
+import { makeChange, Undone, type Changing } from './project-changes.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './project-rows.js'
 import { selectProjects, tokenOf, versionOf } from './project-rows.js'
 import type { LedgerDatabase } from './schema.js'
@@ -182,6 +183,10 @@ export class SqlProjects implements ProjectStore {
     )
   }
 
+  async noteAct(act: AuditedChange, by: ChangeAuthor): Promise<void> {
+    await this.#change(by, async () => act)
+  }
+
   listAudit({
     after,
     limit,
@@ -202,7 +207,7 @@ export class SqlProjects implements ProjectStore {
 
   async #change(
     by: ChangeAuthor,
-    make: (changing: Changing) => Promise<Change>,
+    make: (changing: Changing) => Promise<AuditedChange>,
   ): Promise<ChangeOutcome> {
     const outcome = await this.#store.run((database) =>
       makeChange(database, by, async (changing) => {

@@ -1,0 +1,179 @@
+/** Refunds that an operator has sent for a merchant who signs them. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { privateKeyToAccount } from 'viem/accounts'
+import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
+import { newPayer } from '../support/on-chain.js'
+import { signPayment, type TestPayer } from '../support/sign-payment.js'
+import { serveGateway, type GatewayApi } from '../router/api.js'
+import { ADMIN_TOKEN, adminOf, type AdminClient } from './admin.js'
+
+const OTHER_TOKEN = 'x402_test-token-of-another'
+const SECOND_ADMIN = 'an-admin-token-of-somebody-else'
+const PAID = 250_000n
+
+const devnet = useDevnet()
+let merchant: TestPayer
+let api: GatewayApi
+let admin: AdminClient
+
+beforeAll(async () => {
+  merchant = await newPayer(devnet)
+  const payTo = merchant.address
+  const projects = [
+    { id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo } },
+    { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo } },
+  ]
+  const tokens = [ADMIN_TOKEN, SECOND_ADMIN]
+  api = await serveGateway(shopOptions(devnet, { projects, admin: { tokens }, rateLimit: false }))
+  admin = adminOf(api)
+})
+afterAll(() => api.close())
+
+const refundsOf = (id: string): string => `/settlements/${id}/refunds`
+
+/** Sells for a quarter of a dollar. */
+async function sell(token = SHOP_TOKEN): Promise<{ id: string; payer: string }> {
+  const headers = { 'X-Project-Identify-Token': token }
+  const { body: offer } = await api.post(
+    '/api/v2/payment/requirements',
+    { resourceUrl: 'https://shop.example/report', requestedAmount: 0.25 },
+    headers,
+  )
+  const { protocolVersion: _, ...paymentRequirements } = offer.accepts[0]
+  const paymentPayload = await signPayment(devnet.payers[0]!, paymentRequirements)
+  const body = { paymentPayload, paymentRequirements }
+  const settled = await api.post('/api/v2/payment/settle', body, headers)
+  expect(settled.body).toMatchObject({ success: true })
+  return (await api.get('/api/v2/merchant/settlements?limit=1', headers)).body.settlements[0]
+}
+
+async function sign(id: string, amount?: bigint) {
+  const query = amount === undefined ? '' : `?amount=${amount}`
+  const prepared = await admin.ask('GET', `${refundsOf(id)}/prepare${query}`)
+  expect(prepared.status).toBe(200)
+  const { typedData } = prepared.body
+  const account = privateKeyToAccount(merchant.privateKey)
+  return { authorization: typedData.message, signature: await account.signTypedData(typedData) }
+}
+
+describe('refunds by the admin API', () => {
+  it('pay the buyer of any project back, and are the merchant’s own', async () => {
+    for (const token of [SHOP_TOKEN, OTHER_TOKEN]) {
+      const settlement = await sell(token)
+      const before = await balanceOf(devnet, devnet.payers[0]!.address)
+      const refunded = await admin.ask(
+        'POST',
+        refundsOf(settlement.id),
+        await sign(settlement.id, 100_000n),
+      )
+      expect(refunded).toMatchObject({
+        status: 201,
+        body: { status: 'settled', amount: '100000', settlement: settlement.id },
+      })
+      expect(await balanceOf(devnet, devnet.payers[0]!.address)).toBe(before + 100_000n)
+      const listed = await admin.ask('GET', refundsOf(settlement.id))
+      const headers = { 'X-Project-Identify-Token': token }
+      const own = `/api/v2/merchant${refundsOf(settlement.id)}`
+      expect(listed.body).toEqual((await api.get(own, headers)).body)
+      expect(listed.body.refunds).toHaveLength(1)
+      const shown = (await admin.ask('GET', `/settlements/${settlement.id}`)).body
+      expect(shown).toMatchObject({ refunded: '100000', refunds: 1 })
+      const { settlements } = (await admin.ask('GET', '/settlements?limit=1')).body
+      expect(settlements).toEqual([shown])
+      const { id } = refunded.body
+      const one = await admin.ask('GET', `${refundsOf(settlement.id)}/${id}`)
+      expect(one.body).toEqual(listed.body.refunds[0])
+    }
+  })
+
+  it('are in the audit log before they are sent, once each', async () => {
+    const { id } = await sell()
+    const signed = await sign(id)
+    const made = await admin.ask('POST', refundsOf(id), signed)
+    expect((await admin.ask('POST', refundsOf(id), signed)).body).toEqual(made.body)
+    const { entries } = (await admin.ask('GET', '/audit-log?project=shop')).body
+    const after = { settlement: id, refund: made.body.id, amount: PAID.toString() }
+    const about = entries.filter(
+      (one: { after: { settlement: string } }) => one.after.settlement === id,
+    )
+    const actor = expect.stringMatching(/^admin-/)
+    expect(about).toMatchObject([{ action: 'refund.requested', actor, project: 'shop', after }])
+  })
+
+  it('are not told of in the audit log where the merchant sends them, or they are refused', async () => {
+    const { id } = await sell()
+    const logged = async () => (await admin.ask('GET', '/audit-log')).body.entries.length
+    const before = await logged()
+    const signed = await sign(id)
+    const tooMuch = { ...signed, authorization: { ...signed.authorization, value: '250001' } }
+    expect((await admin.ask('POST', refundsOf(id), tooMuch)).status).toBe(409)
+    expect((await api.post(`/api/v2/merchant${refundsOf(id)}`, signed)).status).toBe(201)
+    expect(await logged()).toBe(before)
+  })
+
+  it('have Idempotency-Keys of each admin’s own', async () => {
+    const { id } = await sell()
+    const key = { 'Idempotency-Key': 'refund-1' }
+    const [one, two] = [await sign(id, 100_000n), await sign(id, 50_000n)]
+    const first = await admin.ask('POST', refundsOf(id), one, key)
+    expect(first.status).toBe(201)
+    expect((await admin.ask('POST', refundsOf(id), one, key)).body).toEqual(first.body)
+    expect((await admin.ask('POST', refundsOf(id), two, key)).body.code).toBe(
+      'idempotency_conflict',
+    )
+    const second = adminOf(api, SECOND_ADMIN)
+    expect((await second.ask('POST', refundsOf(id), two, key)).status).toBe(201)
+    const merchants = await api.post(`/api/v2/merchant${refundsOf(id)}`, await sign(id), key)
+    expect(merchants).toMatchObject({ status: 201, body: { amount: '100000' } })
+  })
+
+  it('never pay more than was paid, however many are asked for at once', async () => {
+    const { id } = await sell()
+    const before = await balanceOf(devnet, devnet.payers[0]!.address)
+    const signed = await Promise.all(Array.from({ length: 10 }, () => sign(id)))
+    const made = await Promise.all(
+      signed.map((one, index) =>
+        index % 2 === 0
+          ? admin.ask('POST', refundsOf(id), one)
+          : api.post(`/api/v2/merchant${refundsOf(id)}`, one),
+      ),
+    )
+    expect(made.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(await balanceOf(devnet, devnet.payers[0]!.address)).toBe(before + PAID)
+  })
+
+  it('refuse what is no settlement, no refund of it, and anyone but an admin', async () => {
+    const { id } = await sell()
+    const { id: another } = await sell(OTHER_TOKEN)
+    const signed = await sign(another)
+    const made = await admin.ask('POST', refundsOf(another), signed)
+    expect(made.status).toBe(201)
+    expect((await admin.ask('GET', `${refundsOf(id)}/${made.body.id}`)).status).toBe(404)
+    for (const nobody of ['nobody', made.body.id.replace(/.$/, 'z'), '%00', "x' OR '1'='1"])
+      for (const path of ['', '/prepare'])
+        expect((await admin.ask('GET', refundsOf(nobody) + path)).status).toBe(404)
+    for (const method of ['GET', 'POST']) {
+      const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
+      const asked = await api.send(method, `/api/v2/admin${refundsOf(id)}`, { headers })
+      expect(asked.status).toBe(401)
+    }
+    const own = await api.get(`/api/v2/merchant${refundsOf(another)}`)
+    expect(own.status).toBe(404)
+  })
+
+  it('can be made of a project that was deleted', async () => {
+    const made = await admin.ask('POST', '/projects', {
+      id: 'gone',
+      merchant: { payTo: merchant.address },
+    })
+    expect(made.status).toBe(201)
+    const { token } = (await admin.ask('POST', '/projects/gone/tokens', {})).body
+    const { id } = await sell(token)
+    expect((await admin.ask('DELETE', '/projects/gone')).status).toBe(204)
+    const signed = await sign(id)
+    expect(await admin.ask('POST', refundsOf(id), signed)).toMatchObject({
+      status: 201,
+      body: { status: 'settled', symbol: 'USDC', amount: PAID.toString() },
+    })
+  })
+})
