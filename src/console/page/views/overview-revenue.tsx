@@ -25,12 +25,10 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
   const [chosen, setChosen] = useState('')
   const token = tokens.find((one) => tokenOf(one) === chosen) ?? tokens[0]
   const days = useMemo(() => daysOf(range), [range])
-  const series = useMemo(
-    () => (token ? [seriesOf(token, revenue, days)] : []),
-    [revenue, days, token && tokenOf(token)],
-  )
+  const name = token && tokenOf(token)
+  const series = useMemo(() => [seriesOf(name, revenue, days)], [revenue, days, name])
   if (token === undefined) return <Empty title="No payment was settled in these days." />
-  const name = (one: RevenueGroup): string =>
+  const title = (one: RevenueGroup): string =>
     `${one.symbol ?? one.asset} on ${findNetwork(session, one.network)?.name ?? one.network}`
   const rows = revenue.filter((group) => tokenOf(group) === tokenOf(token))
   return (
@@ -40,11 +38,11 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
           label="Token"
           value={tokenOf(token)}
           onValue={setChosen}
-          options={tokens.map((one) => [tokenOf(one), name(one)] as const)}
+          options={tokens.map((one) => [tokenOf(one), title(one)] as const)}
         />
       )}
       <Chart
-        label={`Revenue by day in ${name(token)}. The table below has the numbers.`}
+        label={`Revenue by day in ${title(token)}. The table below has the numbers.`}
         days={days}
         series={series}
         format={formatValue}
@@ -52,7 +50,7 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
       <details>
         <summary>Revenue by day as a table</summary>
         <Table
-          caption={`Revenue by day in ${name(token)}`}
+          caption={`Revenue by day in ${title(token)}`}
           rows={rows}
           keyOf={({ day = '' }) => day}
           columns={[
@@ -68,14 +66,17 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
 
 const formatValue = (value: number): string => formatDecimal(String(value))
 
-function seriesOf(token: RevenueGroup, groups: readonly RevenueGroup[], days: readonly string[]) {
+function seriesOf(
+  token: string | undefined,
+  groups: readonly RevenueGroup[],
+  days: readonly string[],
+) {
+  const own = groups.filter((group) => tokenOf(group) === token)
   const byDay = new Map(
-    groups
-      .filter((group) => tokenOf(group) === tokenOf(token))
-      .map(({ day, amount, decimals = 0 }) => [day, Number(decimalOf(amount, decimals))]),
+    own.map(({ day, amount, decimals = 0 }) => [day, Number(decimalOf(amount, decimals))]),
   )
   return {
-    label: token.symbol ?? 'Token',
+    label: own[0]?.symbol ?? 'Token',
     colour: 'accent',
     values: days.map((day) => byDay.get(day) ?? 0),
     isBars: true,
