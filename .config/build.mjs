@@ -24,7 +24,7 @@ const formats = {
 }
 
 /** CommonJS in both builds. */
-const commonJs = ['ucp/templates', 'crypto/load-peer']
+const commonJs = ['ucp/templates', 'crypto/load-peer', 'http/own-package']
 
 const compilerOptions = {
   noEmit: false,

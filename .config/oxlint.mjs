@@ -156,6 +156,8 @@ const pageRules = ['', '*/'].map((deeper) => ({
     // The runtime is Preact's, which takes `for`, `class` and `spellcheck` as HTML has them.
     'react/no-unknown-property': 'off',
     'react/react-in-jsx-scope': 'off',
+    'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
+    'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
     'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
     'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
   },

@@ -22,9 +22,7 @@ import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
-import { createAdminApi } from './console/admin-routes.js'
-import type { AdminContext } from './console/context.js'
-import type { MountedApi } from './router/context.js'
+import { mountConsole } from './console/console-routes.js'
 import { createGatewayRouter } from './router/gateway-router.js'
 import { settlementDescriber } from './router/settlement-document.js'
 import { RevenueReader } from './router/views/revenue-reader.js'
@@ -175,7 +173,7 @@ export function openGateway(resolved: ResolvedOptions): Gateway {
 
   return {
     x402Protect: createX402Protect(context),
-    gatewayRouter: () => createGatewayRouter({ ...context, mounted: mountedApis(context) }),
+    gatewayRouter: () => createGatewayRouter({ ...context, ...mountConsole(context) }),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -242,9 +240,4 @@ function openWebhooks(
   for (const name of ['settled', 'failed', 'pending'] as const)
     events.on(name, () => dispatcher.wakeSoon())
   return dispatcher
-}
-
-/** What the gateway serves beside the API of the specification. */
-function mountedApis(context: AdminContext): readonly MountedApi[] {
-  return context.adminTokens.length > 0 ? [createAdminApi(context)] : []
 }

@@ -12,7 +12,7 @@ import { payCommand } from './pay-command.js'
 import { serveCommand } from './serve-command.js'
 import { tokenCommand } from './token-command.js'
 import { triggerCommand } from './trigger-command.js'
-import { ownVersion } from './version.js'
+import { ownPackage } from '../http/own-package.cjs'
 
 /** Every command, in the order of the overview. */
 const COMMANDS: readonly Command[] = [
@@ -60,7 +60,7 @@ async function runCommand(argv: readonly string[], context: CliContext): Promise
   const command = COMMANDS.find((one) => one.name === name)
   if (command !== undefined && !asksForHelp(args)) return command.run(args, context)
   if (name === undefined) throw new UsageError('A command is missing.')
-  if (name === '--version' || name === '-v') context.print(await ownVersion())
+  if (name === '--version' || name === '-v') context.print(ownPackage.version ?? 'unknown')
   else if (command !== undefined || asksForHelp([name])) context.print(usageOf(argv) ?? USAGE)
   else if (name === 'help') context.print(usageOf(args) ?? USAGE)
   else throw new UsageError(`There is no command '${name}'${suggestion(name)}`)

@@ -122,12 +122,13 @@ async function readConfigFile(
 
 /** Overrides the options of a file by those of the environment. */
 function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
-  const { publicUrl, facilitator, quoteSecret, redisUrl, admin } = settingsOf(env)
+  const { publicUrl, facilitator, quoteSecret, redisUrl, admin, console } = settingsOf(env)
   return {
     ...file,
     ...(publicUrl && { publicUrl }),
     ...(quoteSecret && { quoteSecret }),
     ...(admin && { admin }),
+    ...(console !== undefined && { console }),
     ...(redisUrl && file.rateLimit !== false && { rateLimit: { ...file.rateLimit, redisUrl } }),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, SERVE_DATABASE),

@@ -26,6 +26,7 @@ export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 const VARIABLES = [
   'X402_ADMIN_TOKEN',
   'X402_ASSET',
+  'X402_CONSOLE',
   'X402_DATABASE_URL',
   'X402_FACILITATOR_TOKEN',
   'X402_FACILITATOR_URL',
@@ -68,6 +69,7 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^projects\.0\.merchant\.payTo$/, 'X402_PAY_TO'],
   [/^facilitator\.url$/, 'X402_FACILITATOR_URL'],
   [/^admin\.tokens/, 'X402_ADMIN_TOKEN'],
+  [/^console$/, 'X402_CONSOLE'],
   [/^quoteSecret$/, 'X402_QUOTE_SECRET'],
   [/^rateLimit\.redisUrl$/, 'X402_REDIS_URL'],
 ]
@@ -78,7 +80,9 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * Required: `X402_PAY_TO`, `X402_NETWORK`, and either `X402_RPC_URL` with `X402_RELAYER_KEY`
  * (comma-separated for several) or `X402_FACILITATOR_URL`. Optional: `X402_ASSET` (`USDC`),
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
- * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API). Missing variables are reported later, by the check of the options.
+ * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API),
+ * `X402_CONSOLE` (`false` for an admin API without the console). Missing variables are reported later, by
+ * the check of the options.
  *
  * @param env - The variables, usually `process.env`.
  * @param database - The variables that may name the ledger's database.
@@ -92,11 +96,12 @@ export function optionsFromEnvironment(
 ): GatewayOptions {
   const settings = settingsOf(env)
   const { publicUrl, facilitator, payTo, token, quoteSecret, redisUrl, network = '' } = settings
-  const { admin } = settings
+  const { admin, console } = settings
   return {
     ...(publicUrl && { publicUrl }),
     ...(quoteSecret && { quoteSecret }),
     ...(admin && { admin }),
+    ...(console !== undefined && { console }),
     ...(redisUrl && { rateLimit: { redisUrl } }),
     ...(facilitator && { facilitator }),
     ...ledgerOf(env, database),
@@ -150,6 +155,7 @@ export function settingsOf(env: Environment) {
     quoteSecret: read(env, 'X402_QUOTE_SECRET'),
     redisUrl: read(env, 'X402_REDIS_URL'),
     admin: adminToken && { tokens: [adminToken] },
+    console: flagOf(read(env, 'X402_CONSOLE')),
     facilitator:
       facilitatorUrl &&
       httpFacilitator({
@@ -171,6 +177,12 @@ export function networkSettingsOf(env: Environment): NetworkOptions {
     ...(relayerKeys && { relayerKeys }),
     ...(asset && { assets: [asset] }),
   }
+}
+
+/** Reads `true` and `false`. Anything else is reported by the check of the options. */
+function flagOf(text: string | undefined): boolean | undefined {
+  if (text === 'true' || text === 'false') return text === 'true'
+  return text as undefined
 }
 
 /** The value of a variable; a blank one counts as not set. */

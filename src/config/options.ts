@@ -157,6 +157,11 @@ export interface GatewayOptions {
    */
   readonly admin?: AdminOptions
   /**
+   * Whether the router serves the console at `/console`: a web page for operators and merchants, who
+   * sign in with their tokens. It needs `admin`. @defaultValue `true` with `admin`
+   */
+  readonly console?: boolean
+  /**
    * Rates that convert prices into tokens of other currencies; of several sources, the first that
    * knows the pair. @defaultValue no rates
    */

@@ -68,6 +68,7 @@ const optionsSchema = z.strictObject({
   networks: z.record(z.string(), z.unknown()).optional(),
   projects: z.array(z.unknown()).optional(),
   admin: z.unknown().optional(),
+  console: z.boolean().optional(),
   rates: z
     .union([
       z.array(z.unknown()).min(1),
@@ -112,6 +113,8 @@ export interface ResolvedOptions {
   readonly projects: readonly Project[]
   /** SHA-256 of each admin token; without any, the admin API is off. */
   readonly adminTokens: readonly Buffer[]
+  /** Whether the console is served. */
+  readonly console: boolean
   readonly rates: RateSource
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
@@ -143,6 +146,8 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const networks = resolveNetworks(options, report)
   const projects = resolveProjects(options, networks, report)
   const adminTokens = resolveAdmin(options, projects, report)
+  if (settings?.console === true && options.admin === undefined)
+    report('console', 'missing_option', 'needs the option admin, whose tokens open the console')
   const assets = networks.flatMap((network) => network.assets)
   const rates = resolveRates(options, assets, report)
   if (settings === undefined || issues.length > 0) throw new ConfigError(issues)
@@ -150,6 +155,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   return {
     ...others,
     ...{ docsUrl: ucp?.docsUrl, networks, projects, adminTokens, rates },
+    console: settings.console ?? adminTokens.length > 0,
     rateLimit: withCounts(settings, 'rateLimit'),
     paymentRateLimit: withCounts(settings, 'paymentRateLimit'),
   }

@@ -1,4 +1,4 @@
-import express from 'express'
+import express, { type RequestHandler } from 'express'
 import type { MountedApi } from '../router/context.js'
 import type { Endpoints } from '../router/endpoints.js'
 import { actingEndpoints, actingRoutes } from './acting-routes.js'
@@ -28,8 +28,18 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/admin/networks': ['GET'],
 }
 
-/** Makes the admin API, `/api/v2/admin/*`: what an operator sees and changes, across all projects. */
-export function createAdminApi(context: AdminContext): MountedApi {
+/**
+ * Makes the admin API, `/api/v2/admin/*`: what an operator sees and changes, across all projects.
+ *
+ * @param identifySession - Finds the admin of a request that has no token.
+ */
+export function createAdminApi(
+  context: AdminContext,
+  identifySession?: RequestHandler,
+): MountedApi {
+  const identify = express.Router()
+  identify.use(identifyAdmin(context.adminTokens))
+  if (identifySession !== undefined) identify.use(identifySession)
   const router = express.Router()
   router.use(requireAdmin(context.logger))
   router.use(actingRoutes(context))
@@ -42,7 +52,7 @@ export function createAdminApi(context: AdminContext): MountedApi {
   return {
     prefix: PREFIX,
     endpoints: ENDPOINTS,
-    identify: identifyAdmin(context.adminTokens),
+    identify,
     routes: router,
   }
 }

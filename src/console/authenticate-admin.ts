@@ -1,26 +1,18 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { RequestHandler, Response } from 'express'
+import type { RequestHandler } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import { limiterSettings } from '../http/rate-limiter.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import { digestToken } from '../merchants/project.js'
 import { setLimitKey } from '../router/rate-limit.js'
+import { adminOfHash, findAdmin, setAdmin } from './admin.js'
 
 /** Failed attempts from one address in {@link FAILURE_WINDOW_MS}, after which they get a 429. */
 const MAX_FAILURES = 30
 const FAILURE_WINDOW_MS = 60_000
 
-/** Hexadecimal digits by which the audit log names an admin token. */
-const NAME_DIGITS = 8
-
 const BEARER = /^Bearer +(\S+)$/i
-
-/** Someone with an admin token. */
-export interface Admin {
-  /** What the audit log calls the admin: the beginning of the SHA-256 of the token. */
-  readonly name: string
-}
 
 /**
  * Makes a handler that finds the admin of a request, and refuses none.
@@ -35,9 +27,9 @@ export function identifyAdmin(tokenHashes: readonly Buffer[]): RequestHandler {
     for (const hash of presented ? tokenHashes : [])
       if (presented && timingSafeEqual(hash, presented)) found = hash
     if (found !== undefined) {
-      const name = `admin-${found.toString('hex').slice(0, NAME_DIGITS)}`
-      res.locals['x402Admin'] = { name } satisfies Admin
-      setLimitKey(res, `admin:${name}`)
+      const admin = adminOfHash(found)
+      setAdmin(res, admin)
+      setLimitKey(res, `admin:${admin.name}`)
     } else setLimitKey(res, `address:${ipKeyGenerator(req.ip ?? '')}`)
     next()
   }
@@ -82,15 +74,4 @@ export function requireAdmin(logger: Logger): RequestHandler {
     }
     Promise.resolve(countFailure(req, res, refuse)).catch(next)
   }
-}
-
-/** The admin of an authenticated request. */
-export function adminOf(res: Response): Admin {
-  const admin = findAdmin(res)
-  if (admin !== undefined) return admin
-  throw new Error('No admin was authenticated.')
-}
-
-function findAdmin(res: Response): Admin | undefined {
-  return res.locals['x402Admin'] as Admin | undefined
 }

@@ -4,7 +4,7 @@ import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor } from '../ledger/projects.js'
 import { changeAuthor } from '../router/acting.js'
 import { readHeaderKey, type KeyedRequest } from '../router/repeatable-request.js'
-import { adminOf } from './authenticate-admin.js'
+import { adminOf } from './admin.js'
 import type { AdminContext } from './context.js'
 
 /** Who makes the change of a request, as {@link changeAuthor}. */

@@ -1,5 +1,6 @@
 import type { Operations } from '../health/operations.js'
 import type { Asset } from '../money/assets.js'
+import type { Network } from '../protocol/networks.js'
 import type { ReadMerchant } from '../merchants/project.js'
 import type { RouterContext } from '../router/context.js'
 import type { Produce } from '../http/respond-json.js'
@@ -9,8 +10,10 @@ export interface AdminContext extends RouterContext {
   /** SHA-256 of each admin token. */
   readonly adminTokens: readonly Buffer[]
   readonly readMerchant: ReadMerchant
-  /** The tokens of each network. */
-  readonly networks: readonly { readonly assets: readonly Asset[] }[]
+  /** Each network, and its tokens. */
+  readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
+  /** Whether the console is served. */
+  readonly console: boolean
   readonly operations: Operations
 }
 

@@ -14,6 +14,7 @@ export const STATUS = {
   invalid_request: same(400),
   invalid_json: same(400),
   unauthorized: same(401),
+  cross_origin: same(403),
   not_found: same(404),
   merchant_not_configured: { api: 404, route: 503 },
   method_not_allowed: same(405),

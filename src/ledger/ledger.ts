@@ -21,6 +21,7 @@
  * next request that presents the same payment may lock it again, once.
  */
 import type { IdempotencyStore } from '../idempotency/store.js'
+import type { SessionStore } from './console-sessions.js'
 import type { ProjectStore } from './projects.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
@@ -164,6 +165,8 @@ export interface LedgerStore
   readonly idempotency: IdempotencyStore
   /** Projects that were made at run time. */
   readonly projects: ProjectStore
+  /** Who is signed in to the console. */
+  readonly sessions: SessionStore
   /** Who is told of payments by webhook, and what is still to be told. */
   readonly webhooks: WebhookStore
   /**
@@ -182,7 +185,7 @@ const STORE_METHODS: Readonly<
   Record<
     Exclude<
       keyof LedgerStore,
-      'idempotency' | 'projects' | 'webhooks' | 'sharedSecret' | 'onFreed'
+      'idempotency' | 'projects' | 'sessions' | 'webhooks' | 'sharedSecret' | 'onFreed'
     >,
     true
   >
@@ -227,6 +230,7 @@ export function isLedgerStore(value: unknown): value is LedgerStore {
     Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
     typeof store['idempotency'] === 'object' &&
     typeof store['projects'] === 'object' &&
+    typeof store['sessions'] === 'object' &&
     typeof store['webhooks'] === 'object'
   )
 }

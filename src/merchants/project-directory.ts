@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore, StoredProject, StoredToken } from '../ledger/projects.js'
 import type { Logger } from '../logger.js'
-import { digestToken, findProjectByToken } from './project.js'
+import { digestToken, findProjectByHash } from './project.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'
 import { TokenUse } from './token-use.js'
 
@@ -98,14 +98,18 @@ export class ProjectDirectory {
 
   /** Finds the project of an identify token. Hashes are compared in constant time. */
   findByToken(token: string): Project | undefined {
-    const configured = findProjectByToken(this.#options.projects, token)
-    if (configured !== undefined || this.#tokens.size === 0) return configured
     const presented = digestToken(token)
-    // Only hashes are looked up: how long that takes tells nothing of a token.
-    const found = this.#tokens.get(presented.toString('hex'))
-    if (found === undefined || !timingSafeEqual(found.hash, presented)) return undefined
-    this.#use?.note(found.id)
-    return found.project
+    const configured = findProjectByHash(this.#options.projects, presented)
+    if (configured !== undefined) return configured
+    const found = this.#findStored(presented)
+    if (found !== undefined) this.#use?.note(found.id)
+    return found?.project
+  }
+
+  /** Finds the project of a token by the SHA-256 of the token, which is not thereby used. */
+  findByHash(hash: Buffer): Project | undefined {
+    const configured = findProjectByHash(this.#options.projects, hash)
+    return configured ?? this.#findStored(hash)?.project
   }
 
   /** Finds a project by its id. */
@@ -143,6 +147,12 @@ export class ProjectDirectory {
     this.#isClosed = true
     for (const end of this.#ends) end()
     await this.#use?.close()
+  }
+
+  #findStored(presented: Buffer): ReadToken | undefined {
+    // Only hashes are looked up: how long that takes tells nothing of a token.
+    const found = this.#tokens.get(presented.toString('hex'))
+    return found !== undefined && timingSafeEqual(found.hash, presented) ? found : undefined
   }
 
   #look(): void {

@@ -74,12 +74,15 @@ export function parseConfiguredToken(text: string): Buffer | undefined {
   return text.length < MIN_TOKEN_LENGTH ? undefined : digestToken(text)
 }
 
-/** Finds the project of a token. All hashes are compared, each in constant time. */
-export function findProjectByToken(
+/**
+ * Finds the project of a token. All hashes are compared, each in constant time.
+ *
+ * @param presented - SHA-256 of the token.
+ */
+export function findProjectByHash(
   projects: readonly Project[],
-  token: string,
+  presented: Buffer,
 ): Project | undefined {
-  const presented = digestToken(token)
   let found: Project | undefined
   for (const project of projects)
     for (const hash of project.tokenHashes) if (timingSafeEqual(hash, presented)) found = project

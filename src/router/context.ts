@@ -37,6 +37,8 @@ export interface RouterContext extends OnceContext {
   readonly webhooks: ReceiverRules
   /** Tells that there is a webhook to deliver. */
   readonly wakeWebhooks?: () => void
+  /** Finds the project of a request below `/api/v2/merchant` that has no token. Refuses none. */
+  readonly identifyMerchant?: RequestHandler
   /** What is served beside the API itself. */
   readonly mounted?: readonly MountedApi[]
   /** Milliseconds since the epoch. */

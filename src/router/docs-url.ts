@@ -2,14 +2,24 @@ import type { RequestHandler, Response } from 'express'
 import { findNameProblems } from '../ucp/authority.js'
 import type { RouterContext } from './context.js'
 
-/** Stores for one request how to find the root URL under which `/ucp/…` is published. */
-export function setDocsUrl(res: Response, find: () => string): void {
-  res.locals['x402DocsUrl'] = find
+/**
+ * Stores for one request how to find the URL where the router is mounted, as the client sees it.
+ *
+ * @param docsUrl - Where `/ucp/…` is published, if elsewhere.
+ */
+export function setRootUrl(res: Response, find: () => string, docsUrl?: string): void {
+  res.locals['x402RootUrl'] = find
+  res.locals['x402DocsUrl'] = docsUrl
+}
+
+/** The URL where the router is mounted, without a slash at its end. */
+export function rootUrlOf(res: Response): string {
+  return (res.locals['x402RootUrl'] as () => string)()
 }
 
 /** The root URL under which `/ucp/…` is published. */
 export function docsUrlOf(res: Response): string {
-  return (res.locals['x402DocsUrl'] as () => string)()
+  return (res.locals['x402DocsUrl'] as string | undefined) ?? rootUrlOf(res)
 }
 
 /**

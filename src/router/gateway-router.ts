@@ -8,7 +8,7 @@ import { RequestProblem, respondProblem } from '../http/respond-problem.js'
 import { identifyProject, requireProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { checkEndpoint, type Endpoints } from './endpoints.js'
-import { setDocsUrl, warnOfHandlerName } from './docs-url.js'
+import { setRootUrl, warnOfHandlerName } from './docs-url.js'
 import { requestFields } from './log-fields.js'
 import { merchantRoutes } from './merchant-routes.js'
 import { paymentRoutes } from './payment-routes.js'
@@ -49,6 +49,7 @@ export function createGatewayRouter(context: RouterContext): Router {
   const gateway = express.Router()
   gateway.use('/ucp', allowAnyOrigin)
   gateway.use(identifyProject(context.directory, context.logger))
+  if (context.identifyMerchant) gateway.use('/api/v2/merchant', context.identifyMerchant)
   for (const { prefix, identify } of mounted) gateway.use(prefix, identify)
   if (context.rateLimit !== false) gateway.use(limitRequests(context.rateLimit, context.logger))
   const endpoints = Object.assign({}, ENDPOINTS, ...mounted.map((api) => api.endpoints))
@@ -72,7 +73,7 @@ export function createGatewayRouter(context: RouterContext): Router {
     if (!ours) return next()
     ensureRequestId(req, res)
     const { baseUrl } = req
-    setDocsUrl(res, () => context.docsUrl ?? publicRootOf(req, context.publicUrl) + baseUrl)
+    setRootUrl(res, () => publicRootOf(req, context.publicUrl) + baseUrl, context.docsUrl)
     gateway(req, res, next)
   })
   return router

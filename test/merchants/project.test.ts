@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import {
   createToken,
   findAcceptedAsset,
-  findProjectByToken,
+  digestToken,
+  findProjectByHash,
   hashToken,
   parseConfiguredToken,
   type Project,
@@ -48,7 +49,7 @@ describe('a token', () => {
   })
 })
 
-describe('findProjectByToken', () => {
+describe('findProjectByHash', () => {
   const projects = [
     project('one', 'token-1a', 'token-1b'),
     project('none'),
@@ -60,13 +61,13 @@ describe('findProjectByToken', () => {
     ['token-1b', 'one'],
     ['token-2', 'two'],
   ])('finds the project of %s', (token, id) => {
-    expect(findProjectByToken(projects, token)?.id).toBe(id)
+    expect(findProjectByHash(projects, digestToken(token))?.id).toBe(id)
   })
 
   it.each(['', 'token-1', 'token-1a ', 'TOKEN-1A', `sha256:${sha256('token-1a')}`])(
     'finds none for %j',
     (token) => {
-      expect(findProjectByToken(projects, token)).toBeUndefined()
+      expect(findProjectByHash(projects, digestToken(token))).toBeUndefined()
     },
   )
 })

@@ -20,6 +20,7 @@ import { MemoryCounts } from './memory-counts.js'
 import { MemoryProjects } from './memory-projects.js'
 import { MemoryRefunds } from './memory-refunds.js'
 import { MemoryRelayers } from './memory-relayers.js'
+import { MemorySessions } from './memory-sessions.js'
 import { listRecords } from './list-records.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
@@ -38,6 +39,7 @@ interface MemoryStoreOptions {
 export class MemoryStore implements LedgerStore {
   readonly idempotency: IdempotencyStore
   readonly projects: MemoryProjects
+  readonly sessions = new MemorySessions()
   readonly webhooks: MemoryWebhooks
   readonly #now: () => number
   readonly #payments: PaymentRecords

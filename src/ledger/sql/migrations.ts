@@ -1,5 +1,6 @@
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
+import { createConsoleSessions } from './console-sessions-table.js'
 import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
 import { addSettlementDetails, createCounts } from './view-tables.js'
@@ -204,4 +205,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
     await db.schema.alterTable('x402_authorizations').dropColumn('raw').execute()
   },
   '0018_webhooks': createWebhookTables,
+  '0019_console_sessions': createConsoleSessions,
 }

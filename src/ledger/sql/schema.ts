@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { ConsoleSessionRow } from './console-session-row.js'
 
 /** A row of one authorization. Numbers that may exceed 2^53 are decimal text. */
 export interface AuthorizationRow {
@@ -228,6 +229,7 @@ interface MigrationRow {
 /** The tables of an SQL ledger, as Kysely types them. */
 export interface LedgerDatabase {
   readonly x402_authorizations: AuthorizationRow
+  readonly x402_console_sessions: ConsoleSessionRow
   readonly x402_counts: CountRow
   readonly x402_idempotency: IdempotencyRow
   readonly x402_owners: OwnerRow

@@ -11,6 +11,7 @@ import { SqlRecords } from './sql-records.js'
 import { SqlRefunds } from './sql-refunds.js'
 import { SqlRelayers } from './sql-relayers.js'
 import { SqlRevenue } from './sql-revenue.js'
+import { SqlSessions } from './sql-sessions.js'
 import type { SqlStore } from './sql-store.js'
 import { SqlSubmissions } from './sql-submissions.js'
 import { SqlTransactions } from './sql-transactions.js'
@@ -39,6 +40,7 @@ export interface SqlLedgerOptions extends LocksOptions {
 export class SqlLedger implements LedgerStore {
   readonly idempotency: SqlIdempotency
   readonly projects: SqlProjects
+  readonly sessions: SqlSessions
   readonly webhooks: LedgerStore['webhooks']
   readonly #store: SqlStore
   readonly #owner: LockOwner
@@ -121,6 +123,7 @@ export class SqlLedger implements LedgerStore {
     this.#counts = new SqlCounts(store)
     this.#endPruning = pruneBytes(store, options.bytes)
     this.projects = new SqlProjects(store, options.changes)
+    this.sessions = new SqlSessions(store)
     this.webhooks = {
       endpoints: new SqlWebhookEndpoints(store),
       deliveries: new SqlWebhookDeliveries(store, this.#records, () => owner.newName()),

@@ -90,7 +90,10 @@ export async function settled(page: Page): Promise<void> {
   )
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+)
 
 /** What axe finds wrong with a page, each as one line. */
 export async function findViolations(page: Page): Promise<readonly string[]> {
@@ -99,7 +102,11 @@ export async function findViolations(page: Page): Promise<readonly string[]> {
     const { axe } = globalThis as unknown as {
       axe: {
         run(): Promise<{
-          violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[]
+          violations: {
+            id: string
+            help: string
+            nodes: { html: string; failureSummary: string }[]
+          }[]
         }>
       }
     }

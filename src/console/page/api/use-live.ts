@@ -21,7 +21,9 @@ export function useLive(
 ): Connection {
   const [connection, setConnection] = useState<Connection>('connecting')
   const listener = useRef(onSettlement)
-  listener.current = onSettlement
+  useEffect(() => {
+    listener.current = onSettlement
+  })
   useEffect(() => {
     const query = project === '' ? '' : `?project=${encodeURIComponent(project)}`
     let source: EventSource | undefined

@@ -46,6 +46,17 @@ export function useLoad<T>(path: string | undefined): Loaded<T> {
   return { data, problem, isLoading, reload }
 }
 
+/** Milliseconds after which what is under way is looked at again. */
+const POLL_MS = 2000
+
+/** Loads again and again while what was loaded is not final. */
+export function useReloadWhile<T>({ data, reload }: Loaded<T>, isOpen: boolean): void {
+  useEffect(() => {
+    const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
+    return () => clearTimeout(timer)
+  }, [data, isOpen, reload])
+}
+
 /** An action that is under way, or has failed. */
 export interface Action {
   readonly isBusy: boolean

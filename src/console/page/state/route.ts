@@ -1,5 +1,5 @@
 /** Where the page is: `#/settlements/{id}?status=settled`. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 
 export interface Route {
   /** Decoded segments of the path. */
@@ -52,5 +52,5 @@ export function useRoute(): Route {
     addEventListener('hashchange', onChange)
     return () => removeEventListener('hashchange', onChange)
   }, [])
-  return parseRoute(hash)
+  return useMemo(() => parseRoute(hash), [hash])
 }

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask } from '../api/client.js'
 import type { Delivery } from '../api/documents.js'
-import { useAction, useLoad } from '../api/use-load.js'
+import { useAction, useLoad, useReloadWhile } from '../api/use-load.js'
 import { StatusBadge } from '../parts/badge.js'
 import { SelectField } from '../parts/field.js'
 import { Empty, LoadedView, ProblemNotice } from '../parts/notice.js'
@@ -11,8 +11,6 @@ import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
 import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
-
-const POLL_MS = 2000
 
 const STATES = [
   ['', 'Any state'],
@@ -35,10 +33,7 @@ export function Deliveries({ path, route }: DeliveriesProps) {
   }>(`${path}${queryOf({ state, cursor })}`)
   const { data, reload } = loaded
   const isOpen = data?.deliveries.some((one) => one.state === 'pending') ?? false
-  useEffect(() => {
-    const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
-    return () => clearTimeout(timer)
-  }, [data])
+  useReloadWhile(loaded, isOpen)
   const here = (query: Readonly<Record<string, string | undefined>>) => linkTo(route.path, query)
   return (
     <Section title="Deliveries">

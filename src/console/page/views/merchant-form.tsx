@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
-import { ask, newKey } from '../api/client.js'
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
 import type { Project } from '../api/documents.js'
+import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { CheckField, SelectField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
@@ -17,13 +18,9 @@ interface MerchantFormProps {
 /** Creates a merchant, or changes one. The gateway checks it, and its words are shown beside the fields. */
 export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) {
   const [draft, setDraft] = useState(() => draftOf(project))
-  // The same attempt has the same key, so that a lost answer creates nothing twice.
-  const key = useRef(newKey())
+  const key = useKey(draft)
   const action = useAction()
-  const change = (members: Partial<Draft>): void => {
-    key.current = newKey()
-    setDraft({ ...draft, ...members })
-  }
+  const change = (members: Partial<Draft>): void => setDraft({ ...draft, ...members })
   const errorsOf = (path: string): string | undefined =>
     action.problem?.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))
       ?.message
@@ -36,7 +33,7 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
         event.preventDefault()
         const form = event.currentTarget
         void action
-          .run(async () => onSaved(await save(project, draft, key.current)))
+          .run(async () => onSaved(await save(project, draft, key)))
           .then((isSaved) => isSaved || requestAnimationFrame(() => focusFirstError(form)))
       }}
     >

@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
-import { ask, newKey } from '../api/client.js'
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
 import type { Token } from '../api/documents.js'
+import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { Copyable } from '../parts/copy.js'
 import { Dialog } from '../parts/dialog.js'
@@ -47,13 +48,13 @@ interface CreateProps {
 
 function Create({ path, label: before, isRotation, onCancel, onCreated }: CreateProps) {
   const [label, setLabel] = useState(before)
-  const key = useRef(newKey())
+  const key = useKey(label)
   const action = useAction()
   const create = async (): Promise<void> => {
     const body = { label: label.trim() }
     const { token } = await ask<{ readonly token: string }>('POST', path, {
       body,
-      key: key.current,
+      key,
     })
     onCreated(token)
   }
@@ -70,10 +71,7 @@ function Create({ path, label: before, isRotation, onCancel, onCreated }: Create
       <TextField
         label="Label"
         value={label}
-        onValue={(text) => {
-          key.current = newKey()
-          setLabel(text)
-        }}
+        onValue={setLabel}
         error={action.problem?.errors.find((one) => one.path === 'label')?.message}
         hint="Where it is used, such as “shop server”."
       />

@@ -16,17 +16,16 @@ import { RevenueChart, RevenueShares } from './overview-revenue.js'
 export function Overview({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const project = route.query.get('project') ?? ''
-  const range = useMemo(() => rangeOf(route), [route.query.toString()])
+  const range = useMemo(() => rangeOf(route), [route])
   const go = (change: Partial<DateRange & { readonly project: string }>): void =>
     navigate(linkTo(['overview'], { ...range, project, ...change }))
-  const query = { ...spanOf(range), project }
-  const useView = <T,>(view: string, more: Readonly<Record<string, string>> = {}) =>
-    useLoad<T>(`${role}/${view}${queryOf({ ...query, ...more })}`)
-  const revenue = useView<Revenue>('revenue', { by: 'day' })
-  const funnel = useView<Funnel>('funnel')
-  const latency = useView<Latency>('latency')
+  const path = (view: string, by?: string): string =>
+    `${role}/${view}${queryOf({ ...spanOf(range), project, by })}`
   const sharesBy = role === 'admin' && project === '' ? 'project' : 'resource'
-  const shares = useView<Revenue>('revenue', { by: sharesBy })
+  const revenue = useLoad<Revenue>(path('revenue', 'day'))
+  const funnel = useLoad<Funnel>(path('funnel'))
+  const latency = useLoad<Latency>(path('latency'))
+  const shares = useLoad<Revenue>(path('revenue', sharesBy))
   return (
     <Page title="Overview">
       <div class="toolbar">

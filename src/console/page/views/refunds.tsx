@@ -1,6 +1,5 @@
-import { useEffect } from 'preact/hooks'
 import type { Settlement } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { decimalOf } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
 import { StatusBadge } from '../parts/badge.js'
@@ -10,8 +9,6 @@ import { Table } from '../parts/table.js'
 import { Hex, Money, Time } from '../parts/values.js'
 import { useSession } from '../state/session.js'
 import { RefundForm } from './refund-form.js'
-
-const POLL_MS = 2000
 
 interface RefundsProps {
   readonly of: Settlement
@@ -26,10 +23,7 @@ export function Refunds({ of, onChange }: RefundsProps) {
   const loaded = useLoad<{ readonly refunds: readonly Settlement[] }>(path)
   const { data, reload } = loaded
   const isOpen = data?.refunds.some(({ status }) => status === 'pending') ?? false
-  useEffect(() => {
-    const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
-    return () => clearTimeout(timer)
-  }, [data])
+  useReloadWhile(loaded, isOpen)
   const refresh = (): void => {
     reload()
     onChange()

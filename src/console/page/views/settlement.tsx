@@ -1,6 +1,5 @@
-import { useEffect } from 'preact/hooks'
 import type { Settlement } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { StatusBadge } from '../parts/badge.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
@@ -11,19 +10,13 @@ import { findNetwork, useSession } from '../state/session.js'
 import { Refunds } from './refunds.js'
 import { Story } from './story.js'
 
-/** Milliseconds after which a payment under way is looked at again. */
-const POLL_MS = 2000
-
 /** All that is known of one payment. */
 export function SettlementView({ id }: { readonly id: string }) {
   const { role } = useSession()
   const loaded = useLoad<Settlement>(`${role}/settlements/${encodeURIComponent(id)}`)
   const { data, reload } = loaded
   const isOpen = data?.status === 'pending' || data?.status === 'reserved'
-  useEffect(() => {
-    const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
-    return () => clearTimeout(timer)
-  }, [data])
+  useReloadWhile(loaded, isOpen)
   return (
     <Page title="Settlement" back={{ href: linkTo(['settlements']), label: 'Settlements' }}>
       <LoadedView of={loaded} room="tall">

@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
-import { ask, newKey } from '../api/client.js'
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
 import type { Webhook } from '../api/documents.js'
+import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { CheckField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
@@ -18,18 +19,14 @@ interface WebhookFormProps {
 export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? ALL_EVENTS)
-  const key = useRef(newKey())
+  const key = useKey([url, events])
   const action = useAction()
   const errorOf = (name: string): string | undefined =>
     action.problem?.errors.find(({ path: at }) => at === name || at.startsWith(`${name}.`))?.message
   const save = (): Promise<Webhook> =>
     webhook
       ? ask('PATCH', path, { body: { url: url.trim(), events } })
-      : ask('POST', path, { body: { url: url.trim(), events }, key: key.current })
-  const changing = (set: () => void): void => {
-    key.current = newKey()
-    set()
-  }
+      : ask('POST', path, { body: { url: url.trim(), events }, key })
   return (
     <form
       class="form"
@@ -47,28 +44,12 @@ export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormPro
         label="URL"
         type="url"
         value={url}
-        onValue={(text) => changing(() => setUrl(text))}
+        onValue={setUrl}
         error={errorOf('url')}
         placeholder="https://shop.example/webhooks"
         hint="HTTPS, at a public address."
       />
-      <fieldset>
-        <legend>Events</legend>
-        {EVENTS.map(([name, meaning]) => (
-          <CheckField
-            key={name}
-            label={<code>{name}</code>}
-            hint={meaning}
-            isChecked={events.includes(name)}
-            onChange={(isChecked) =>
-              changing(() =>
-                setEvents(isChecked ? [...events, name] : events.filter((one) => one !== name)),
-              )
-            }
-          />
-        ))}
-        {errorOf('events') && <p class="field-error">{errorOf('events')}</p>}
-      </fieldset>
+      <EventFields value={events} onValue={setEvents} error={errorOf('events')} />
       <div class="actions dialog-foot">
         <button type="button" class="button" onClick={onCancel}>
           Cancel
@@ -78,5 +59,31 @@ export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormPro
         </button>
       </div>
     </form>
+  )
+}
+
+interface EventFieldsProps {
+  readonly value: readonly string[]
+  readonly onValue: (events: readonly string[]) => void
+  readonly error: string | undefined
+}
+
+function EventFields({ value, onValue, error }: EventFieldsProps) {
+  return (
+    <fieldset>
+      <legend>Events</legend>
+      {EVENTS.map(([name, meaning]) => (
+        <CheckField
+          key={name}
+          label={<code>{name}</code>}
+          hint={meaning}
+          isChecked={value.includes(name)}
+          onChange={(isChecked) =>
+            onValue(isChecked ? [...value, name] : value.filter((one) => one !== name))
+          }
+        />
+      ))}
+      {error && <p class="field-error">{error}</p>}
+    </fieldset>
   )
 }

@@ -1,0 +1,160 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { sha256 } from '../../crypto/sha256.js'
+import { RequestProblem } from '../../http/respond-problem.js'
+import type { ConsoleSession, SessionStore } from '../../ledger/console-sessions.js'
+import type { Logger } from '../../logger.js'
+import { digestToken, type Project } from '../../merchants/project.js'
+import type { ProjectDirectory } from '../../merchants/project-directory.js'
+import { adminOfHash, type Admin } from '../admin.js'
+
+/** Milliseconds that a session lasts, and that it lasts without a request. */
+const LIFETIME_MS = 12 * 3_600_000
+const IDLE_MS = 2 * 3_600_000
+
+/** Milliseconds between two notes that a session is in use. */
+const NOTE_EVERY_MS = 60_000
+
+/** Sessions of one token. */
+const MAX_PER_TOKEN = 20
+
+/** Who is signed in. */
+export type Identity =
+  | { readonly role: 'admin'; readonly admin: Admin }
+  | { readonly role: 'merchant'; readonly project: Project }
+
+/** A session that is valid now. */
+export type OpenSession = Identity & {
+  /** Names the session; it opens nothing. */
+  readonly hash: string
+  /** When it ends, unless it is used until then; milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** A session that was just opened. */
+export type NewSession = OpenSession & {
+  /** What its cookie holds. */
+  readonly secret: string
+  /** Milliseconds that it lasts, however much it is used. */
+  readonly longestMs: number
+}
+
+/** What sessions are made of. */
+export interface ConsoleSessionsOptions {
+  readonly store: SessionStore
+  readonly directory: ProjectDirectory
+  /** SHA-256 of each admin token. */
+  readonly adminTokens: readonly Buffer[]
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/**
+ * The sessions of the console.
+ *
+ * A session is as good as the token that it was opened with: it ends when the token is revoked, its project
+ * is deleted, or the configuration has the token no more.
+ */
+export class ConsoleSessions {
+  readonly #options: ConsoleSessionsOptions
+
+  constructor(options: ConsoleSessionsOptions) {
+    this.#options = options
+  }
+
+  /** Finds out whose token it is. Hashes are compared in constant time. */
+  async identify(token: string): Promise<Identity | undefined> {
+    const { directory } = this.#options
+    const identity = this.#identityOf(digestToken(token))
+    if (identity?.role === 'admin') return identity
+    await requireLoaded(directory)
+    const project = directory.findByToken(token)
+    return project && { role: 'merchant', project }
+  }
+
+  /** Opens a session, under a secret that nobody has known before. */
+  async open(token: string, identity: Identity): Promise<NewSession> {
+    const { store, now, logger } = this.#options
+    const secret = randomBytes(32).toString('base64url')
+    const at = now()
+    const session: ConsoleSession = {
+      hash: sha256(secret, 'hex'),
+      role: identity.role,
+      token: digestToken(token).toString('hex'),
+      ...(identity.role === 'merchant' && { project: identity.project.id }),
+      createdAt: at,
+      usedAt: at,
+    }
+    await store.add(session, {
+      createdBefore: at - LIFETIME_MS,
+      usedBefore: at - IDLE_MS,
+      perToken: MAX_PER_TOKEN,
+    })
+    logger.info('Someone has signed in to the console.', nameOf(identity))
+    const expiresAt = expiryOf(session)
+    return { ...identity, secret, hash: session.hash, expiresAt, longestMs: LIFETIME_MS }
+  }
+
+  /** Finds the session of a secret, and keeps it from running out. */
+  async use(secret: string): Promise<OpenSession | undefined> {
+    const hash = sha256(secret, 'hex')
+    const { store, now } = this.#options
+    const session = await store.find(hash)
+    const open = session && (await this.#check(session))
+    if (session === undefined || open === undefined) return undefined
+    const usedAt = now()
+    if (usedAt - session.usedAt >= NOTE_EVERY_MS) await store.noteUse(hash, usedAt)
+    return { ...open, expiresAt: expiryOf({ ...session, usedAt }) }
+  }
+
+  /** Finds a session by its hash, and does not use it. */
+  async find(hash: string): Promise<OpenSession | undefined> {
+    const session = await this.#options.store.find(hash)
+    return session && this.#check(session)
+  }
+
+  async close(hash: string): Promise<void> {
+    await this.#options.store.remove(hash)
+  }
+
+  async #check(session: ConsoleSession): Promise<OpenSession | undefined> {
+    const { directory, now } = this.#options
+    const expiresAt = expiryOf(session)
+    if (expiresAt <= now()) return undefined
+    if (session.role === 'merchant') await requireLoaded(directory)
+    const identity = this.#identityOf(Buffer.from(session.token, 'hex'))
+    const project = identity?.role === 'merchant' ? identity.project.id : undefined
+    // A token that changed hands since takes no session with it.
+    if (identity?.role !== session.role || project !== session.project) return undefined
+    return { ...identity, hash: session.hash, expiresAt }
+  }
+
+  #identityOf(tokenHash: Buffer): Identity | undefined {
+    const { adminTokens, directory } = this.#options
+    let admin: Admin | undefined
+    for (const hash of adminTokens) if (timingSafeEqual(hash, tokenHash)) admin = adminOfHash(hash)
+    if (admin !== undefined) return { role: 'admin', admin }
+    const project = directory.findByHash(tokenHash)
+    return project && { role: 'merchant', project }
+  }
+}
+
+/** @throws {@link RequestProblem} 503 while it is not known which projects there are. */
+async function requireLoaded(directory: ProjectDirectory): Promise<void> {
+  await directory.whenLoaded()
+  if (directory.isLoaded) return
+  throw new RequestProblem(
+    'ledger_unavailable',
+    'The gateway has just started, and could not read its projects yet: try again later.',
+  )
+}
+
+function expiryOf({ createdAt, usedAt }: Pick<ConsoleSession, 'createdAt' | 'usedAt'>): number {
+  return Math.min(createdAt + LIFETIME_MS, usedAt + IDLE_MS)
+}
+
+function nameOf(identity: Identity): object {
+  return identity.role === 'admin'
+    ? { role: identity.role, admin: identity.admin.name }
+    : { role: identity.role, project: identity.project.id }
+}

@@ -1,0 +1,94 @@
+import type { Request, RequestHandler, Response } from 'express'
+import { LRUCache } from 'lru-cache'
+import { sha256 } from '../../crypto/sha256.js'
+import { FailedAttempts } from '../../http/failed-attempts.js'
+import { RequestProblem } from '../../http/respond-problem.js'
+import { PROJECT_TOKEN } from '../../protocol/headers.js'
+import { rootUrlOf } from '../../router/docs-url.js'
+import { setLimitKey } from '../../router/rate-limit.js'
+import type { ConsoleSessions, OpenSession } from './console-sessions.js'
+import { requireSameOrigin } from './same-origin.js'
+import { cookieScope, readSessionCookie } from './session-cookie.js'
+
+/** Cookies of one address without a session, after which they get a 429 and no look into the database. */
+const UNKNOWN = { windowMs: 60_000, limit: 30 }
+
+/** Sessions that are remembered to have been valid: their address is not held against them. */
+const MAX_REMEMBERED = 10_000
+
+/** Finds the sessions of requests, by their cookies. */
+export class SessionAccess {
+  readonly #sessions: ConsoleSessions
+  readonly #unknown = new FailedAttempts(UNKNOWN)
+  readonly #seen = new LRUCache<string, true>({ max: MAX_REMEMBERED })
+
+  constructor(sessions: ConsoleSessions) {
+    this.#sessions = sessions
+  }
+
+  /**
+   * Finds the session of a request.
+   *
+   * @throws {@link RequestProblem} 403 for a request of another site, 401 for two cookies, 429 for too many
+   * without a session.
+   */
+  async find(req: Request, res: Response): Promise<OpenSession | undefined> {
+    const root = rootUrlOf(res)
+    const secret = readSessionCookie(req, cookieScope(root))
+    if (secret === undefined) return undefined
+    requireSameOrigin(req, root)
+    if (secret === '') return undefined
+    const hash = sha256(secret, 'hex')
+    const isSeen = this.#seen.has(hash)
+    if (!isSeen) await this.#countUnknown(req, res)
+    const session = await this.#sessions.use(secret)
+    if (session === undefined) this.#seen.delete(hash)
+    else this.#seen.set(hash, true)
+    if (session !== undefined && !isSeen) await this.#unknown.succeed(req)
+    return session
+  }
+
+  /**
+   * Makes a handler that finds out whose session a request has, unless it has a token. It refuses only
+   * requests of other sites.
+   *
+   * @param take - Notes who it is. @returns Whether the session is good for what is asked.
+   */
+  identify(take: (session: OpenSession, res: Response) => boolean): RequestHandler {
+    return (req, res, next) => {
+      if (req.headers.cookie === undefined || hasToken(req)) return next()
+      const note = async (): Promise<void> => {
+        const session = await this.find(req, res)
+        if (session === undefined || !take(session, res)) return
+        setSession(res, session)
+        // A page that asks much must not use up what the project's shops may ask.
+        setLimitKey(res, `session:${session.hash}`)
+      }
+      note().then(next, next)
+    }
+  }
+
+  async #countUnknown(req: Request, res: Response): Promise<void> {
+    const seconds = await this.#unknown.begin(req)
+    if (seconds === 0) return
+    res.set('Retry-After', String(seconds))
+    throw new RequestProblem(
+      'rate_limited',
+      `More than ${UNKNOWN.limit} requests with cookies of no session in ${UNKNOWN.windowMs / 1000} s; sign in again after the seconds of Retry-After.`,
+    )
+  }
+}
+
+/** Whether a request says by itself who sends it. The password of a proxy in front does not. */
+function hasToken(req: Request): boolean {
+  return req.get(PROJECT_TOKEN) !== undefined || /^Bearer\b/i.test(req.get('authorization') ?? '')
+}
+
+function setSession(res: Response, session: OpenSession): void {
+  res.locals['x402Session'] = session
+}
+
+/** The session of a request that has no token. */
+export function sessionOf(res: Response): OpenSession | undefined {
+  return res.locals['x402Session'] as OpenSession | undefined
+}

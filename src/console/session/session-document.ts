@@ -1,0 +1,38 @@
+import { ownPackage } from '../../http/own-package.cjs'
+import { formatNetwork } from '../../protocol/networks.js'
+import type { AdminContext } from '../context.js'
+import { explorerUrl } from '../explorers.js'
+import type { OpenSession } from './console-sessions.js'
+
+/** What the page is told of a session: who it is, until when, and what it needs to show payments. */
+export function sessionDocument(
+  { networks, networkNames }: Pick<AdminContext, 'networks' | 'networkNames'>,
+  session: OpenSession,
+) {
+  const { role, expiresAt } = session
+  return {
+    role,
+    ...(session.role === 'admin'
+      ? { name: session.admin.name }
+      : {
+          name: session.project.merchant?.name ?? session.project.id,
+          project: session.project.id,
+        }),
+    expiresAt: new Date(expiresAt).toISOString(),
+    version: ownPackage.version ?? 'unknown',
+    networks: networks.map(({ network, assets }) => {
+      const explorer = explorerUrl(network)
+      return {
+        network: formatNetwork(network, networkNames),
+        chainId: network.chainId,
+        name: network.name,
+        testnet: network.testnet,
+        ...(explorer !== undefined && { explorerUrl: explorer }),
+        assets: assets.map(({ address, symbol, decimals, currency }) => ({
+          ...{ address, symbol, decimals },
+          ...(currency !== undefined && { currency }),
+        })),
+      }
+    }),
+  }
+}

@@ -1,0 +1,40 @@
+import { ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
+import type { Request } from 'express'
+
+/** How many attempts of one address may fail, and in which time. */
+export interface AttemptLimit {
+  readonly windowMs: number
+  readonly limit: number
+}
+
+/** Counts attempts by address, and forgets those that succeed. */
+export class FailedAttempts {
+  readonly #limit: number
+  readonly #windowMs: number
+  readonly #counts = new MemoryStore()
+
+  constructor({ windowMs, limit }: AttemptLimit) {
+    this.#limit = limit
+    this.#windowMs = windowMs
+    this.#counts.init({ windowMs } as Options)
+  }
+
+  /**
+   * Counts an attempt before it is made: of many at once, none is made beyond the limit.
+   *
+   * @returns Seconds until the next one may be made; 0 if this one may.
+   */
+  async begin(req: Request): Promise<number> {
+    const { totalHits, resetTime } = await this.#counts.increment(keyOf(req))
+    if (totalHits <= this.#limit) return 0
+    const leftMs = resetTime === undefined ? this.#windowMs : resetTime.getTime() - Date.now()
+    return Math.max(1, Math.ceil(leftMs / 1000))
+  }
+
+  /** Takes back the count of an attempt that has not failed. */
+  async succeed(req: Request): Promise<void> {
+    await this.#counts.decrement(keyOf(req))
+  }
+}
+
+const keyOf = (req: Request): string => ipKeyGenerator(req.ip ?? '')

@@ -1,0 +1,29 @@
+/**
+ * Where this package is installed.
+ *
+ * CommonJS in both builds: only there is a `__dirname`.
+ */
+import fs = require('node:fs')
+import path = require('node:path')
+
+const NAME = 'express-x402-gateway'
+
+/** Folder and version of this package. In a bundle there is neither. */
+export const ownPackage: { readonly folder?: string; readonly version?: string } =
+  findFrom(__dirname)
+
+// The build puts a package.json without a name beside its files.
+function findFrom(folder: string): typeof ownPackage {
+  const { name, version } = readManifest(path.join(folder, 'package.json'))
+  if (name === NAME) return { folder, ...(version !== undefined && { version }) }
+  const parent = path.dirname(folder)
+  return parent === folder ? {} : findFrom(parent)
+}
+
+function readManifest(file: string): { readonly name?: string; readonly version?: string } {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8')) as ReturnType<typeof readManifest>
+  } catch {
+    return {}
+  }
+}
