@@ -1,8 +1,8 @@
 /** A real Chromium, and what it complains of. */
-import { readFileSync } from 'node:fs'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { until } from '../../support/until.js'
 
 const PLACES = [
   process.env['CHROMIUM'] ?? '',
@@ -65,13 +65,8 @@ export async function openTab(browser: Browser, options: TabOptions = {}): Promi
   page.on('console', (message) => message.type() === 'error' && complain(message.text()))
   page.on('pageerror', (error) => complain(String(error)))
   await page.exposeFunction('reportViolation', complain)
-  await page.addInitScript(() =>
-    document.addEventListener('securitypolicyviolation', (event) =>
-      (globalThis as unknown as { reportViolation(text: string): void }).reportViolation(
-        `${event.violatedDirective} ${event.blockedURI}`,
-      ),
-    ),
-  )
+  await page.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
+    reportViolation(event.violatedDirective + ' ' + event.blockedURI))`)
   return { page, context, complaints }
 }
 
@@ -83,11 +78,14 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
 }
 
-/** Waits until nothing on the page is being loaded. */
-export async function settled(page: Page): Promise<void> {
-  await page.waitForFunction(
-    () => document.querySelector('[aria-busy="true"]') === null && document.querySelector('h1'),
-  )
+/** A view of the console: its hash, and its heading. */
+export type View = readonly [hash: string, heading: string]
+
+/** Goes to a view, and waits until it has loaded what it shows. */
+export async function visit(page: Page, [hash, heading]: View): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+  await until(async () => (await page.locator('[aria-busy="true"]').count()) === 0)
 }
 
 const axeSource = readFileSync(
@@ -98,22 +96,16 @@ const axeSource = readFileSync(
 /** What axe finds wrong with a page, each as one line. */
 export async function findViolations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeSource)
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(): Promise<{
-          violations: {
-            id: string
-            help: string
-            nodes: { html: string; failureSummary: string }[]
-          }[]
-        }>
-      }
-    }
-    const { violations } = await axe.run()
-    return violations.map(
-      ({ id, help, nodes }) =>
-        `${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,
-    )
-  })
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html} ${failureSummary}`),
+  )
+}
+
+interface AxeResults {
+  readonly violations: ReadonlyArray<{
+    readonly id: string
+    readonly help: string
+    readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }>
+  }>
 }

@@ -11,13 +11,13 @@ import { startDevnet, type Devnet, type DevnetAccount } from '../../../src/devne
 import { createGateway } from '../../../src/gateway.js'
 import type { Ledger } from '../../../src/ledger/ledger.js'
 import { sqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
-import { balanceOf, SHOP_TOKEN } from '../../support/devnet.js'
+import { createPublicClient, http, parseAbi } from 'viem'
 
 /** The operator's token. */
 export const ADMIN_TOKEN = 'an-admin-token-of-the-browser-tests'
 
 /** The merchant's token of the configuration. */
-export { SHOP_TOKEN }
+export const SHOP_TOKEN = 'x402_a-token-of-the-configured-shop'
 
 /** A merchant that is configured, and one that the tests create in the console. */
 export const CONFIGURED = 'shop'
@@ -87,7 +87,7 @@ export async function openWorld(
           ...(init?.body !== undefined && { 'Content-Type': 'application/json' }),
         },
       }),
-    earned: () => balanceOf(devnet, devnet.merchant.address),
+    earned: () => earnedOn(devnet),
     goAway() {
       isAway = true
       server.closeAllConnections()
@@ -120,8 +120,17 @@ function sell(app: express.Express, gateway: ReturnType<typeof createGateway>): 
     gateway.x402Protect('$0.01', {
       merchant: CONFIGURED,
       description: '<img src=x onerror="window.pwned=1">',
-      reference: (req) => String(req.query['reference'] ?? 'none'),
+      reference: (req) => (req.query['reference'] as string | undefined) ?? 'none',
     }),
     (_req, res) => void res.json({ ok: true }),
   )
+}
+
+function earnedOn({ rpcUrl, asset, merchant }: Devnet): Promise<bigint> {
+  return createPublicClient({ transport: http(rpcUrl) }).readContract({
+    address: asset,
+    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
+    functionName: 'balanceOf',
+    args: [merchant.address],
+  })
 }

@@ -20,9 +20,9 @@ export function useLive(
   onSettlement: (settlement: Settlement) => void,
 ): Connection {
   const [connection, setConnection] = useState<Connection>('connecting')
-  const listener = useRef(onSettlement)
+  const listenerRef = useRef(onSettlement)
   useEffect(() => {
-    listener.current = onSettlement
+    listenerRef.current = onSettlement
   })
   useEffect(() => {
     const query = project === '' ? '' : `?project=${encodeURIComponent(project)}`
@@ -32,7 +32,7 @@ export function useLive(
       source = new EventSource(apiUrl(`${scope}/events${query}`))
       source.addEventListener('open', () => setConnection('live'))
       source.addEventListener('settlement', (event: MessageEvent<string>) =>
-        listener.current(JSON.parse(event.data) as Settlement),
+        listenerRef.current(JSON.parse(event.data) as Settlement),
       )
       source.addEventListener('error', () => {
         setConnection('lost')

@@ -1,15 +1,29 @@
 /** Times, numbers and addresses as people read them, in the browser's locale. */
 
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+/** Without the year, which the title has. */
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  ...{ month: 'short', day: 'numeric' },
+  ...{ hour: 'numeric', minute: '2-digit', second: '2-digit' },
+})
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+const SHORT_DAY = new Intl.DateTimeFormat(undefined, {
+  ...{ month: 'short', day: 'numeric', timeZone: 'UTC' },
+})
 const NUMBER = new Intl.NumberFormat()
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 export const formatTime = (iso: string): string => DATE_TIME.format(new Date(iso))
 
+/** For tables, whose times are mostly recent. */
+export const formatShortTime = (iso: string): string => SHORT.format(new Date(iso))
+
 /** A day of UTC: `2026-01-31`. */
 export const formatDay = (day: string): string => DAY.format(new Date(`${day}T00:00:00Z`))
+
+/** A day on the axis of a chart, by its seconds since the epoch. */
+export const formatShortDay = (seconds: number): string => SHORT_DAY.format(seconds * 1000)
 
 export const formatNumber = (value: number): string => NUMBER.format(value)
 

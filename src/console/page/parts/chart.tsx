@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
+import { formatDay, formatShortDay } from '../format/text.js'
 
 /** One line or row of bars of a chart. */
 export interface Series {
@@ -19,6 +20,11 @@ interface ChartProps {
 }
 
 const HEIGHT = 220
+
+const DAY_SECONDS = 86_400
+
+/** Days between two labels of the axis. */
+const DAYS = [1, 2, 3, 5, 7, 14, 30, 60, 90]
 const DARK = '(prefers-color-scheme: dark)'
 
 /** A chart over days. */
@@ -56,7 +62,9 @@ export function Chart({ label, days, series, format }: ChartProps) {
             {index !== undefined && <b> {format(one.values[index] ?? 0)}</b>}
           </span>
         ))}
-        <span class="chart-day">{index === undefined ? '' : days[index]}</span>
+        <span class="chart-day">
+          {index !== undefined && days[index] !== undefined && formatDay(days[index])}
+        </span>
       </figcaption>
       <div class="plot" ref={place} role="img" aria-label={label} />
     </figure>
@@ -86,7 +94,11 @@ function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettin
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 64 },
+      {
+        ...{ ...axis, grid: { show: false }, space: 72 },
+        values: (_plot, ticks) => ticks.map((tick) => formatShortDay(tick)),
+        incrs: DAYS.map((days) => days * DAY_SECONDS),
+      },
       { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [{}, ...series.map((one) => lineOf(one, colour))],
@@ -95,11 +107,12 @@ function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettin
 }
 
 function lineOf(
-  { label, colour: name, isBars }: Series,
+  { label, colour: name, values, isBars }: Series,
   colour: (name: string) => string,
 ): uPlot.Series {
   const stroke = colour(name)
   const bars = uPlot.paths.bars
+  const isSingle = values.length === 1
   if (isBars && bars)
     return {
       label,
@@ -108,5 +121,5 @@ function lineOf(
       paths: bars({ size: [0.7, 48] }),
       points: { show: false },
     }
-  return { label, stroke, width: 2, points: { show: true, size: 4, fill: stroke } }
+  return { label, stroke, width: 2, points: { show: isSingle, size: 7, fill: stroke } }
 }

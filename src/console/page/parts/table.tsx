@@ -63,7 +63,7 @@ export function Facts({
   return (
     <dl class="facts">
       {of
-        .filter(([, value]) => value !== undefined && value !== '')
+        .filter(([, value]) => value !== undefined && value !== false && value !== '')
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

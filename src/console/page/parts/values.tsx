@@ -1,14 +1,26 @@
 /** Single values: times, amounts, addresses, URLs. */
 import type { Settlement, TokenAmount } from '../api/documents.js'
 import { fiatOf, formatFiat, formatToken } from '../format/money.js'
-import { formatAgo, formatTime, safeUrl, shorten } from '../format/text.js'
+import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
 import { explorerLink, pegOf, useSession } from '../state/session.js'
 
-/** A time, and how long ago it was. */
-export function Time({ at, isAgo = false }: { readonly at: string; readonly isAgo?: boolean }) {
+interface TimeProps {
+  readonly at: string
+  /** How long ago it was, or without the year. */
+  readonly as?: 'ago' | 'short'
+}
+
+/** A time. Its title has the rest. */
+export function Time({ at, as }: TimeProps) {
+  if (as === undefined)
+    return (
+      <time dateTime={at} title={formatAgo(at)}>
+        {formatTime(at)}
+      </time>
+    )
   return (
-    <time dateTime={at} title={isAgo ? formatTime(at) : formatAgo(at)}>
-      {isAgo ? formatAgo(at) : formatTime(at)}
+    <time class="time" dateTime={at} title={formatTime(at)}>
+      {as === 'ago' ? formatAgo(at) : formatShortTime(at)}
     </time>
   )
 }

@@ -54,7 +54,7 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Time', cell: ({ at }) => <Time at={at} /> },
+        { title: 'Time', cell: ({ at }) => <Time at={at} as="short" /> },
         { title: 'What', cell: ({ action }) => words(action) },
         {
           title: 'Merchant',

@@ -77,7 +77,7 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
         {
           title: 'Event',
           cell: ({ type, payment }) => (
@@ -106,7 +106,7 @@ function State({ of: { state, nextAttemptAt } }: { readonly of: Delivery }) {
       <StatusBadge status={state} />
       {nextAttemptAt !== undefined && (
         <small class="sub">
-          next try <Time at={nextAttemptAt} isAgo />
+          next try <Time at={nextAttemptAt} as="ago" />
         </small>
       )}
     </>

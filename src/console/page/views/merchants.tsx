@@ -88,7 +88,7 @@ function MerchantTable({ of }: { readonly of: readonly Project[] }) {
         {
           title: 'Created',
           isMinor: true,
-          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} isAgo /> : '–'),
+          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} as="ago" /> : '–'),
         },
       ]}
     />

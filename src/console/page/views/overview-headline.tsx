@@ -28,7 +28,7 @@ export function Headline({ revenue, funnel, latency }: HeadlineProps) {
         <dd>{total ? formatNumber(total.settled) : '–'}</dd>
       </div>
       <div>
-        <dt>Of those that came</dt>
+        <dt>Success rate</dt>
         <dd>{total ? formatShare(total.settled, total.presented) : '–'}</dd>
       </div>
       <div>

@@ -50,7 +50,7 @@ function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
         {
           title: 'Status',
           cell: ({ status, errorReason, heldUntil }) => (

@@ -141,7 +141,9 @@ function Runway({ of: { runway } }: { readonly of: Relayer }) {
   return (
     <>
       {formatNumber(runway.payments)} payments
-      {runway.days !== undefined && <small class="sub">{formatNumber(runway.days)} days</small>}
+      {runway.days !== undefined && (
+        <small class="sub">{formatNumber(Math.round(runway.days))} days</small>
+      )}
     </>
   )
 }

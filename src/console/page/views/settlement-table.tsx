@@ -28,16 +28,19 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
       columns={[
         {
           title: 'Time',
-          cell: ({ id, createdAt }) => (
-            <a href={linkTo(['settlements', id])}>
-              <Time at={createdAt} isAgo={isAgo} />
-            </a>
+          cell: (one) => (
+            <>
+              <TimeLink of={one} isAgo={isAgo} />
+              <span class="phone">
+                <What of={one} />
+              </span>
+            </>
           ),
         },
         { title: 'Status', cell: (one) => <Status of={one} /> },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
         ...project,
-        { title: 'For', cell: (one) => <What of={one} /> },
+        { title: 'For', isMinor: true, cell: (one) => <What of={one} /> },
         {
           title: 'Payer',
           isMinor: true,
@@ -79,4 +82,12 @@ function pathOf(resource: string | undefined): string | undefined {
   if (resource === undefined || !URL.canParse(resource)) return resource
   const { pathname, search } = new URL(resource)
   return pathname + search
+}
+
+function TimeLink({ of, isAgo }: { readonly of: Settlement; readonly isAgo: boolean }) {
+  return (
+    <a href={linkTo(['settlements', of.id])}>
+      <Time at={of.createdAt} as={isAgo ? 'ago' : 'short'} />
+    </a>
+  )
 }

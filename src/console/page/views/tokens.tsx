@@ -102,12 +102,12 @@ function TokenTable({ of, onDo }: TokenTableProps) {
         {
           title: 'Created',
           isMinor: true,
-          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} isAgo /> : '–'),
+          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} as="ago" /> : '–'),
         },
         {
           title: 'Last used',
           isMinor: true,
-          cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} isAgo /> : 'never'),
+          cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} as="ago" /> : 'never'),
         },
         { title: 'Actions', cell: (token) => <Actions of={token} onDo={onDo} /> },
       ]}

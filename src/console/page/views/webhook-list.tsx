@@ -95,7 +95,11 @@ function WebhookTable({ of, linkOf }: WebhookTableProps) {
           title: 'Events',
           cell: ({ events }) => (events.length === ALL_EVENTS.length ? 'all' : events.join(', ')),
         },
-        { title: 'Created', isMinor: true, cell: ({ createdAt }) => <Time at={createdAt} isAgo /> },
+        {
+          title: 'Created',
+          isMinor: true,
+          cell: ({ createdAt }) => <Time at={createdAt} as="ago" />,
+        },
       ]}
     />
   )
