@@ -17,7 +17,7 @@ import type { Asset } from './money/assets.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
 import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
-import type { Merchant, Project } from './merchants/project.js'
+import { merchantsOf } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
@@ -25,6 +25,7 @@ import { quoteSecret } from './merchants/quote-secret.js'
 import { mountConsole } from './console/console-routes.js'
 import { createGatewayRouter } from './router/gateway-router.js'
 import { settlementDescriber } from './router/settlement-document.js'
+import { openStreams } from './router/streams/streams.js'
 import { RevenueReader } from './router/views/revenue-reader.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
@@ -135,8 +136,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   return openGateway(resolveOptions(options))
 }
 
-/** Creates a gateway from options that were resolved before. */
-export function openGateway(resolved: ResolvedOptions): Gateway {
+/**
+ * Creates a gateway from options that were resolved before.
+ *
+ * @param stopping - Ends event streams, which would keep the server open, before the gateway is closed.
+ */
+export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
@@ -164,9 +169,11 @@ export function openGateway(resolved: ResolvedOptions): Gateway {
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
   const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
+  const streams = openStreams({ ledger, logger })
+  stopping?.addEventListener('abort', () => streams.feed.close(), { once: true })
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
-    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue },
+    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
     ...{ operations, ledger, idempotency, quotes, wakeWebhooks },
     settledAssets: settledAssetsOf(resolved),
   }
@@ -188,6 +195,7 @@ export function openGateway(resolved: ResolvedOptions): Gateway {
     },
     async close() {
       closing.abort()
+      streams.feed.close()
       await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
       await directory.close()
       await closeSharedCounts(resolved)
@@ -210,11 +218,6 @@ function warnOfLowRelayers(events: EventBus, logger: Logger): void {
       balance: formatEther(balance),
     }),
   )
-}
-
-/** The merchants of the configuration, by the ids of their projects. */
-function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, Merchant> {
-  return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
 }
 
 /** The tokens that this process settles itself. */

@@ -70,6 +70,7 @@ export async function serve(command: ServeCommand): Promise<void> {
     app.use(respondNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
+    if (resolved.console) print(`Its console is on ${urlOf(server)}/console/`)
     if (metrics !== undefined) print(`Its metrics are on ${urlOf(metrics)}/metrics`)
     // Nothing waits for it: the gateway serves while a node is away.
     logCheck(gateway, { logger, signal }).catch((error: unknown) =>
@@ -101,7 +102,7 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
   const ledger = options.ledger ?? openLedger(named)
   if (named !== undefined) await requireUsable(ledger, named)
   const resolved = { ...options, ledger, logger }
-  const gateway = openGateway(resolved)
+  const gateway = openGateway(resolved, command.signal)
   logPayments(gateway, logger)
   logger.info('Starting.', {
     configuration: opened.file ?? 'environment',

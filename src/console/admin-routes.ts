@@ -7,9 +7,10 @@ import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
 import type { AdminContext } from './context.js'
 import { operationRoutes } from './operation-routes.js'
 import { projectRoutes } from './project-routes.js'
+import { streamEndpoints } from '../router/streams/stream-routes.js'
 import { viewEndpoints } from '../router/views/view-routes.js'
 import { tokenRoutes } from './token-routes.js'
-import { adminSettlements, adminViews } from './view-routes.js'
+import { adminSettlements, adminStreams, adminViews } from './view-routes.js'
 
 const PREFIX = '/api/v2/admin'
 
@@ -24,6 +25,7 @@ const ENDPOINTS: Endpoints = {
   '/api/v2/admin/settlements/{id}': ['GET'],
   ...viewEndpoints(PREFIX),
   ...actingEndpoints(PREFIX),
+  ...streamEndpoints(PREFIX),
   '/api/v2/admin/relayers': ['GET'],
   '/api/v2/admin/networks': ['GET'],
 }
@@ -48,6 +50,7 @@ export function createAdminApi(
   router.use('/audit-log', auditRoutes(context))
   router.use('/settlements', adminSettlements(context))
   router.use(adminViews(context))
+  router.use(adminStreams(context))
   router.use(operationRoutes(context))
   return {
     prefix: PREFIX,

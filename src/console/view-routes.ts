@@ -9,6 +9,7 @@ import { readQuery, takesNoQuery } from '../router/read-query.js'
 import { refundTotals } from '../router/refund-totals.js'
 import { settlementOf } from '../router/settlement-document.js'
 import { isRecordId, readPage, readSettlementQuery } from '../router/settlement-query.js'
+import { streamRoutes } from '../router/streams/stream-routes.js'
 import type { ViewScope } from '../router/views/view-query.js'
 import { viewRoutes } from '../router/views/view-routes.js'
 import type { AdminContext, AdminEndpoint } from './context.js'
@@ -22,6 +23,11 @@ const scopeSchema = z.object({ project: projectIdSchema.optional() })
 /** `/api/v2/admin/overview`, `revenue`, `funnel` and `latency`. */
 export function adminViews(context: AdminContext): Router {
   return viewRoutes(context, { parameters: ['project'], scopeOf })
+}
+
+/** `/api/v2/admin/settlements.csv` and `events`. */
+export function adminStreams(context: AdminContext): Router {
+  return streamRoutes(context, { parameters: ['project'], scopeOf, documentOf: adminView })
 }
 
 /** `/api/v2/admin/settlements`: as each project's own list, across projects. */
@@ -49,11 +55,10 @@ const findSettlement: AdminEndpoint = async (context, req) => {
   const id = String(req.params['id'])
   const query = { project: EVERY_PROJECT, id, limit: 1 } as const
   const [record] = isRecordId(id) ? await context.ledger.list(query) : []
-  if (record !== undefined) {
-    const totals = await refundTotals(context.ledger, [record])
-    return { ...adminView(context, record), ...totals.get(record.id) }
-  }
-  throw new RequestProblem('not_found', 'There is no settlement of that id.')
+  if (record === undefined)
+    throw new RequestProblem('not_found', 'There is no settlement of that id.')
+  const totals = await refundTotals(context.ledger, [record])
+  return { ...adminView(context, record), ...totals.get(id) }
 }
 
 /** A settlement with its project, which the project itself need not be told. */

@@ -29,6 +29,7 @@ import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
+  LatestQuery,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
@@ -122,6 +123,12 @@ export interface Records {
   /** Lists records that became final recently. */
   listFinal(query: FinalQuery): Promise<readonly FinalEntry[]>
   /**
+   * Lists what has just happened, in no order, refunds included: the submitted records that were created
+   * last, and the final ones that were changed last, without the bytes of their transactions. What that
+   * costs does not depend on how many records there are.
+   */
+  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]>
+  /**
    * Lists the payments of a project, newest first, without the bytes of their transactions. Released
    * reservations and refunds are not among them.
    */
@@ -205,6 +212,7 @@ const STORE_METHODS: Readonly<
   relock: true,
   listSubmitted: true,
   listFinal: true,
+  listLatest: true,
   list: true,
   reserveRefund: true,
   refundsOf: true,

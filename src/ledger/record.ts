@@ -161,6 +161,14 @@ export interface SubmittedQuery {
   readonly limit?: number | undefined
 }
 
+/** Which records a live view is told of. */
+export interface LatestQuery {
+  /** Final records whose last change is at most this many milliseconds old. */
+  readonly withinMs: number
+  /** Records of each state listed at most. */
+  readonly limit: number
+}
+
 /** Which final records are listed, newest first. */
 export interface FinalQuery {
   readonly state: 'settled' | 'failed'

@@ -89,6 +89,11 @@ export function findProjectByHash(
   return found
 }
 
+/** The merchants of projects, by the ids of the projects. */
+export function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, Merchant> {
+  return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
+}
+
 /** Finds a token that a merchant takes, by network and by address or symbol. */
 export function findAcceptedAsset(
   merchant: Pick<Merchant, 'accepts'>,

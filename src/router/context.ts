@@ -12,6 +12,7 @@ import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { ReceiverRules } from '../webhooks/receiver-url.js'
 import type { Endpoints } from './endpoints.js'
+import type { Streams } from './streams/streams.js'
 import type { RevenueReader } from './views/revenue-reader.js'
 
 /** What the API needs from the gateway. */
@@ -22,6 +23,8 @@ export interface RouterContext extends OnceContext {
   /** What happens, by day and project. */
   readonly counters: Counters
   readonly revenue: RevenueReader
+  /** Payments as they happen, and as files. */
+  readonly streams: Streams
   readonly rates: RateSource
   readonly quotes: QuoteSigner
   readonly networkNames: NetworkNameStyle

@@ -17,6 +17,7 @@ import { refundEndpoints, refundRoutes } from './refund-routes.js'
 import { settlementRoutes } from './settlement-routes.js'
 import { allowAnyOrigin, ucpRoutes } from './ucp-routes.js'
 import { webhookEndpoints, webhookRoutes } from './webhook-routes.js'
+import { merchantStreams, streamEndpoints } from './streams/stream-routes.js'
 import { merchantViews, viewEndpoints } from './views/view-routes.js'
 
 const ENDPOINTS: Endpoints = {
@@ -31,6 +32,7 @@ const ENDPOINTS: Endpoints = {
   ...refundEndpoints('/api/v2/merchant/settlements/{id}'),
   ...webhookEndpoints('/api/v2/merchant'),
   ...viewEndpoints('/api/v2/merchant'),
+  ...streamEndpoints('/api/v2/merchant'),
   '/ucp/schema.json': ['GET'],
   '/ucp/instrument_schema.json': ['GET'],
   '/ucp/gateway.md': ['GET'],
@@ -64,6 +66,7 @@ export function createGatewayRouter(context: RouterContext): Router {
   gateway.use('/api/v2/merchant/settlements/:id/refunds', refundRoutes(context))
   gateway.use('/api/v2/merchant/webhooks', webhookRoutes(context))
   gateway.use('/api/v2/merchant', merchantViews(context))
+  gateway.use('/api/v2/merchant', merchantStreams(context))
   gateway.use('/api/v2/merchant', merchantRoutes(context))
   gateway.use(respondError(context.logger))
 

@@ -1,4 +1,4 @@
-import type { RequestHandler, Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
 import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
@@ -10,6 +10,14 @@ export function setLimitKey(res: Response, key: string): void {
   res.locals['x402LimitKey'] = key
 }
 
+/** Who is counted: by {@link setLimitKey}, else the project, else the address. */
+export function limitKeyOf(req: Request, res: Response): string {
+  const key: unknown = res.locals['x402LimitKey']
+  if (typeof key === 'string') return key
+  const project = projectOf(res)
+  return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
+}
+
 /** Limits requests per project, and per address for requests without a valid token. */
 export function limitRequests(options: RateLimitOptions, logger: Logger): RequestHandler {
   const settings = limiterSettings(options, logger)
@@ -17,12 +25,7 @@ export function limitRequests(options: RateLimitOptions, logger: Logger): Reques
   return rateLimit({
     ...settings,
     standardHeaders: 'draft-8',
-    keyGenerator: (req, res) => {
-      const key: unknown = res.locals['x402LimitKey']
-      if (typeof key === 'string') return key
-      const project = projectOf(res)
-      return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
-    },
+    keyGenerator: limitKeyOf,
     handler: (_req, _res, next) =>
       next(
         new RequestProblem(

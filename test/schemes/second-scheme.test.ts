@@ -13,6 +13,7 @@ import { ProjectDirectory } from '../../src/merchants/project-directory.js'
 import { QuoteSigner } from '../../src/merchants/signed-quote.js'
 import { createX402Protect } from '../../src/protect/x402-protect.js'
 import { createGatewayRouter } from '../../src/router/gateway-router.js'
+import { openStreams } from '../../src/router/streams/streams.js'
 import { RevenueReader } from '../../src/router/views/revenue-reader.js'
 import { createEventBus } from '../../src/schemes/events.js'
 import type {
@@ -99,6 +100,7 @@ describe('a scheme beside exact', () => {
       settledAssets: [],
       counters: new Counters({ ...resolved, store: ledger }),
       revenue: new RevenueReader(ledger),
+      streams: openStreams({ ...resolved, ledger }),
     }
     const app = express().use(createGatewayRouter(context))
     const protect = createX402Protect(context)

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../crypto/sha256.js'
 import { RequestProblem } from '../../http/respond-problem.js'
 import type { ConsoleSession, SessionStore } from '../../ledger/console-sessions.js'
@@ -13,6 +14,10 @@ const IDLE_MS = 2 * 3_600_000
 
 /** Milliseconds between two notes that a session is in use. */
 const NOTE_EVERY_MS = 60_000
+
+/** Milliseconds for which a session is taken to be in the database. */
+const RECALL_MS = 5000
+const MAX_RECALLED = 1000
 
 /** Sessions of one token. */
 const MAX_PER_TOKEN = 20
@@ -57,6 +62,7 @@ export interface ConsoleSessionsOptions {
  */
 export class ConsoleSessions {
   readonly #options: ConsoleSessionsOptions
+  readonly #recalled = new LRUCache<string, ConsoleSession>({ max: MAX_RECALLED, ttl: RECALL_MS })
 
   constructor(options: ConsoleSessionsOptions) {
     this.#options = options
@@ -107,14 +113,20 @@ export class ConsoleSessions {
     return { ...open, expiresAt: expiryOf({ ...session, usedAt }) }
   }
 
-  /** Finds a session by its hash, and does not use it. */
-  async find(hash: string): Promise<OpenSession | undefined> {
-    const session = await this.#options.store.find(hash)
-    return session && this.#check(session)
+  /**
+   * Tells whether a session is still valid, and does not use it. Streams ask often: the database is asked
+   * once in {@link RECALL_MS}.
+   */
+  async isOpen(hash: string): Promise<boolean> {
+    const session = this.#recalled.get(hash) ?? (await this.#options.store.find(hash))
+    if (session === undefined) return false
+    if (!this.#recalled.has(hash)) this.#recalled.set(hash, session)
+    return (await this.#check(session)) !== undefined
   }
 
   async close(hash: string): Promise<void> {
     await this.#options.store.remove(hash)
+    this.#recalled.delete(hash)
   }
 
   async #check(session: ConsoleSession): Promise<OpenSession | undefined> {

@@ -6,6 +6,7 @@ import { RequestProblem } from '../../http/respond-problem.js'
 import { PROJECT_TOKEN } from '../../protocol/headers.js'
 import { rootUrlOf } from '../../router/docs-url.js'
 import { setLimitKey } from '../../router/rate-limit.js'
+import { setAccessCheck } from '../../router/streams/stream-access.js'
 import type { ConsoleSessions, OpenSession } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import { cookieScope, readSessionCookie } from './session-cookie.js'
@@ -60,7 +61,7 @@ export class SessionAccess {
       const note = async (): Promise<void> => {
         const session = await this.find(req, res)
         if (session === undefined || !take(session, res)) return
-        setSession(res, session)
+        setAccessCheck(res, () => this.#sessions.isOpen(session.hash))
         // A page that asks much must not use up what the project's shops may ask.
         setLimitKey(res, `session:${session.hash}`)
       }
@@ -82,13 +83,4 @@ export class SessionAccess {
 /** Whether a request says by itself who sends it. The password of a proxy in front does not. */
 function hasToken(req: Request): boolean {
   return req.get(PROJECT_TOKEN) !== undefined || /^Bearer\b/i.test(req.get('authorization') ?? '')
-}
-
-function setSession(res: Response, session: OpenSession): void {
-  res.locals['x402Session'] = session
-}
-
-/** The session of a request that has no token. */
-export function sessionOf(res: Response): OpenSession | undefined {
-  return res.locals['x402Session'] as OpenSession | undefined
 }

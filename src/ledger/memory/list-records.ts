@@ -56,3 +56,21 @@ function isFound(record: LedgerRecord, search: RecordSearch): boolean {
   const { transaction } = search
   return transaction !== REMOTE_SUBMISSION.transaction && transactionOf(record) === transaction
 }
+
+/** Lists what has just happened. */
+export async function listLatest(
+  payments: PaymentRecords,
+  { from, limit }: { readonly from: number; readonly limit: number },
+): Promise<readonly LedgerRecord[]> {
+  const { records } = payments
+  const latest = records.submitted().slice(-limit)
+  for (const state of ['settled', 'failed'] as const) {
+    let count = 0
+    for await (const record of records.finalSince(state, from)) {
+      latest.push(record)
+      count += 1
+      if (count === limit) break
+    }
+  }
+  return latest.map((record) => payments.listed(record))
+}

@@ -9,6 +9,7 @@ import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
+  LatestQuery,
   LedgerEntry,
   LedgerQuery,
   LedgerRecord,
@@ -21,7 +22,7 @@ import { MemoryProjects } from './memory-projects.js'
 import { MemoryRefunds } from './memory-refunds.js'
 import { MemoryRelayers } from './memory-relayers.js'
 import { MemorySessions } from './memory-sessions.js'
-import { listRecords } from './list-records.js'
+import { listLatest, listRecords } from './list-records.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
 import { sumRecords } from './sum-records.js'
@@ -218,6 +219,10 @@ export class MemoryStore implements LedgerStore {
       if (entries.length === limit) break
     }
     return entries
+  }
+
+  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
+    return listLatest(this.#payments, { ...query, from: this.#now() - query.withinMs })
   }
 
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {

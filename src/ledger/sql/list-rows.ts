@@ -1,11 +1,12 @@
 /** The lists of records: pages of one project, or of all. */
 import type { ExpressionBuilder } from 'kysely'
 import { resourceHash } from '../payment-details.js'
-import { EVERY_PROJECT, type LedgerQuery, type LedgerRecord, type RecordSearch } from '../record.js'
+import { EVERY_PROJECT, type LatestQuery, type LedgerQuery } from '../record.js'
+import type { LedgerRecord, RecordSearch } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import { LISTED_COLUMNS, type TimedRow } from './authorization-rows.js'
 import type { LedgerDatabase } from './schema.js'
-import type { SqlDatabase } from './sql-store.js'
+import { timeOnce, type SqlDatabase } from './sql-store.js'
 
 const STATES = ['reserved', 'submitted', 'settled', 'failed'] as const
 
@@ -210,4 +211,28 @@ export function comparedTo(
   { createdAt, id }: Pick<LedgerRecord, 'createdAt' | 'id'>,
 ) {
   return where(where.refTuple('created_at', 'id'), operator, where.tuple(createdAt, id))
+}
+
+/** Reads the rows of what has just happened: each state by an index of its own. */
+export async function latestRows(
+  { db, now, plus }: SqlDatabase,
+  { withinMs, limit }: LatestQuery,
+): Promise<readonly TimedRow[]> {
+  const rows = db
+    .selectFrom('x402_authorizations')
+    .select(LISTED_COLUMNS)
+    .select(now.as('now'))
+    .limit(limit)
+  const ofState = (state: 'settled' | 'failed'): Promise<readonly TimedRow[]> =>
+    rows
+      .where('state', '=', state)
+      .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
+      .orderBy('updated_at', 'desc')
+      .execute()
+  const submitted = await rows
+    .where('state', '=', 'submitted')
+    .orderBy('created_at', 'desc')
+    .execute()
+  // In this order, so that what moves on meanwhile is seen in one of them.
+  return [...submitted, ...(await ofState('settled')), ...(await ofState('failed'))]
 }

@@ -2,7 +2,7 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type * as KyselyModule from 'kysely'
 import type { Hex } from '../../protocol/payment.js'
-import type { LedgerEntry } from '../record.js'
+import type { ExportedPayment } from '../export-format.js'
 import { detailsOf, entryOf, LISTED_COLUMNS } from './authorization-rows.js'
 import { migrations } from './migrations.js'
 import { prunable, REORG_MS } from './prunable.js'
@@ -14,18 +14,6 @@ const PAGE = 500
 
 /** States of payments for which a transaction was sent. */
 const EXPORTED = ['submitted', 'settled', 'failed'] as const
-
-/** A payment for which a transaction was sent, as it is exported. */
-export interface ExportedPayment extends LedgerEntry {
-  readonly id: string
-  readonly state: (typeof EXPORTED)[number]
-  readonly transaction: Hex | undefined
-  readonly reason: string | undefined
-  readonly delivered: boolean
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly updatedAt: number
-}
 
 /** A page begins after the payment with this time and id. */
 type PagePosition = Pick<ExportedPayment, 'createdAt' | 'id'>
@@ -201,7 +189,7 @@ export class LedgerMaintenance {
       ...entryOf(row),
       ...detailsOf(row),
       id: row.id,
-      state: row.state as ExportedPayment['state'],
+      state: row.state,
       transaction: (row.transaction_hash ?? undefined) as Hex | undefined,
       reason: row.reason ?? undefined,
       delivered: row.delivered === 1,

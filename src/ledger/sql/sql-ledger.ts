@@ -61,6 +61,7 @@ export class SqlLedger implements LedgerStore {
   readonly listSubmitted: LedgerStore['listSubmitted'] = (query) =>
     this.#records.listSubmitted(query)
   readonly listFinal: LedgerStore['listFinal'] = (query) => this.#records.listFinal(query)
+  readonly listLatest: LedgerStore['listLatest'] = (query) => this.#records.listLatest(query)
 
   readonly reserve: LedgerStore['reserve'] = (entry) => this.#locks.reserve(entry)
   readonly release: LedgerStore['release'] = (key) => this.#locks.release(key)

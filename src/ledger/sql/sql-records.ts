@@ -4,6 +4,7 @@ import type {
   AuthorizationKey,
   FinalEntry,
   FinalQuery,
+  LatestQuery,
   LedgerQuery,
   LedgerRecord,
   SubmittedQuery,
@@ -15,7 +16,7 @@ import {
   recordOf,
   type TimedRow,
 } from './authorization-rows.js'
-import { comparedTo, listRows } from './list-rows.js'
+import { comparedTo, latestRows, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import type { Statement } from './sql-dialect.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
@@ -28,7 +29,10 @@ const FIND: Statement = ({ now, rows }) =>
    WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'text' })})`
 
 /** Reads records. */
-export class SqlRecords implements Pick<Records, 'find' | 'list' | 'listSubmitted' | 'listFinal'> {
+export class SqlRecords implements Pick<
+  Records,
+  'find' | 'list' | 'listSubmitted' | 'listFinal' | 'listLatest'
+> {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
   readonly #finds: StatementGroup<string, LedgerRecord | undefined>
@@ -90,6 +94,13 @@ export class SqlRecords implements Pick<Records, 'find' | 'list' | 'listSubmitte
         .limit(limit)
         .execute()
       return rows.map((row) => ({ ...entryOf(row), id: row.id, state }))
+    })
+  }
+
+  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
+    return this.#store.run(async (database) => {
+      const rows = await latestRows(database, query)
+      return rows.map((row) => this.#toRecord(row))
     })
   }
 

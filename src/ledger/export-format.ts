@@ -1,11 +1,28 @@
-import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
-import type { ExportedPayment } from '../ledger/sql/maintenance.js'
 import { findKnownAsset, type Asset } from '../money/assets.js'
 import { formatDecimal } from '../money/decimal.js'
 import { findNetwork } from '../protocol/networks.js'
+import type { Hex } from '../protocol/payment.js'
+import type { LedgerEntry, LedgerRecord } from './record.js'
+import { REMOTE_SUBMISSION, transactionOf } from './record-transaction.js'
 
 /** What an export is written as. */
 export type ExportFormat = 'csv' | 'jsonl'
+
+/** A payment, as it is exported. */
+export interface ExportedPayment extends LedgerEntry, Pick<LedgerRecord, 'id' | 'state'> {
+  readonly transaction: Hex | undefined
+  readonly reason: string | undefined
+  readonly delivered: boolean
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** A record, as it is exported. */
+export function exportedOf(record: LedgerRecord): ExportedPayment {
+  const reason = record.state === 'failed' ? record.reason : undefined
+  return { ...record, transaction: transactionOf(record), reason }
+}
 
 /** Unix seconds beyond which a time has no ISO 8601 form. */
 const LAST_SECOND = 8_640_000_000_000n
@@ -100,9 +117,12 @@ function csvLine(values: ReadonlyArray<string | number | boolean | undefined>): 
   return `${values.map((value) => csvField(String(value ?? ''))).join(',')}\r\n`
 }
 
-/** A field. A quote before `=`, `+`, `-`, `@`, tab or return keeps spreadsheets from computing it. */
+/**
+ * A field. A quote before `=`, `+`, `-` and `@`, their wide forms, tab, return and line feed keeps
+ * spreadsheets from computing it.
+ */
 function csvField(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const safe = /^[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

@@ -1,0 +1,35 @@
+/** How much may run at once. */
+export interface SlotLimits {
+  readonly total: number
+  /** For one key, such as a client. */
+  readonly perKey: number
+}
+
+/** Bounds what runs at once: all together, and for each key. */
+export class Slots {
+  readonly #limits: SlotLimits
+  readonly #taken = new Map<string, number>()
+  #total = 0
+
+  constructor(limits: SlotLimits) {
+    this.#limits = limits
+  }
+
+  /** Takes a slot. @returns Gives it back; or which limit is reached. */
+  take(key: string): (() => void) | keyof SlotLimits {
+    const ofKey = this.#taken.get(key) ?? 0
+    if (ofKey >= this.#limits.perKey) return 'perKey'
+    if (this.#total >= this.#limits.total) return 'total'
+    this.#total += 1
+    this.#taken.set(key, ofKey + 1)
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
+      this.#total -= 1
+      const left = (this.#taken.get(key) ?? 1) - 1
+      if (left === 0) this.#taken.delete(key)
+      else this.#taken.set(key, left)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import type { RequestHandler, Response } from 'express'
+import { z } from 'zod'
+import { RequestProblem } from '../../http/respond-problem.js'
+import type { RouterContext } from '../context.js'
+import { readQuery } from '../read-query.js'
+import { parametersOf } from '../views/view-query.js'
+import type { FeedEntry } from './settlement-feed.js'
+import { accessCheckOf, takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
+
+/** Milliseconds between two signs of life, which keep proxies from cutting the connection. */
+const KEEP_ALIVE_MS = 15_000
+
+/** Milliseconds between two looks whether the reader may still read. */
+const CHECK_MS = 1000
+
+/** Milliseconds after which a browser connects again. */
+const RETRY_MS = 3000
+
+/** Bytes that wait for a reader who does not read them; then its connection is cut. */
+const MAX_WAITING_BYTES = 1024 * 1024
+
+/**
+ * Makes the handler of `…/events`: server-sent events (WHATWG HTML §9.2), one for each payment that is
+ * new or has changed.
+ */
+export function eventStream<Context extends RouterContext>(
+  context: Context,
+  access: StreamAccess<Context>,
+): RequestHandler {
+  return function respondEvents(req, res, next) {
+    openStream(context, access, { req, res }).catch(next)
+  }
+}
+
+async function openStream<Context extends RouterContext>(
+  context: Context,
+  access: StreamAccess<Context>,
+  { req, res }: Exchange,
+): Promise<void> {
+  const { feed, readers } = context.streams
+  readQuery(req, z.object({}), parametersOf(access.parameters))
+  const { project } = access.scopeOf(context, req, res)
+  const isOpen = accessCheckOf(context, req, res)
+  const free = takeSlot(readers, 'event streams', { req, res })
+  res.once('close', free)
+  if (req.method === 'HEAD') return void writeHead(res).end()
+  const stream = new EventStream(res, (entry) => ({
+    ...access.documentOf(context, entry.record),
+    ...entry.totals,
+  }))
+  const remove = await feed
+    .add({ project, take: (entries) => stream.write(entries), end: () => stream.end() })
+    .catch((error: unknown) => {
+      free()
+      throw error
+    })
+  res.once('close', remove)
+  if (feed.isClosed) throw new RequestProblem('server_busy', 'The gateway is ending.')
+  // The client has gone while the ledger was read.
+  if (res.destroyed || res.closed) return void (free(), remove())
+  stream.begin(isOpen)
+}
+
+/** Headers that keep caches, compression and proxies from holding events back. */
+function writeHead(res: Response): Response {
+  return res.status(200).set({
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no',
+  })
+}
+
+/** One connection to a reader. */
+class EventStream {
+  readonly #res: Response
+  readonly #documentOf: (entry: FeedEntry) => object
+  #isBegun = false
+
+  constructor(res: Response, documentOf: (entry: FeedEntry) => object) {
+    this.#res = res
+    this.#documentOf = documentOf
+  }
+
+  /** Sends the head, and ends the stream once `isOpen` says so. */
+  begin(isOpen: () => Promise<boolean>): void {
+    const res = this.#res
+    this.#isBegun = true
+    writeHead(res).flushHeaders()
+    res.write(`retry: ${RETRY_MS}\n\n`)
+    const keepAlive = setInterval(() => res.write(': keep-alive\n\n'), KEEP_ALIVE_MS)
+    let isChecking = false
+    const check = setInterval(() => {
+      if (isChecking) return
+      isChecking = true
+      isOpen()
+        .then((open) => open || this.end())
+        // The ledger is away: what was allowed stays so, as for other requests.
+        .catch(() => undefined)
+        .finally(() => (isChecking = false))
+    }, CHECK_MS)
+    res.once('close', () => {
+      clearInterval(keepAlive)
+      clearInterval(check)
+    })
+  }
+
+  write(entries: readonly FeedEntry[]): void {
+    // What happens before the head is sent, the reader's first list will show.
+    if (!this.#isBegun || this.#res.writableEnded) return
+    for (const entry of entries) {
+      const { id, updatedAt } = entry.record
+      const data = JSON.stringify(this.#documentOf(entry))
+      this.#res.write(`event: settlement\nid: ${updatedAt}.${id}\ndata: ${data}\n\n`)
+    }
+    if (this.#res.writableLength > MAX_WAITING_BYTES) this.#res.destroy()
+  }
+
+  end(): void {
+    if (this.#isBegun) this.#res.end()
+  }
+}

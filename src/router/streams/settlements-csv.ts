@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { RequestHandler } from 'express'
+import { exportedOf, exportWriter } from '../../ledger/export-format.js'
+import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/ledger.js'
+import { EVERY_PROJECT } from '../../ledger/ledger.js'
+import { SETTLEMENTS_QUERY } from '../../protocol/strict-document.js'
+import type { RouterContext } from '../context.js'
+import { requestFields } from '../log-fields.js'
+import { readSettlementQuery } from '../settlement-query.js'
+import { takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
+
+/** Records that are read at once. */
+const PAGE = 500
+
+/** Milliseconds after which a client that reads nothing is cut off. */
+const STALLED_MS = 60_000
+
+const PAGING = ['cursor', 'limit']
+
+/**
+ * Makes the handler of `…/settlements.csv`: all pages of a list as one file, in the columns of
+ * `ledger export`. Reservations are in it only if they are asked for: nothing was paid by them.
+ */
+export function settlementsCsv<Context extends RouterContext>(
+  context: Context,
+  access: StreamAccess<Context>,
+): RequestHandler {
+  return function respondCsv(req, res, next) {
+    download(context, access, { req, res }).catch(next)
+  }
+}
+
+async function download<Context extends RouterContext>(
+  context: Context,
+  access: StreamAccess<Context>,
+  { req, res }: Exchange,
+): Promise<void> {
+  const known = SETTLEMENTS_QUERY.known.filter((name) => !PAGING.includes(name))
+  const filters = readSettlementQuery(req, {
+    ...SETTLEMENTS_QUERY,
+    known: [...known, ...access.parameters],
+  })
+  const { project, accepts } = access.scopeOf(context, req, res)
+  const free = takeSlot(context.streams.downloads, 'downloads', { req, res })
+  try {
+    const pages = pagesOf(context.ledger, { ...filters, project, limit: PAGE })
+    // Before the head: a ledger that is away is a problem, not half a file.
+    const first = await pages.next()
+    const until = new Date(context.now()).toISOString().slice(0, 10)
+    const about = project === EVERY_PROJECT ? '' : `-${project.replaceAll(/[^\w.-]/g, '_')}`
+    res.set({
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="settlements${about}-${until}.csv"`,
+      'Cache-Control': 'no-store, no-transform',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    if (req.method === 'HEAD') return void res.end()
+    res.setTimeout(STALLED_MS, () => res.destroy())
+    const { head, line } = exportWriter('csv', accepts)
+    const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
+    const textOf = (page: readonly LedgerRecord[]): string =>
+      page
+        .filter(isWritten)
+        .map((record) => line(exportedOf(record)))
+        .join('')
+    async function* text() {
+      yield head + textOf(first.value ?? [])
+      for await (const page of pages) yield textOf(page)
+    }
+    await pipeline(Readable.from(text()), res)
+  } catch (error) {
+    if (!res.headersSent) throw error
+    // Cut, so that nobody takes what has arrived for everything.
+    res.destroy()
+    if (isClientGone(error)) return
+    context.logger.warn('A download of settlements was cut.', { ...requestFields(req, res), error })
+  } finally {
+    free()
+  }
+}
+
+async function* pagesOf(
+  ledger: Pick<LedgerStore, 'list'>,
+  query: LedgerQuery,
+): AsyncGenerator<readonly LedgerRecord[], undefined> {
+  let after: LedgerQuery['after']
+  for (;;) {
+    const page = await ledger.list({ ...query, after })
+    yield page
+    after = page.at(-1)
+    if (page.length < query.limit) return undefined
+  }
+}
+
+function isClientGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
+}

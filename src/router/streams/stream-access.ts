@@ -1,0 +1,59 @@
+/** Who may read a stream, and for how long. */
+import type { Request, Response } from 'express'
+import { RETRY_AFTER_SECONDS } from '../../http/problem-status.js'
+import { RequestProblem } from '../../http/respond-problem.js'
+import type { Slots } from '../../http/slots.js'
+import type { LedgerRecord } from '../../ledger/ledger.js'
+import { PROJECT_TOKEN } from '../../protocol/headers.js'
+import { projectOf } from '../authenticate.js'
+import type { RouterContext } from '../context.js'
+import { limitKeyOf } from '../rate-limit.js'
+import type { ViewScope } from '../views/view-query.js'
+
+/** Whose payments a stream has, and how they are shown. */
+export interface StreamAccess<Context extends RouterContext> {
+  /** Parameters that say whose. */
+  readonly parameters: readonly string[]
+  readonly scopeOf: (context: Context, req: Request, res: Response) => ViewScope
+  /** A payment, as lists of the same reader show it. */
+  readonly documentOf: (context: Context, record: LedgerRecord) => object
+}
+
+/** A request with its response. */
+export interface Exchange {
+  readonly req: Request
+  readonly res: Response
+}
+
+/**
+ * Takes a slot for a stream.
+ *
+ * @returns Gives it back.
+ * @throws {@link RequestProblem} 429 or 503 with `Retry-After`
+ */
+export function takeSlot(slots: Slots, what: string, { req, res }: Exchange): () => void {
+  const taken = slots.take(limitKeyOf(req, res))
+  if (typeof taken === 'function') return taken
+  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  throw taken === 'perKey'
+    ? new RequestProblem('rate_limited', `You have too many ${what} open at once: close one first.`)
+    : new RequestProblem('server_busy', `The gateway has too many ${what} open at once.`)
+}
+
+/** Says how to find out whether a request would still be let in. */
+export function setAccessCheck(res: Response, isOpen: () => Promise<boolean>): void {
+  res.locals['x402AccessCheck'] = isOpen
+}
+
+/** Makes a function that tells whether a request would still be let in. */
+export function accessCheckOf(
+  { directory }: RouterContext,
+  req: Request,
+  res: Response,
+): () => Promise<boolean> {
+  const check = res.locals['x402AccessCheck'] as (() => Promise<boolean>) | undefined
+  if (check !== undefined) return check
+  const [token, project] = [req.get(PROJECT_TOKEN), projectOf(res)]
+  if (token === undefined || project === undefined) return async () => true
+  return async () => directory.findByToken(token)?.id === project.id
+}
