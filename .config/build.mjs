@@ -9,6 +9,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { buildConsole } from './build-console.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
@@ -99,7 +100,10 @@ async function replaceDist(staging) {
 
 const staging = await mkdtemp(join(root, '.dist-'))
 try {
-  const results = await Promise.allSettled(Object.keys(formats).map((f) => compile(staging, f)))
+  const results = await Promise.allSettled([
+    ...Object.keys(formats).map((f) => compile(staging, f)),
+    buildConsole(join(staging, 'console')),
+  ])
   const failure = results.find(({ status }) => status === 'rejected')
   if (failure) throw failure.reason
   await chmod(staging, 0o755)

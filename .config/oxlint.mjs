@@ -1,7 +1,7 @@
 // The linter's rules, and the arrows of the house: which folder under src may import which.
 import { readdirSync, readFileSync } from 'node:fs'
 
-const { dependencies, peerDependencies } = JSON.parse(
+const { dependencies, peerDependencies, devDependencies } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 )
 const packages = Object.keys({ ...dependencies, ...peerDependencies })
@@ -132,6 +132,37 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
   })),
 )
 
+const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
+  (name) => !['preact', 'uplot'].includes(name),
+)
+
+/** The console's page is a program of its own, in the browser: it imports itself, Preact and uPlot. */
+const pageRules = ['', '*/'].map((deeper) => ({
+  files: [`**/src/console/page/${deeper}*.{ts,tsx}`],
+  plugins: ['jsx-a11y', 'react'],
+  rules: {
+    'eslint/no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            regex: `^(\\.\\./){${deeper === '' ? 1 : 2}}|^(node:|(${notOnPage.join('|')})(/|$))`,
+            message: 'The page imports itself, Preact and uPlot only.',
+          },
+        ],
+      },
+    ],
+    'react/no-danger': 'error',
+    // The runtime is Preact's, which takes `for`, `class` and `spellcheck` as HTML has them.
+    'react/no-unknown-property': 'off',
+    'react/react-in-jsx-scope': 'off',
+    'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
+    'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
+    'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
+    'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
+  },
+}))
+
 export default {
   plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'promise', 'node'],
   options: { typeAware: true },
@@ -171,7 +202,7 @@ export default {
   },
   overrides: [
     {
-      files: ['**/src/**/*.ts'],
+      files: ['**/src/**/*.{ts,tsx}'],
       rules: {
         'eslint/max-lines-per-function': ['error', { max: 60 }],
         'eslint/max-params': ['error', { max: 3 }],
@@ -179,6 +210,7 @@ export default {
       },
     },
     ...houseRules,
+    ...pageRules,
     {
       files: ['**/test/**/*.ts'],
       plugins: ['jest'],

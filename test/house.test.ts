@@ -1,13 +1,13 @@
 /** What `src/README.md` promises of the architecture, where the linter cannot see it. */
 import { describe, expect, it } from '@jest/globals'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((name) => /\.c?ts$/.test(name))
+  .filter((name) => /\.(?:c?ts|tsx)$/.test(name))
   .map((name) => join(SRC, name))
 
 const textOf = (file: string): string => readFileSync(file, 'utf8')
@@ -15,9 +15,10 @@ const textOf = (file: string): string => readFileSync(file, 'utf8')
 /** Files that a file imports, those of which it only imports types included. */
 function importsOf(file: string): readonly string[] {
   const specifiers = [...textOf(file).matchAll(/(?:from|import)\s+'(\.{1,2}\/[^']+)'/g)]
-  return specifiers.map(([, specifier = '']) =>
-    join(dirname(file), specifier.replace(/\.(c?)js$/, '.$1ts')),
-  )
+  return specifiers.map(([, specifier = '']) => {
+    const source = join(dirname(file), specifier.replace(/\.(c?)js$/, '.$1ts'))
+    return existsSync(`${source}x`) ? `${source}x` : source
+  })
 }
 
 /** Circles of imports, each by the files that it goes through. */

@@ -28,7 +28,10 @@ export function sessionDocument(
         name: network.name,
         testnet: network.testnet,
         ...(explorer !== undefined && { explorerUrl: explorer }),
-        assets: assets.map(({ address, symbol, decimals }) => ({ address, symbol, decimals })),
+        assets: assets.map(({ address, symbol, decimals, currency }) => ({
+          ...{ address, symbol, decimals },
+          ...(currency !== undefined && { currency }),
+        })),
       }
     }),
   }

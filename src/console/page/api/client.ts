@@ -1,0 +1,120 @@
+/** Requests of the page, and what can go wrong with them. */
+
+/** What is wrong with one member of a request. */
+export interface FieldError {
+  readonly path: string
+  readonly message: string
+}
+
+/** A request that failed: what the gateway says of it, or that it does not answer. */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly errors: readonly FieldError[]
+  readonly requestId: string | undefined
+
+  constructor(status: number, document: Partial<ProblemDocument>) {
+    super(document.detail ?? `The gateway answered with status ${status}.`)
+    this.status = status
+    this.code = document.code ?? 'unknown'
+    this.errors = Array.isArray(document.errors) ? document.errors : []
+    this.requestId = document.requestId
+  }
+}
+
+interface ProblemDocument {
+  readonly code: string
+  readonly detail: string
+  readonly errors: readonly FieldError[]
+  readonly requestId: string
+}
+
+/** What a request has beside its method and path. */
+export interface RequestOptions {
+  readonly body?: unknown
+  /** Value of `Idempotency-Key`. */
+  readonly key?: string | undefined
+  /** Version that a change is made to. */
+  readonly version?: number | undefined
+  readonly signal?: AbortSignal
+}
+
+/** Below the page's own URL, so that the gateway may be mounted anywhere. */
+const API = '../api/v2/'
+
+let onSessionEnd: () => void = () => undefined
+
+/** Sets what happens when the gateway no longer knows the session. */
+export function setSessionEnd(listener: () => void): void {
+  onSessionEnd = listener
+}
+
+/** The URL of an endpoint, as the page may link to it. */
+export const apiUrl = (path: string): string => API + path
+
+/**
+ * Asks an endpoint of the API.
+ *
+ * @param path - Below `/api/v2/`.
+ * @throws {@link Problem}
+ */
+export async function ask<T>(
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<T> {
+  try {
+    return await send<T>(method, apiUrl(path), options)
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) onSessionEnd()
+    throw error
+  }
+}
+
+/** Sends a request relative to the page. @throws {@link Problem} */
+export async function send<T>(
+  method: string,
+  url: string,
+  { body, key, version, signal }: RequestOptions = {},
+): Promise<T> {
+  const headers: Record<string, string> = { Accept: 'application/json' }
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  if (key !== undefined) headers['Idempotency-Key'] = key
+  if (version !== undefined) headers['If-Match'] = `"${version}"`
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    throw new Problem(0, {
+      code: 'unreachable',
+      detail: 'The gateway does not answer. Check that it runs and that you are online.',
+    })
+  })
+  const document: unknown = await response.json().catch(() => undefined)
+  if (!response.ok) throw problemOf(response, document)
+  return document as T
+}
+
+function problemOf(response: Response, document: unknown): Problem {
+  const isObject = typeof document === 'object' && document !== null
+  const problem = new Problem(response.status, isObject ? document : {})
+  const wait = response.headers.get('retry-after')
+  if (response.status === 429 && wait !== null)
+    problem.message = `Too many requests. Try again in ${wait} seconds.`
+  return problem
+}
+
+/** The problem of what was thrown. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  return new Problem(0, { code: 'page_error', detail: String(error) })
+}
+
+/** A new idempotency key. `crypto.randomUUID` is missing where the page is served by plain HTTP. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,53 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { apiUrl, ask } from './client.js'
+import type { Settlement } from './documents.js'
+
+/** How the stream of payments is doing. */
+export type Connection = 'connecting' | 'live' | 'lost'
+
+/** Milliseconds before a stream that the gateway has refused is asked for again. */
+const RETRY_MS = 5000
+
+/**
+ * Listens to payments as they change.
+ *
+ * @param scope - `admin` or `merchant`.
+ * @param project - Only this one.
+ */
+export function useLive(
+  scope: string,
+  project: string,
+  onSettlement: (settlement: Settlement) => void,
+): Connection {
+  const [connection, setConnection] = useState<Connection>('connecting')
+  const listenerRef = useRef(onSettlement)
+  useEffect(() => {
+    listenerRef.current = onSettlement
+  })
+  useEffect(() => {
+    const query = project === '' ? '' : `?project=${encodeURIComponent(project)}`
+    let source: EventSource | undefined
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const open = (): void => {
+      source = new EventSource(apiUrl(`${scope}/events${query}`))
+      source.addEventListener('open', () => setConnection('live'))
+      source.addEventListener('settlement', (event: MessageEvent<string>) =>
+        listenerRef.current(JSON.parse(event.data) as Settlement),
+      )
+      source.addEventListener('error', () => {
+        setConnection('lost')
+        // Where the gateway has answered with an error, the browser does not try again.
+        if (source?.readyState !== EventSource.CLOSED) return
+        timer = setTimeout(open, RETRY_MS)
+        // A session that has ended is found out by any request.
+        ask('GET', `${scope}/settlements?limit=1`).catch(() => undefined)
+      })
+    }
+    open()
+    return () => {
+      clearTimeout(timer)
+      source?.close()
+    }
+  }, [scope, project])
+  return connection
+}

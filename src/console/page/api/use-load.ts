@@ -1,0 +1,92 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { ask, toProblem, type Problem } from './client.js'
+
+/** What was loaded, and how that went. */
+export interface Loaded<T> {
+  /** Stays while it is loaded anew, so that nothing jumps. */
+  readonly data: T | undefined
+  readonly problem: Problem | undefined
+  readonly isLoading: boolean
+  reload(): void
+}
+
+interface State<T> {
+  readonly data?: T
+  readonly problem?: Problem
+  readonly isLoading: boolean
+}
+
+/**
+ * Loads a document, and again when its path changes.
+ *
+ * @param path - Below `/api/v2/`; nothing is loaded while it is `undefined`.
+ */
+export function useLoad<T>(path: string | undefined): Loaded<T> {
+  const [state, setState] = useState<State<T>>({ isLoading: path !== undefined })
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    if (path === undefined) return
+    const aborting = new AbortController()
+    setState(({ data }) => ({ ...(data !== undefined && { data }), isLoading: true }))
+    ask<T>('GET', path, { signal: aborting.signal }).then(
+      (data) => aborting.signal.aborted || setState({ data, isLoading: false }),
+      (error: unknown) => {
+        if (aborting.signal.aborted) return
+        setState(({ data }) => ({
+          ...(data !== undefined && { data }),
+          problem: toProblem(error),
+          isLoading: false,
+        }))
+      },
+    )
+    return () => aborting.abort()
+  }, [path, turn])
+  const reload = useCallback(() => setTurn((before) => before + 1), [])
+  const { data, problem, isLoading } = state
+  return { data, problem, isLoading, reload }
+}
+
+/** Milliseconds after which what is under way is looked at again. */
+const POLL_MS = 2000
+
+/** Loads again and again while what was loaded is not final. */
+export function useReloadWhile<T>({ data, reload }: Loaded<T>, isOpen: boolean): void {
+  useEffect(() => {
+    const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
+    return () => clearTimeout(timer)
+  }, [data, isOpen, reload])
+}
+
+/** An action that is under way, or has failed. */
+export interface Action {
+  readonly isBusy: boolean
+  readonly problem: Problem | undefined
+  /** Runs one at a time. @returns Whether it succeeded. */
+  run(act: () => Promise<unknown>): Promise<boolean>
+  clear(): void
+}
+
+/** Runs what a button does, and keeps its problem. */
+export function useAction(): Action {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<Problem>()
+  return {
+    isBusy,
+    problem,
+    clear: () => setProblem(undefined),
+    async run(act) {
+      if (isBusy) return false
+      setBusy(true)
+      setProblem(undefined)
+      try {
+        await act()
+        return true
+      } catch (error) {
+        setProblem(toProblem(error))
+        return false
+      } finally {
+        setBusy(false)
+      }
+    },
+  }
+}

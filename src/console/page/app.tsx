@@ -1,0 +1,83 @@
+import { useEffect, useState } from 'preact/hooks'
+import { send, setSessionEnd, toProblem, type Problem } from './api/client.js'
+import type { SessionDocument } from './api/documents.js'
+import { ProblemNotice } from './parts/notice.js'
+import { Shell } from './parts/shell.js'
+import { useRoute, type Route } from './state/route.js'
+import { SessionContext } from './state/session.js'
+import { AuditLog } from './views/audit-log.js'
+import { Live } from './views/live.js'
+import { MerchantView } from './views/merchant.js'
+import { Merchants } from './views/merchants.js'
+import { NotFound } from './views/not-found.js'
+import { Overview } from './views/overview.js'
+import { Relayers } from './views/relayers.js'
+import { SettlementView } from './views/settlement.js'
+import { Settlements } from './views/settlements.js'
+import { SignIn } from './views/sign-in.js'
+import { WebhookView } from './views/webhook.js'
+import { Webhooks } from './views/webhooks.js'
+
+/** `undefined` until the gateway was asked. */
+type SignedIn = SessionDocument | 'nobody' | 'ended' | undefined
+
+/** The console: who is signed in, and the view that the URL names. */
+export function App() {
+  const [session, setSession] = useState<SignedIn>()
+  const [problem, setProblem] = useState<Problem>()
+  const route = useRoute()
+  const open = (): void => {
+    setProblem(undefined)
+    send<SessionDocument>('GET', './session').then(setSession, (error: unknown) => {
+      const found = toProblem(error)
+      if (found.status === 401) setSession('nobody')
+      else setProblem(found)
+    })
+  }
+  useEffect(() => {
+    setSessionEnd(() => setSession('ended'))
+    open()
+  }, [])
+  const signOut = (): void => {
+    send('DELETE', './session')
+      .catch(() => undefined)
+      .finally(() => setSession('nobody'))
+  }
+  if (problem !== undefined)
+    return (
+      <main class="gate">
+        <h1>x402 gateway</h1>
+        <ProblemNotice problem={problem} onRetry={open} />
+      </main>
+    )
+  if (session === undefined) return <main class="gate" aria-busy="true" />
+  if (typeof session === 'string')
+    return <SignIn hasEnded={session === 'ended'} onSignIn={setSession} />
+  return (
+    <SessionContext.Provider value={session}>
+      <Shell route={route} onSignOut={signOut}>
+        <View key={route.path.join('/')} route={route} role={session.role} />
+      </Shell>
+    </SessionContext.Provider>
+  )
+}
+
+/** The view of a route. What a role has no view for is not found. */
+function View({ route, role }: { readonly route: Route; readonly role: 'admin' | 'merchant' }) {
+  const [view = 'overview', id, part, partId] = route.path
+  if (view === 'overview') return <Overview route={route} />
+  if (view === 'live') return <Live />
+  if (view === 'settlements')
+    return id === undefined ? <Settlements route={route} /> : <SettlementView id={id} />
+  if (role === 'merchant' && view === 'webhooks')
+    return id === undefined ? <Webhooks /> : <WebhookView id={id} route={route} />
+  if (role === 'admin' && view === 'merchants') {
+    if (id === undefined) return <Merchants route={route} />
+    if (part === 'webhooks' && partId !== undefined)
+      return <WebhookView project={id} id={partId} route={route} />
+    return <MerchantView id={id} />
+  }
+  if (role === 'admin' && view === 'relayers') return <Relayers />
+  if (role === 'admin' && view === 'audit') return <AuditLog route={route} />
+  return <NotFound />
+}

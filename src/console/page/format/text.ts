@@ -1,0 +1,70 @@
+/** Times, numbers and addresses as people read them, in the browser's locale. */
+
+const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+/** Without the year, which the title has. */
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  ...{ month: 'short', day: 'numeric' },
+  ...{ hour: 'numeric', minute: '2-digit', second: '2-digit' },
+})
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+const SHORT_DAY = new Intl.DateTimeFormat(undefined, {
+  ...{ month: 'short', day: 'numeric', timeZone: 'UTC' },
+})
+const NUMBER = new Intl.NumberFormat()
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+
+export const formatTime = (iso: string): string => DATE_TIME.format(new Date(iso))
+
+/** For tables, whose times are mostly recent. */
+export const formatShortTime = (iso: string): string => SHORT.format(new Date(iso))
+
+/** A day of UTC: `2026-01-31`. */
+export const formatDay = (day: string): string => DAY.format(new Date(`${day}T00:00:00Z`))
+
+/** A day on the axis of a chart, by its seconds since the epoch. */
+export const formatShortDay = (seconds: number): string => SHORT_DAY.format(seconds * 1000)
+
+export const formatNumber = (value: number): string => NUMBER.format(value)
+
+/** A share; nothing of nothing is no share. */
+export const formatShare = (part: number, whole: number): string =>
+  whole === 0 ? '–' : PERCENT.format(part / whole)
+
+const STEPS = [
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const
+
+/** How long ago a time was. */
+export function formatAgo(iso: string, now = Date.now()): string {
+  const seconds = Math.round((Date.parse(iso) - now) / 1000)
+  const [size, unit] = STEPS.find(([step]) => Math.abs(seconds) >= step) ?? STEPS[3]
+  return RELATIVE.format(Math.trunc(seconds / size), unit)
+}
+
+/** Milliseconds: `840 ms`, `1.2 s`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${formatNumber(Math.round(ms))} ms`
+  if (ms < 60_000) return `${formatNumber(Math.round(ms / 100) / 10)} s`
+  return `${formatNumber(Math.round(ms / 6000) / 10)} min`
+}
+
+/** The beginning and the end of an address or a hash. */
+export function shorten(hex: string): string {
+  return hex.length <= 16 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`
+}
+
+/** A text of a stranger that may be a link: only http and https are. */
+export function safeUrl(text: string | undefined): string | undefined {
+  if (text === undefined || !/^https?:\/\//i.test(text)) return undefined
+  return URL.canParse(text) ? text : undefined
+}
+
+/** `payment.settled` and `project_configured`, in words. */
+export function words(code: string): string {
+  const text = code.replaceAll(/[._]/g, ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,43 @@
+import type { ComponentChildren } from 'preact'
+
+/** How a state is marked: by a sign and a colour, never by a colour alone. */
+const TONES = {
+  good: '●',
+  wait: '◐',
+  bad: '✕',
+  plain: '○',
+} as const
+
+export type Tone = keyof typeof TONES
+
+const STATUS_TONES: Readonly<Record<string, Tone>> = {
+  settled: 'good',
+  delivered: 'good',
+  ok: 'good',
+  pending: 'wait',
+  warning: 'wait',
+  reserved: 'plain',
+  failed: 'bad',
+  error: 'bad',
+}
+
+/** The state of something. */
+export function Badge({
+  tone,
+  children,
+}: {
+  readonly tone: Tone
+  readonly children: ComponentChildren
+}) {
+  return (
+    <span class={`badge badge-${tone}`}>
+      <span aria-hidden="true">{TONES[tone]} </span>
+      {children}
+    </span>
+  )
+}
+
+/** The status of a settlement, a delivery or a finding. */
+export function StatusBadge({ status }: { readonly status: string }) {
+  return <Badge tone={STATUS_TONES[status] ?? 'plain'}>{status}</Badge>
+}

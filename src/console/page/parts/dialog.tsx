@@ -1,0 +1,74 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Action } from '../api/use-load.js'
+import { useAction } from '../api/use-load.js'
+import { ProblemNotice } from './notice.js'
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+/** A modal dialog. The focus goes back to where it was. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const before = document.activeElement
+    const shown = dialog.current
+    shown?.showModal()
+    return () => {
+      shown?.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      else document.querySelector<HTMLElement>('h1')?.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+interface ConfirmProps {
+  readonly title: string
+  /** What the button says. */
+  readonly verb: string
+  readonly act: () => Promise<unknown>
+  readonly onClose: () => void
+  readonly onDone: () => void
+  readonly children: ComponentChildren
+}
+
+/** Asks before something is done that cannot be undone. */
+export function Confirm({ title, verb, act, onClose, onDone, children }: ConfirmProps) {
+  const action: Action = useAction()
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <ProblemNotice problem={action.problem} />
+      <div class="actions dialog-foot">
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="button button-danger"
+          aria-disabled={action.isBusy}
+          onClick={() => void action.run(act).then((isDone) => isDone && onDone())}
+        >
+          {verb}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,136 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+interface FieldProps {
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly error?: string | undefined
+  /** The control, which must have this id and these descriptions. */
+  readonly children: (control: ControlProps) => ComponentChildren
+}
+
+/** What ties a control to its label, hint and error. */
+export interface ControlProps {
+  readonly id: string
+  readonly 'aria-describedby'?: string
+  readonly 'aria-invalid'?: 'true'
+}
+
+/** A control with its label, and what is wrong with its value. */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId()
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
+  return (
+    <div class={error ? 'field field-bad' : 'field'}>
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        ...(described && { 'aria-describedby': described }),
+        ...(error && { 'aria-invalid': 'true' as const }),
+      })}
+      {error && (
+        <p class="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface TextFieldProps extends Omit<FieldProps, 'children'> {
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly type?: 'text' | 'password' | 'date' | 'url' | 'search'
+  readonly inputMode?: 'decimal' | 'numeric' | 'url'
+  readonly placeholder?: string
+  readonly isRequired?: boolean
+  readonly autoComplete?: string
+  readonly min?: string
+  readonly max?: string
+}
+
+/** A field for one line of text. */
+export function TextField(props: TextFieldProps) {
+  const { value, onValue, type = 'text', isRequired, inputMode, ...rest } = props
+  const { label, hint, error, placeholder, autoComplete = 'off', min, max } = rest
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <input
+          {...control}
+          {...(inputMode && { inputMode })}
+          {...(placeholder && { placeholder })}
+          {...(min && { min })}
+          {...(max && { max })}
+          // Preact's types tell the kinds of inputs apart by literals.
+          {...({ type } as { readonly type: 'text' })}
+          value={value}
+          required={isRequired === true}
+          autoComplete={autoComplete}
+          spellcheck={false}
+          autoCapitalize="off"
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+interface SelectFieldProps extends Omit<FieldProps, 'children'> {
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly options: ReadonlyArray<readonly [value: string, label: string]>
+}
+
+/** A choice of one. */
+export function SelectField({ value, onValue, options, ...field }: SelectFieldProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <select {...control} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+          {options.map(([option, label]) => (
+            <option key={option} value={option} selected={option === value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+interface CheckFieldProps {
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren
+  readonly isChecked: boolean
+  readonly onChange: (isChecked: boolean) => void
+}
+
+/** Yes or no. */
+export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps) {
+  const id = useId()
+  return (
+    <div class="check">
+      <input
+        type="checkbox"
+        id={id}
+        checked={isChecked}
+        {...(hint && { 'aria-describedby': `${id}-hint` })}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <div>
+        <label for={id}>{label}</label>
+        {hint && (
+          <p class="hint" id={`${id}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,81 @@
+import type { ComponentChildren } from 'preact'
+import type { Problem } from '../api/client.js'
+import type { Loaded } from '../api/use-load.js'
+
+interface ProblemNoticeProps {
+  readonly problem: Problem | undefined
+  readonly onRetry?: () => void
+  /** Members whose messages are shown beside their fields. */
+  readonly shownElsewhere?: (path: string) => boolean
+}
+
+/** What went wrong, in the gateway's own words. */
+export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNoticeProps) {
+  if (problem === undefined) return null
+  const errors = problem.errors.filter(({ path }) => !shownElsewhere?.(path))
+  const allElsewhere = problem.errors.length > 0 && errors.length === 0
+  return (
+    <div class="notice notice-bad" role="alert">
+      <p>{allElsewhere ? 'Not saved: see the marked fields.' : problem.message}</p>
+      {errors.length > 1 && (
+        <ul>
+          {errors.map(({ path, message }) => (
+            <li key={path}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {(problem.requestId !== undefined || onRetry) && (
+        <p class="notice-foot">
+          {onRetry && (
+            <button type="button" class="button" onClick={onRetry}>
+              Try again
+            </button>
+          )}
+          {problem.requestId !== undefined && <small>Request {problem.requestId}</small>}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Something that a reader should know. */
+export function Notice({ children }: { readonly children: ComponentChildren }) {
+  return <div class="notice">{children}</div>
+}
+
+interface LoadedProps<T> {
+  readonly of: Loaded<T>
+  /** How much room is kept while nothing is there yet. */
+  readonly room?: 'line' | 'block' | 'tall'
+  readonly children: (data: T) => ComponentChildren
+}
+
+/** What was loaded, or why it was not. */
+export function LoadedView<T>({ of, room = 'block', children }: LoadedProps<T>) {
+  const { data, problem, isLoading, reload } = of
+  return (
+    <div class={`loaded room-${room}`} aria-busy={isLoading}>
+      <ProblemNotice problem={problem} onRetry={reload} />
+      {data === undefined && !problem && <p class="loading">Loading…</p>}
+      {data !== undefined && children(data)}
+    </div>
+  )
+}
+
+/** What is said where there is nothing. */
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ComponentChildren
+}) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** The first view after the page was loaded leaves the focus where the browser has it. */
+let isFirst = true
+
+interface PageProps {
+  readonly title: string
+  /** Shown beside the title. */
+  readonly actions?: ComponentChildren
+  /** Leads to the view above. */
+  readonly back?: { readonly href: string; readonly label: string }
+  readonly children: ComponentChildren
+}
+
+/** A view with its heading, which gets the focus when somebody comes here. */
+export function Page({ title, actions, back, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} – x402 gateway`
+  }, [title])
+  useEffect(() => {
+    if (!isFirst) heading.current?.focus()
+    isFirst = false
+  }, [])
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          {back && (
+            <a class="back" href={back.href}>
+              <span aria-hidden="true">← </span>
+              {back.label}
+            </a>
+          )}
+          <h1 tabIndex={-1} ref={heading}>
+            {title}
+          </h1>
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  )
+}
+
+interface SectionProps {
+  readonly title: string
+  readonly note?: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly class?: string
+  readonly children: ComponentChildren
+}
+
+/** A part of a view. */
+export function Section({ title, note, actions, class: className = '', children }: SectionProps) {
+  return (
+    <section class={`section ${className}`}>
+      <header class="section-head">
+        <h2>{title}</h2>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {note && <p class="note">{note}</p>}
+      {children}
+    </section>
+  )
+}

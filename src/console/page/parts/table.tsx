@@ -1,0 +1,75 @@
+import type { ComponentChildren } from 'preact'
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly title: string
+  /** Right-aligned, with digits of one width. */
+  readonly isNumber?: boolean
+  /** Left out on a phone. */
+  readonly isMinor?: boolean
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+interface TableProps<Row> {
+  /** What the table shows, for those who do not see it. */
+  readonly caption: string
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  readonly rowClass?: (row: Row) => string
+}
+
+/** A table that scrolls by itself where it is too wide. */
+export function Table<Row>({ caption, columns, rows, keyOf, rowClass }: TableProps<Row>) {
+  return (
+    <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
+      <table>
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" class={classOf(column)}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={rowClass?.(row)}>
+              {columns.map((column) => (
+                <td key={column.title} class={classOf(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function classOf<Row>({ isNumber, isMinor }: Column<Row>): string {
+  return `${isNumber ? 'number' : ''} ${isMinor ? 'minor' : ''}`.trim()
+}
+
+/** A list of names and values. What has no value is left out. */
+export function Facts({
+  of,
+}: {
+  readonly of: ReadonlyArray<readonly [name: string, value: ComponentChildren]>
+}) {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== undefined && value !== false && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}

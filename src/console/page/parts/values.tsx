@@ -1,0 +1,74 @@
+/** Single values: times, amounts, addresses, URLs. */
+import type { Settlement, TokenAmount } from '../api/documents.js'
+import { fiatOf, formatFiat, formatToken } from '../format/money.js'
+import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
+import { explorerLink, pegOf, useSession } from '../state/session.js'
+
+interface TimeProps {
+  readonly at: string
+  /** How long ago it was, or without the year. */
+  readonly as?: 'ago' | 'short'
+}
+
+/** A time. Its title has the rest. */
+export function Time({ at, as }: TimeProps) {
+  if (as === undefined)
+    return (
+      <time dateTime={at} title={formatAgo(at)}>
+        {formatTime(at)}
+      </time>
+    )
+  return (
+    <time class="time" dateTime={at} title={formatTime(at)}>
+      {as === 'ago' ? formatAgo(at) : formatShortTime(at)}
+    </time>
+  )
+}
+
+interface MoneyProps {
+  readonly of: TokenAmount & Pick<Settlement, 'quote'>
+  readonly class?: string
+}
+
+/** An amount in its token and, below, in the merchant's currency. */
+export function Money({ of, class: className = '' }: MoneyProps) {
+  const fiat = fiatOf(of, pegOf(useSession(), of))
+  return (
+    <span class={`money ${className}`}>
+      <span class="money-token">{formatToken(of)}</span>
+      {fiat && <span class="money-fiat">{formatFiat(fiat.decimal, fiat.currency)}</span>}
+    </span>
+  )
+}
+
+interface HexProps {
+  readonly value: string
+  readonly network: string
+  readonly kind: 'tx' | 'address'
+  readonly isWhole?: boolean
+}
+
+/** An address or a transaction, which leads to the explorer of its network. */
+export function Hex({ value, network, kind, isWhole = false }: HexProps) {
+  const href = safeUrl(explorerLink(useSession(), network, `${kind}/${value}`))
+  const text = isWhole ? value : shorten(value)
+  const shown = <code title={value}>{text}</code>
+  if (href === undefined) return shown
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer">
+      {shown}
+      <span aria-hidden="true"> ↗</span>
+    </a>
+  )
+}
+
+/** A URL of a stranger. It is a link only if it leads to the web. */
+export function StrangerUrl({ url }: { readonly url: string }) {
+  const href = safeUrl(url)
+  if (href === undefined) return <span class="break">{url}</span>
+  return (
+    <a class="break" href={href} target="_blank" rel="noopener noreferrer">
+      {url}
+    </a>
+  )
+}

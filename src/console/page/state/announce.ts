@@ -1,0 +1,12 @@
+/** What a screen reader is told, by the live region of the page. */
+let tell: (text: string) => void = () => undefined
+
+/** Says something to screen readers. */
+export function announce(text: string): void {
+  tell(text)
+}
+
+/** Sets who shows what is announced. */
+export function setAnnouncer(listener: (text: string) => void): void {
+  tell = listener
+}

@@ -1,0 +1,56 @@
+/** Where the page is: `#/settlements/{id}?status=settled`. */
+import { useEffect, useMemo, useState } from 'preact/hooks'
+
+export interface Route {
+  /** Decoded segments of the path. */
+  readonly path: readonly string[]
+  readonly query: URLSearchParams
+}
+
+/** Reads a location's hash. */
+export function parseRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
+  return {
+    path: path.split('/').filter(Boolean).map(decode),
+    query: new URLSearchParams(query),
+  }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** The link to a view. Empty values of its query are left out. */
+export function linkTo(
+  path: readonly string[],
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  return `#/${path.map(encodeURIComponent).join('/')}${queryOf(query)}`
+}
+
+/** A query with its question mark, or nothing. */
+export function queryOf(query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given as [string, string][]).toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** Goes to a view. */
+export function navigate(link: string): void {
+  location.hash = link
+}
+
+/** The current route. */
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const onChange = (): void => setHash(location.hash)
+    addEventListener('hashchange', onChange)
+    return () => removeEventListener('hashchange', onChange)
+  }, [])
+  return useMemo(() => parseRoute(hash), [hash])
+}

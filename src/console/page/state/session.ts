@@ -1,0 +1,40 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { SessionDocument, SessionNetwork, TokenAmount } from '../api/documents.js'
+
+export const SessionContext = createContext<SessionDocument | undefined>(undefined)
+
+/** Who is signed in. Only views behind the sign-in use it. */
+export function useSession(): SessionDocument {
+  const session = useContext(SessionContext)
+  if (session === undefined) throw new Error('Nobody is signed in.')
+  return session
+}
+
+/** The network of a settlement, where the gateway still knows it. */
+export function findNetwork(
+  { networks }: SessionDocument,
+  network: string,
+): SessionNetwork | undefined {
+  return networks.find((one) => one.network === network || `eip155:${one.chainId}` === network)
+}
+
+/** The currency that a token is pegged to. */
+export function pegOf(
+  session: SessionDocument,
+  { network, asset }: Pick<TokenAmount, 'network' | 'asset'>,
+): string | undefined {
+  return findNetwork(session, network)?.assets.find(
+    ({ address }) => address.toLowerCase() === asset.toLowerCase(),
+  )?.currency
+}
+
+/** A page of the network's explorer. */
+export function explorerLink(
+  session: SessionDocument,
+  network: string,
+  path: `tx/${string}` | `address/${string}`,
+): string | undefined {
+  const root = findNetwork(session, network)?.explorerUrl
+  return root === undefined ? undefined : `${root.replace(/\/$/, '')}/${path}`
+}

@@ -1,0 +1,162 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
+import type { Delivery } from '../api/documents.js'
+import { useAction, useLoad, useReloadWhile } from '../api/use-load.js'
+import { StatusBadge } from '../parts/badge.js'
+import { SelectField } from '../parts/field.js'
+import { Empty, LoadedView, ProblemNotice } from '../parts/notice.js'
+import { Section } from '../parts/page.js'
+import { Pager } from '../parts/pager.js'
+import { Table } from '../parts/table.js'
+import { Time } from '../parts/values.js'
+import { announce } from '../state/announce.js'
+import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+
+const STATES = [
+  ['', 'Any state'],
+  ['pending', 'Pending'],
+  ['delivered', 'Delivered'],
+  ['failed', 'Failed'],
+] as const
+
+interface DeliveriesProps {
+  readonly path: string
+  readonly route: Route
+}
+
+/** What was sent to a webhook, newest first. */
+export function Deliveries({ path, route }: DeliveriesProps) {
+  const [state, cursor] = ['state', 'cursor'].map((name) => route.query.get(name) ?? '')
+  const loaded = useLoad<{
+    readonly deliveries: readonly Delivery[]
+    readonly nextCursor?: string
+  }>(`${path}${queryOf({ state, cursor })}`)
+  const { data, reload } = loaded
+  const isOpen = data?.deliveries.some((one) => one.state === 'pending') ?? false
+  useReloadWhile(loaded, isOpen)
+  const here = (query: Readonly<Record<string, string | undefined>>) => linkTo(route.path, query)
+  return (
+    <Section title="Deliveries">
+      <div class="toolbar">
+        <SelectField
+          label="State"
+          value={state ?? ''}
+          options={STATES}
+          onValue={(chosen) => navigate(here({ state: chosen }))}
+        />
+      </div>
+      <LoadedView of={loaded}>
+        {({ deliveries, nextCursor }) => (
+          <>
+            {deliveries.length === 0 ? (
+              <Empty title="Nothing was sent yet" />
+            ) : (
+              <DeliveryTable of={deliveries} path={path} onSent={reload} />
+            )}
+            <Pager
+              first={cursor === '' ? undefined : here({ state })}
+              next={nextCursor && here({ state, cursor: nextCursor })}
+            />
+          </>
+        )}
+      </LoadedView>
+    </Section>
+  )
+}
+
+interface DeliveryTableProps {
+  readonly of: readonly Delivery[]
+  readonly path: string
+  readonly onSent: () => void
+}
+
+function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
+  return (
+    <Table
+      caption="Deliveries"
+      rows={of}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
+        {
+          title: 'Event',
+          cell: ({ type, payment }) => (
+            <>
+              <code>{type}</code>
+              {payment !== undefined && (
+                <small class="sub">
+                  <a href={linkTo(['settlements', payment])}>its settlement</a>
+                </small>
+              )}
+            </>
+          ),
+        },
+        { title: 'State', cell: (one) => <State of={one} /> },
+        { title: 'Attempts', isNumber: true, isMinor: true, cell: ({ attempts }) => attempts },
+        { title: 'Last answer', cell: (one) => <Answer of={one} /> },
+        { title: 'Actions', cell: (one) => <Resend of={one} path={path} onSent={onSent} /> },
+      ]}
+    />
+  )
+}
+
+function State({ of: { state, nextAttemptAt } }: { readonly of: Delivery }) {
+  return (
+    <>
+      <StatusBadge status={state} />
+      {nextAttemptAt !== undefined && (
+        <small class="sub">
+          next try <Time at={nextAttemptAt} as="ago" />
+        </small>
+      )}
+    </>
+  )
+}
+
+/** The receiver's words are shown as they are, as text. */
+function Answer({ of: { lastStatus, lastError, lastResponse } }: { readonly of: Delivery }) {
+  if (lastStatus === undefined && lastError === undefined) return <>–</>
+  return (
+    <div class="answer">
+      {lastStatus !== undefined && <code>{lastStatus}</code>} {lastError}
+      {lastResponse && (
+        <details>
+          <summary>What it said</summary>
+          <pre tabIndex={0}>{lastResponse}</pre>
+        </details>
+      )}
+    </div>
+  )
+}
+
+interface ResendProps {
+  readonly of: Delivery
+  readonly path: string
+  readonly onSent: () => void
+}
+
+function Resend({ of: { id, type, state }, path, onSent }: ResendProps) {
+  const action = useAction()
+  const [isSent, setSent] = useState(false)
+  if (state === 'pending') return null
+  const resend = async (): Promise<void> => {
+    await ask('POST', `${path}/${encodeURIComponent(id)}/resend`)
+    announce('The event is on its way again.')
+    setSent(true)
+    onSent()
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="button button-small"
+        aria-label={`Send ${type} again`}
+        aria-disabled={action.isBusy}
+        onClick={() => void action.run(resend)}
+      >
+        {isSent ? 'Sent' : 'Send again'}
+      </button>
+      <ProblemNotice problem={action.problem} />
+    </>
+  )
+}

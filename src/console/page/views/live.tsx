@@ -1,0 +1,91 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Settlement, SettlementPage } from '../api/documents.js'
+import { useLive, type Connection } from '../api/use-live.js'
+import { useLoad } from '../api/use-load.js'
+import { formatToken } from '../format/money.js'
+import { Badge, type Tone } from '../parts/badge.js'
+import { Empty, ProblemNotice } from '../parts/notice.js'
+import { Page } from '../parts/page.js'
+import { ProjectField } from '../parts/project-field.js'
+import { announce } from '../state/announce.js'
+import { queryOf } from '../state/route.js'
+import { useSession } from '../state/session.js'
+import { SettlementTable } from './settlement-table.js'
+
+/** Payments that stay on the page. */
+const MAX_SHOWN = 50
+
+const CONNECTIONS: Readonly<Record<Connection, readonly [Tone, string]>> = {
+  connecting: ['wait', 'Connecting'],
+  live: ['good', 'Live'],
+  lost: ['bad', 'Connection lost, trying again'],
+}
+
+/** Payments as they happen. */
+export function Live() {
+  const { role } = useSession()
+  const [project, setProject] = useState('')
+  const [isPaused, setPaused] = useState(false)
+  const [shown, setShown] = useState<readonly Settlement[]>([])
+  const [waiting, setWaiting] = useState<readonly Settlement[]>([])
+  const newest = useLoad<SettlementPage>(`${role}/settlements${queryOf({ limit: '20', project })}`)
+  useEffect(() => {
+    if (newest.data) setShown((before) => newest.data!.settlements.reduceRight(withChange, before))
+  }, [newest.data])
+  const connection = useLive(role, project, (settlement) => {
+    if (isPaused) return setWaiting((before) => withChange(before, settlement))
+    setShown((before) => withChange(before, settlement))
+    announce(`${formatToken(settlement)} ${settlement.status}`)
+  })
+  const togglePause = (): void => {
+    setPaused(!isPaused)
+    setShown(waiting.reduceRight(withChange, shown))
+    setWaiting([])
+  }
+  const choose = (chosen: string): void => {
+    setShown([])
+    setWaiting([])
+    setProject(chosen)
+  }
+  const [tone, words] = CONNECTIONS[connection]
+  return (
+    <Page
+      title="Live payments"
+      actions={
+        <button type="button" class="button" aria-pressed={isPaused} onClick={togglePause}>
+          {isPaused && waiting.length > 0 ? `Go on (${waiting.length} new)` : 'Pause'}
+        </button>
+      }
+    >
+      <div class="toolbar">
+        <p class="connection">
+          <Badge tone={isPaused ? 'plain' : tone}>{isPaused ? 'Paused' : words}</Badge>
+        </p>
+        <ProjectField value={project} onValue={choose} />
+      </div>
+      <ProblemNotice problem={newest.problem} onRetry={newest.reload} />
+      <div class="loaded room-tall" aria-busy={newest.isLoading}>
+        {shown.length === 0 && newest.data ? (
+          <Empty title="No payment yet">
+            <p>The next one appears here by itself.</p>
+          </Empty>
+        ) : (
+          <SettlementTable caption="Newest payments" rows={shown} isAgo />
+        )}
+      </div>
+    </Page>
+  )
+}
+
+/** A list with one settlement more, or one that has changed. What is older than what is there is dropped. */
+export function withChange(
+  list: readonly Settlement[],
+  changed: Settlement,
+): readonly Settlement[] {
+  const known = list.find(({ id }) => id === changed.id)
+  if (known !== undefined && known.updatedAt > changed.updatedAt) return list
+  if (known !== undefined) return list.map((one) => (one.id === changed.id ? changed : one))
+  return [changed, ...list]
+    .toSorted((one, other) => other.createdAt.localeCompare(one.createdAt))
+    .slice(0, MAX_SHOWN)
+}

@@ -1,0 +1,90 @@
+/** What is written into the form of a merchant, and the request that it makes. */
+import type { MerchantSettings, Project, SessionNetwork } from '../api/documents.js'
+
+/** Texts as they are typed. */
+export interface Draft {
+  readonly id: string
+  readonly name: string
+  readonly payTo: string
+  readonly currency: string
+  /** `network asset`; none accepts all. */
+  readonly accepts: readonly string[]
+  readonly crossCurrency: boolean
+  readonly fxBufferBps: string
+  readonly minAmount: string
+  readonly maxAmount: string
+  readonly maxTimeoutSeconds: string
+  readonly repeatSettlements: boolean
+  readonly redeemWithoutProof: string
+}
+
+/** A draft of a merchant as it is, or of a new one. */
+export function draftOf(project: Project | undefined): Draft {
+  const { merchant = {} } = project ?? {}
+  const text = (value: string | number | undefined): string => String(value ?? '')
+  return {
+    id: project?.id ?? '',
+    name: text(merchant.name),
+    payTo: text(merchant.payTo),
+    currency: merchant.currency ?? 'USD',
+    accepts: (merchant.accepts ?? []).map(({ network, asset }) => `${network} ${asset}`),
+    crossCurrency: merchant.crossCurrency ?? false,
+    fxBufferBps: text(merchant.fxBufferBps),
+    minAmount: text(merchant.minAmount),
+    maxAmount: text(merchant.maxAmount),
+    maxTimeoutSeconds: text(merchant.maxTimeoutSeconds),
+    repeatSettlements: merchant.repeatSettlements ?? false,
+    redeemWithoutProof: merchant.redeemWithoutProof ?? '',
+  }
+}
+
+/** Members of the settings; `null` removes one, as a change has it (RFC 7396). */
+type Members = Readonly<Record<keyof MerchantSettings, unknown>>
+
+/** The settings as the API takes them. What is no number is sent as it is, for the gateway to refuse. */
+export function settingsOf(draft: Draft): Members {
+  const text = (value: string): string | null => (value.trim() === '' ? null : value.trim())
+  const number = (value: string): number | string | null =>
+    /^\d{1,9}$/.test(value.trim()) ? Number(value) : text(value)
+  return {
+    name: text(draft.name),
+    payTo: text(draft.payTo),
+    currency: text(draft.currency.toUpperCase()),
+    accepts: draft.accepts.length === 0 ? null : draft.accepts.map(readAccepted),
+    crossCurrency: draft.crossCurrency || null,
+    fxBufferBps: number(draft.fxBufferBps),
+    minAmount: text(draft.minAmount),
+    maxAmount: text(draft.maxAmount),
+    maxTimeoutSeconds: number(draft.maxTimeoutSeconds),
+    repeatSettlements: draft.repeatSettlements || null,
+    redeemWithoutProof: text(draft.redeemWithoutProof),
+  }
+}
+
+/** The same for a new merchant: what is not set is left out. */
+export function newSettingsOf(draft: Draft): Partial<Members> {
+  return Object.fromEntries(Object.entries(settingsOf(draft)).filter(([, value]) => value !== null))
+}
+
+function readAccepted(text: string): { readonly network: string; readonly asset: string } {
+  const [network = '', asset = ''] = text.split(' ')
+  return { network, asset }
+}
+
+/** The tokens that can be chosen: those of the gateway, and those that are chosen already. */
+export function choicesOf(
+  networks: readonly SessionNetwork[],
+  chosen: readonly string[],
+): ReadonlyArray<readonly [value: string, label: string]> {
+  const offered = networks.flatMap(({ network, name, chainId, assets }) =>
+    assets.map(({ symbol, address }) => {
+      const same = [network, `eip155:${chainId}`].flatMap((one) =>
+        [symbol, address].map((asset) => `${one} ${asset}`.toLowerCase()),
+      )
+      const value = chosen.find((one) => same.includes(one.toLowerCase()))
+      return [value ?? `${network} ${symbol}`, `${symbol} on ${name}`] as const
+    }),
+  )
+  const others = chosen.filter((one) => !offered.some(([value]) => value === one))
+  return [...offered, ...others.map((one) => [one, one.replace(' ', ': ')] as const)]
+}

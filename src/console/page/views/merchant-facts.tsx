@@ -1,0 +1,38 @@
+import type { Project } from '../api/documents.js'
+import { formatFiat } from '../format/money.js'
+import { formatDuration } from '../format/text.js'
+import { Facts } from '../parts/table.js'
+import { Time } from '../parts/values.js'
+
+/** The settings of a merchant, with the defaults of those that are not set. */
+export function MerchantFacts({
+  of: { merchant, createdAt, updatedAt },
+}: {
+  readonly of: Project
+}) {
+  if (merchant === undefined) return <p>This project has tokens, but nobody who is paid.</p>
+  const { currency = 'USD', accepts, minAmount, maxAmount, maxTimeoutSeconds = 300 } = merchant
+  const limit = (amount: string | undefined): string =>
+    amount === undefined ? 'none' : formatFiat(amount, currency)
+  return (
+    <Facts
+      of={[
+        ['Name', merchant.name],
+        ['Paid to', merchant.payTo && <code class="break">{merchant.payTo}</code>],
+        ['Currency', currency],
+        [
+          'Accepts',
+          accepts === undefined
+            ? 'all tokens of the gateway'
+            : accepts.map(({ network, asset }) => `${asset} on ${network}`).join(', '),
+        ],
+        ['Other currencies’ tokens', merchant.crossCurrency ? 'accepted' : 'not accepted'],
+        ['Smallest amount', limit(minAmount)],
+        ['Largest amount', limit(maxAmount)],
+        ['Offers hold for', formatDuration(maxTimeoutSeconds * 1000)],
+        ['Created', createdAt && <Time at={createdAt} />],
+        ['Changed', updatedAt && updatedAt !== createdAt && <Time at={updatedAt} />],
+      ]}
+    />
+  )
+}

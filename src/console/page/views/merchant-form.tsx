@@ -1,0 +1,205 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
+import type { Project } from '../api/documents.js'
+import { useKey } from '../api/use-key.js'
+import { useAction } from '../api/use-load.js'
+import { CheckField, SelectField, TextField } from '../parts/field.js'
+import { ProblemNotice } from '../parts/notice.js'
+import { useSession } from '../state/session.js'
+import { choicesOf, draftOf, newSettingsOf, settingsOf, type Draft } from './merchant-draft.js'
+
+interface MerchantFormProps {
+  /** The merchant that is changed; none for a new one. */
+  readonly project: Project | undefined
+  readonly onCancel: () => void
+  readonly onSaved: (project: Project) => void
+}
+
+/** Creates a merchant, or changes one. The gateway checks it, and its words are shown beside the fields. */
+export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) {
+  const [draft, setDraft] = useState(() => draftOf(project))
+  const key = useKey(draft)
+  const action = useAction()
+  const change = (members: Partial<Draft>): void => setDraft({ ...draft, ...members })
+  const errorsOf = (path: string): string | undefined =>
+    action.problem?.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))
+      ?.message
+  const fields: Fields = { draft, change, errorOf: errorsOf }
+  return (
+    <form
+      class="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        const form = event.currentTarget
+        void action
+          .run(async () => onSaved(await save(project, draft, key)))
+          .then((isSaved) => isSaved || requestAnimationFrame(() => focusFirstError(form)))
+      }}
+    >
+      <ProblemNotice
+        problem={action.problem}
+        shownElsewhere={(path) => SHOWN.some((one) => path === one || path.startsWith(`${one}.`))}
+      />
+      {project === undefined && (
+        <TextField
+          label="Id"
+          value={draft.id}
+          onValue={(id) => change({ id })}
+          error={errorsOf('id') ?? conflictOf(action.problem?.code, action.problem?.message)}
+          hint="Letters, digits, dots, dashes. It cannot be changed later."
+        />
+      )}
+      <MainFields {...fields} />
+      <Accepted {...fields} />
+      <details>
+        <summary>Limits and rates</summary>
+        <MoreFields {...fields} />
+      </details>
+      <div class="actions dialog-foot">
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
+          {project === undefined ? 'Create the merchant' : 'Save'}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** Members whose errors are shown beside their fields. */
+const SHOWN = [
+  'id',
+  ...['name', 'payTo', 'currency', 'accepts', 'minAmount', 'maxAmount'].map(
+    (one) => `merchant.${one}`,
+  ),
+  ...['fxBufferBps', 'maxTimeoutSeconds', 'redeemWithoutProof'].map((one) => `merchant.${one}`),
+]
+
+const conflictOf = (code: string | undefined, message: string | undefined): string | undefined =>
+  code === 'project_exists' || code === 'project_configured' ? message : undefined
+
+function focusFirstError(form: HTMLFormElement): void {
+  const first = form.querySelector<HTMLElement>('[aria-invalid]')
+  first?.closest('details')?.setAttribute('open', '')
+  first?.focus()
+}
+
+function save(project: Project | undefined, draft: Draft, key: string): Promise<Project> {
+  if (project === undefined) {
+    const body = { id: draft.id.trim(), merchant: newSettingsOf(draft) }
+    return ask<Project>('POST', 'admin/projects', { body, key })
+  }
+  return ask<Project>('PATCH', `admin/projects/${encodeURIComponent(project.id)}`, {
+    body: { merchant: settingsOf(draft) },
+    version: project.version,
+  })
+}
+
+interface Fields {
+  readonly draft: Draft
+  readonly change: (members: Partial<Draft>) => void
+  readonly errorOf: (path: string) => string | undefined
+}
+
+function MainFields({ draft, change, errorOf }: Fields) {
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={draft.name}
+        onValue={(name) => change({ name })}
+        error={errorOf('merchant.name')}
+        hint="What buyers read."
+      />
+      <TextField
+        label="Paid to"
+        value={draft.payTo}
+        onValue={(payTo) => change({ payTo })}
+        error={errorOf('merchant.payTo')}
+        placeholder="0x…"
+        hint="The address that receives every payment."
+      />
+      <TextField
+        label="Currency"
+        value={draft.currency}
+        onValue={(currency) => change({ currency })}
+        error={errorOf('merchant.currency')}
+        hint="ISO 4217, such as USD or EUR."
+      />
+    </>
+  )
+}
+
+function Accepted({ draft, change, errorOf }: Fields) {
+  const { networks } = useSession()
+  const error = errorOf('merchant.accepts')
+  return (
+    <fieldset>
+      <legend>Tokens that are accepted</legend>
+      {choicesOf(networks, draft.accepts).map(([value, label]) => (
+        <CheckField
+          key={value}
+          label={label}
+          isChecked={draft.accepts.includes(value)}
+          onChange={(isChecked) =>
+            change({
+              accepts: isChecked
+                ? [...draft.accepts, value]
+                : draft.accepts.filter((one) => one !== value),
+            })
+          }
+        />
+      ))}
+      <p class="hint">None chosen accepts all tokens of the gateway.</p>
+      {error && <p class="field-error">{error}</p>}
+    </fieldset>
+  )
+}
+
+function MoreFields({ draft, change, errorOf }: Fields) {
+  const text = (name: 'minAmount' | 'maxAmount' | 'fxBufferBps' | 'maxTimeoutSeconds') => ({
+    value: draft[name],
+    onValue: (value: string) => change({ [name]: value }),
+    error: errorOf(`merchant.${name}`),
+  })
+  return (
+    <div class="form">
+      <TextField label="Smallest amount" inputMode="decimal" {...text('minAmount')} />
+      <TextField label="Largest amount" inputMode="decimal" {...text('maxAmount')} />
+      <CheckField
+        label="Take tokens of other currencies, at a rate"
+        isChecked={draft.crossCurrency}
+        onChange={(crossCurrency) => change({ crossCurrency })}
+      />
+      <TextField
+        label="Added to rates, in hundredths of a percent"
+        inputMode="numeric"
+        {...text('fxBufferBps')}
+      />
+      <TextField
+        label="Offers hold for, in seconds"
+        inputMode="numeric"
+        placeholder="300"
+        {...text('maxTimeoutSeconds')}
+      />
+      <CheckField
+        label="Repeat the answer for a payment identifier"
+        isChecked={draft.repeatSettlements}
+        onChange={(repeatSettlements) => change({ repeatSettlements })}
+      />
+      <SelectField
+        label="Redeem without proof"
+        value={draft.redeemWithoutProof}
+        onValue={(redeemWithoutProof) => change({ redeemWithoutProof })}
+        error={errorOf('merchant.redeemWithoutProof')}
+        options={[
+          ['', 'Default: from the same address'],
+          ['same-address', 'From the same address'],
+          ['never', 'Never'],
+        ]}
+      />
+    </div>
+  )
+}

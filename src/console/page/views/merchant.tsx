@@ -1,0 +1,113 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
+import type { Project } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { Confirm } from '../parts/dialog.js'
+import { LoadedView, Notice } from '../parts/notice.js'
+import { Page, Section } from '../parts/page.js'
+import { announce } from '../state/announce.js'
+import { linkTo, navigate } from '../state/route.js'
+import { MerchantForm } from './merchant-form.js'
+import { MerchantFacts } from './merchant-facts.js'
+import { Tokens } from './tokens.js'
+import { WebhookList } from './webhook-list.js'
+
+/** One merchant: its settings, tokens and webhooks. */
+export function MerchantView({ id }: { readonly id: string }) {
+  const path = `admin/projects/${encodeURIComponent(id)}`
+  const loaded = useLoad<Project>(path)
+  const [isDeleting, setDeleting] = useState(false)
+  const isStored = loaded.data?.source === 'database'
+  return (
+    <Page
+      title={id}
+      back={{ href: linkTo(['merchants']), label: 'Merchants' }}
+      actions={
+        <>
+          <a class="button" href={linkTo(['settlements'], { project: id })}>
+            Its settlements
+          </a>
+          {isStored && (
+            <button type="button" class="button" onClick={() => setDeleting(true)}>
+              Delete…
+            </button>
+          )}
+        </>
+      }
+    >
+      <LoadedView of={loaded} room="tall">
+        {(project) => <Settings of={project} onSaved={loaded.reload} />}
+      </LoadedView>
+      {loaded.data && (
+        <>
+          <Tokens path={`${path}/tokens`} />
+          <WebhookList
+            path={`${path}/webhooks`}
+            linkOf={(one) => ['merchants', id, 'webhooks', one]}
+          />
+        </>
+      )}
+      {isDeleting && (
+        <Confirm
+          title={`Delete ${id}?`}
+          verb="Delete the merchant"
+          act={() => ask('DELETE', path)}
+          onClose={() => setDeleting(false)}
+          onDone={() => {
+            announce(`${id} was deleted.`)
+            navigate(linkTo(['merchants']))
+          }}
+        >
+          <p>
+            Its tokens and webhooks stop working at once. Its payments are kept, and its id can not
+            be used again.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function Settings({ of, onSaved }: { readonly of: Project; readonly onSaved: () => void }) {
+  const [isEdited, setEdited] = useState(false)
+  const isStored = of.source === 'database'
+  return (
+    <Section
+      title="Settings"
+      actions={
+        isStored &&
+        !isEdited && (
+          <button type="button" class="button" onClick={() => setEdited(true)}>
+            Edit
+          </button>
+        )
+      }
+    >
+      {!isStored && (
+        <Notice>
+          This merchant comes from the configuration, and is changed there. Its tokens and webhooks
+          can be managed here.
+        </Notice>
+      )}
+      {of.errors && (
+        <Notice>
+          It cannot be paid, because its settings do not fit the gateway’s configuration any more:{' '}
+          {of.errors.map(({ path, message }) => `${path} ${message}`).join('; ')}
+        </Notice>
+      )}
+      {isEdited ? (
+        <MerchantForm
+          project={of}
+          onCancel={() => setEdited(false)}
+          onSaved={() => {
+            announce('The settings were saved.')
+            setEdited(false)
+            onSaved()
+          }}
+        />
+      ) : (
+        <MerchantFacts of={of} />
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
+import type { Token } from '../api/documents.js'
+import { useKey } from '../api/use-key.js'
+import { useAction } from '../api/use-load.js'
+import { Copyable } from '../parts/copy.js'
+import { Dialog } from '../parts/dialog.js'
+import { TextField } from '../parts/field.js'
+import { ProblemNotice } from '../parts/notice.js'
+import { nameOf } from './token-name.js'
+
+interface NewTokenProps {
+  readonly path: string
+  /** The token that the new one takes the place of. */
+  readonly replaced: Token | undefined
+  readonly onRevoke: (token: Token) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** Creates a token and shows it once. A rotation revokes the old one after the new one is in place. */
+export function NewToken({ path, replaced, onRevoke, onClose }: NewTokenProps) {
+  const [created, setCreated] = useState<string>()
+  const title = replaced ? `Rotate ${nameOf(replaced)}` : 'New token'
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {created === undefined ? (
+        <Create
+          path={path}
+          label={replaced?.label ?? ''}
+          isRotation={replaced !== undefined}
+          onCancel={onClose}
+          onCreated={setCreated}
+        />
+      ) : (
+        <Created token={created} replaced={replaced} onRevoke={onRevoke} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+interface CreateProps {
+  readonly path: string
+  readonly label: string
+  readonly isRotation: boolean
+  readonly onCancel: () => void
+  readonly onCreated: (token: string) => void
+}
+
+function Create({ path, label: before, isRotation, onCancel, onCreated }: CreateProps) {
+  const [label, setLabel] = useState(before)
+  const key = useKey(label)
+  const action = useAction()
+  const create = async (): Promise<void> => {
+    const body = { label: label.trim() }
+    const { token } = await ask<{ readonly token: string }>('POST', path, {
+      body,
+      key,
+    })
+    onCreated(token)
+  }
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void action.run(create)
+      }}
+    >
+      {isRotation && <p>First a new token is made. The old one works until you revoke it.</p>}
+      <ProblemNotice problem={action.problem} shownElsewhere={(path_) => path_ === 'label'} />
+      <TextField
+        label="Label"
+        value={label}
+        onValue={setLabel}
+        error={action.problem?.errors.find((one) => one.path === 'label')?.message}
+        hint="Where it is used, such as “shop server”."
+      />
+      <div class="actions dialog-foot">
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
+          Create the token
+        </button>
+      </div>
+    </form>
+  )
+}
+
+interface CreatedProps extends Pick<NewTokenProps, 'replaced' | 'onRevoke' | 'onClose'> {
+  readonly token: string
+}
+
+function Created({ token, replaced, onRevoke, onClose }: CreatedProps) {
+  const action = useAction()
+  return (
+    <>
+      <p>Keep it where the merchant’s program finds it.</p>
+      <Copyable text={token} label="Token" />
+      <p class="hint">It is shown only now. The gateway keeps its hash alone.</p>
+      {replaced && <p>Put the new token in place, and then revoke the old one.</p>}
+      <ProblemNotice problem={action.problem} />
+      <div class="actions dialog-foot">
+        {replaced && (
+          <button
+            type="button"
+            class="button button-danger"
+            aria-disabled={action.isBusy}
+            onClick={() =>
+              void action.run(() => onRevoke(replaced)).then((isDone) => isDone && onClose())
+            }
+          >
+            Revoke the old one now
+          </button>
+        )}
+        <button type="button" class="button button-main" onClick={onClose}>
+          {replaced ? 'Later' : 'I have kept it'}
+        </button>
+      </div>
+    </>
+  )
+}

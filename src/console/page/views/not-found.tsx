@@ -1,0 +1,12 @@
+import { Page } from '../parts/page.js'
+import { linkTo } from '../state/route.js'
+
+export function NotFound() {
+  return (
+    <Page title="There is no such page">
+      <p>
+        Choose one from the menu, or go to the <a href={linkTo(['overview'])}>overview</a>.
+      </p>
+    </Page>
+  )
+}

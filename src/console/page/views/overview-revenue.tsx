@@ -1,0 +1,120 @@
+import { useMemo, useState } from 'preact/hooks'
+import type { Revenue, RevenueGroup } from '../api/documents.js'
+import { decimalOf, formatDecimal } from '../format/money.js'
+import { formatDay, formatNumber } from '../format/text.js'
+import { Chart } from '../parts/chart.js'
+import type { DateRange } from '../parts/date-range.js'
+import { SelectField } from '../parts/field.js'
+import { Empty } from '../parts/notice.js'
+import { Table } from '../parts/table.js'
+import { Money, StrangerUrl } from '../parts/values.js'
+import { linkTo } from '../state/route.js'
+import { findNetwork, useSession } from '../state/session.js'
+import { daysOf } from './days.js'
+import { sumByToken, tokenOf } from './sum-by-token.js'
+
+interface RevenueChartProps {
+  readonly of: Revenue
+  readonly range: DateRange
+}
+
+/** What was earned each day, of one token. */
+export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
+  const session = useSession()
+  const tokens = sumByToken(revenue)
+  const [chosen, setChosen] = useState('')
+  const token = tokens.find((one) => tokenOf(one) === chosen) ?? tokens[0]
+  const days = useMemo(() => daysOf(range), [range])
+  const name = token && tokenOf(token)
+  const series = useMemo(() => [seriesOf(name, revenue, days)], [revenue, days, name])
+  if (token === undefined) return <Empty title="No payment was settled in these days." />
+  const title = (one: RevenueGroup): string =>
+    `${one.symbol ?? one.asset} on ${findNetwork(session, one.network)?.name ?? one.network}`
+  const rows = revenue.filter((group) => tokenOf(group) === tokenOf(token))
+  return (
+    <>
+      {tokens.length > 1 && (
+        <SelectField
+          label="Token"
+          value={tokenOf(token)}
+          onValue={setChosen}
+          options={tokens.map((one) => [tokenOf(one), title(one)] as const)}
+        />
+      )}
+      <Chart
+        label={`Revenue by day in ${title(token)}. The table below has the numbers.`}
+        days={days}
+        series={series}
+        format={formatValue}
+      />
+      <details>
+        <summary>Revenue by day as a table</summary>
+        <Table
+          caption={`Revenue by day in ${title(token)}`}
+          rows={rows}
+          keyOf={({ day = '' }) => day}
+          columns={[
+            { title: 'Day', cell: ({ day }) => day && formatDay(day) },
+            { title: 'Revenue', isNumber: true, cell: (row) => <Money of={row} /> },
+            { title: 'Payments', isNumber: true, cell: ({ count }) => formatNumber(count) },
+          ]}
+        />
+      </details>
+    </>
+  )
+}
+
+const formatValue = (value: number): string => formatDecimal(String(value))
+
+function seriesOf(
+  token: string | undefined,
+  groups: readonly RevenueGroup[],
+  days: readonly string[],
+) {
+  const own = groups.filter((group) => tokenOf(group) === token)
+  const byDay = new Map(
+    own.map(({ day, amount, decimals = 0 }) => [day, Number(decimalOf(amount, decimals))]),
+  )
+  return {
+    label: own[0]?.symbol ?? 'Token',
+    colour: 'accent',
+    values: days.map((day) => byDay.get(day) ?? 0),
+    isBars: true,
+  }
+}
+
+interface RevenueSharesProps {
+  readonly of: readonly RevenueGroup[]
+  readonly by: 'project' | 'resource'
+}
+
+/** Groups that are shown; the rest is in the CSV. */
+const MAX_SHARES = 10
+
+/** Who or what has earned most. */
+export function RevenueShares({ of, by }: RevenueSharesProps) {
+  if (of.length === 0) return <Empty title="No payment was settled in these days." />
+  return (
+    <Table
+      caption={by === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}
+      rows={of.slice(0, MAX_SHARES)}
+      keyOf={(group) => `${group[by] ?? ''} ${String(group.other)} ${tokenOf(group)}`}
+      columns={[
+        { title: by === 'project' ? 'Merchant' : 'Resource', cell: (group) => <Name of={group} /> },
+        {
+          title: 'Payments',
+          isNumber: true,
+          isMinor: true,
+          cell: ({ count }) => formatNumber(count),
+        },
+        { title: 'Revenue', isNumber: true, cell: (group) => <Money of={group} /> },
+      ]}
+    />
+  )
+}
+
+function Name({ of: { project, resource, other } }: { readonly of: RevenueGroup }) {
+  if (other) return <>All others</>
+  if (project) return <a href={linkTo(['overview'], { project })}>{project}</a>
+  return resource ? <StrangerUrl url={resource} /> : <>Not told</>
+}

@@ -1,0 +1,77 @@
+import { useMemo } from 'preact/hooks'
+import type { Funnel, Latency, Revenue } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { DateRangeFields, lastDays, spanOf, type DateRange } from '../parts/date-range.js'
+import { LoadedView } from '../parts/notice.js'
+import { Page, Section } from '../parts/page.js'
+import { ProjectField } from '../parts/project-field.js'
+import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { useSession } from '../state/session.js'
+import { FunnelChart, Reasons } from './overview-funnel.js'
+import { Headline } from './overview-headline.js'
+import { LatencyTable } from './overview-latency.js'
+import { RevenueChart, RevenueShares } from './overview-revenue.js'
+
+/** What was earned, what became of payments, and how long they took. */
+export function Overview({ route }: { readonly route: Route }) {
+  const { role } = useSession()
+  const project = route.query.get('project') ?? ''
+  const range = useMemo(() => rangeOf(route), [route])
+  const go = (change: Partial<DateRange & { readonly project: string }>): void =>
+    navigate(linkTo(['overview'], { ...range, project, ...change }))
+  const path = (view: string, by?: string): string =>
+    `${role}/${view}${queryOf({ ...spanOf(range), project, by })}`
+  const sharesBy = role === 'admin' && project === '' ? 'project' : 'resource'
+  const revenue = useLoad<Revenue>(path('revenue', 'day'))
+  const funnel = useLoad<Funnel>(path('funnel'))
+  const latency = useLoad<Latency>(path('latency'))
+  const shares = useLoad<Revenue>(path('revenue', sharesBy))
+  return (
+    <Page title="Overview">
+      <div class="toolbar">
+        <DateRangeFields value={range} onValue={go} />
+        <ProjectField value={project} onValue={(chosen) => go({ project: chosen })} />
+      </div>
+      <Headline revenue={revenue} funnel={funnel} latency={latency} />
+      <Section title="Revenue by day" note="Settled payments, by day of UTC.">
+        <LoadedView of={revenue} room="tall">
+          {(data) => <RevenueChart of={data} range={range} />}
+        </LoadedView>
+      </Section>
+      <div class="columns">
+        <Section
+          title="From price to payment"
+          note="Offers (402), payments that came, and those settled."
+        >
+          <LoadedView of={funnel} room="tall">
+            {(data) => <FunnelChart of={data} range={range} />}
+          </LoadedView>
+        </Section>
+        <Section title="Why payments were refused or failed">
+          <LoadedView of={funnel}>{({ total }) => <Reasons of={total} />}</LoadedView>
+        </Section>
+        <Section
+          title="Time that payments take"
+          note="Half of them take p50 at most, 95 of 100 p95."
+        >
+          <LoadedView of={latency}>{({ phases }) => <LatencyTable of={phases} />}</LoadedView>
+        </Section>
+        <Section title={sharesBy === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}>
+          <LoadedView of={shares}>
+            {(data) => <RevenueShares of={data.revenue} by={sharesBy} />}
+          </LoadedView>
+        </Section>
+      </div>
+    </Page>
+  )
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+/** The days of the URL, else the last 30. */
+function rangeOf({ query }: Route): DateRange {
+  const usual = lastDays(30)
+  const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
+  const isRange = DAY.test(from) && DAY.test(to) && from <= to && Date.parse(to) > 0
+  return isRange ? { from, to } : usual
+}

@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks'
+import { ask, newKey, toProblem } from '../api/client.js'
+import type { SessionNetwork, Settlement } from '../api/documents.js'
+import { useAction } from '../api/use-load.js'
+import { formatToken, unitsOf } from '../format/money.js'
+import { TextField } from '../parts/field.js'
+import { Notice, ProblemNotice } from '../parts/notice.js'
+import { announce } from '../state/announce.js'
+import { findNetwork, useSession } from '../state/session.js'
+import { useWallets, type Wallet } from '../wallet/discover.js'
+import {
+  checkRefund,
+  findAccount,
+  signRefund,
+  switchChain,
+  WalletError,
+  type TypedData,
+} from '../wallet/sign-refund.js'
+
+interface RefundFormProps {
+  readonly payment: Settlement
+  /** What can be refunded, in tokens. */
+  readonly left: string
+  /** The endpoint of the settlement's refunds. */
+  readonly path: string
+  readonly onRefund: () => void
+}
+
+/** Pays back by the merchant's wallet: it signs, and the gateway sends and pays the gas. */
+export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
+  const network = findNetwork(useSession(), payment.network)
+  const wallets = useWallets()
+  const [amount, setAmount] = useState(left)
+  const [step, setStep] = useState('')
+  const action = useAction()
+  const { decimals = 0, symbol = 'tokens' } = payment
+  const units = unitsOf(amount, decimals)
+  const most = unitsOf(left, decimals) ?? 0n
+  const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
+  const refund = async (wallet: Wallet): Promise<void> => {
+    if (units === undefined || error !== undefined || network === undefined) return
+    const asked = { payment, network, amount: units, path }
+    const isDone = await action.run(() => refundBy(wallet, asked, setStep))
+    setStep('')
+    if (!isDone) return
+    announce(`Refund of ${formatToken({ ...payment, amount: units.toString() })} was sent.`)
+    onRefund()
+  }
+  if (network === undefined)
+    return (
+      <Notice>This gateway no longer settles on {payment.network}: nothing can be refunded.</Notice>
+    )
+  return (
+    <form class="refund" onSubmit={(event) => event.preventDefault()}>
+      <h3>Pay back</h3>
+      <TextField
+        label={`Amount in ${symbol}`}
+        inputMode="decimal"
+        value={amount}
+        onValue={setAmount}
+        error={error}
+        hint={`At most ${left} ${symbol}. Your wallet signs; the gateway sends it and pays the gas.`}
+      />
+      <ProblemNotice problem={action.problem} />
+      <Wallets of={wallets} isBusy={action.isBusy} onChoose={(wallet) => void refund(wallet)} />
+      <p class="hint" role="status">
+        {step}
+      </p>
+    </form>
+  )
+}
+
+interface Limits {
+  readonly most: bigint
+  readonly shown: string
+  readonly decimals: number
+}
+
+function errorOf(units: bigint | undefined, { most, shown, decimals }: Limits): string | undefined {
+  if (units === undefined)
+    return `Write a number such as 0.25, with at most ${decimals} digits after the point.`
+  if (units === 0n) return 'Must be more than nothing.'
+  return units > most ? `Only ${shown} is left to refund.` : undefined
+}
+
+interface WalletsProps {
+  readonly of: readonly Wallet[]
+  readonly isBusy: boolean
+  readonly onChoose: (wallet: Wallet) => void
+}
+
+function Wallets({ of, isBusy, onChoose }: WalletsProps) {
+  if (of.length === 0)
+    return (
+      <Notice>
+        No wallet was found in this browser. Install or unlock one that has the account which was
+        paid, and load the page again.
+      </Notice>
+    )
+  return (
+    <div class="actions" role="group" aria-label="Wallets">
+      {of.map((wallet) => (
+        <button
+          key={wallet.info.uuid}
+          type="button"
+          class="button button-main"
+          aria-disabled={isBusy}
+          onClick={() => onChoose(wallet)}
+        >
+          {wallet.info.icon.startsWith('data:image/') && (
+            <img src={wallet.info.icon} alt="" width="18" height="18" />
+          )}
+          Refund with {wallet.info.name}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+interface AskedRefund {
+  readonly payment: Settlement
+  readonly network: SessionNetwork
+  readonly amount: bigint
+  readonly path: string
+}
+
+/** Prepares a refund, has it signed, and sends it to the gateway. */
+async function refundBy(
+  { provider, info }: Wallet,
+  asked: AskedRefund,
+  tell: (step: string) => void,
+): Promise<void> {
+  const { payment, network, amount, path } = asked
+  try {
+    tell(`Asking ${info.name} for the account…`)
+    const account = await findAccount(provider, payment)
+    await switchChain(provider, network)
+    const prepared = `${path}/prepare?amount=${amount}`
+    const { typedData } = await ask<{ readonly typedData: TypedData }>('GET', prepared)
+    checkRefund(typedData, asked)
+    tell(`Sign the refund in ${info.name}.`)
+    const signature = await signRefund(provider, account, typedData)
+    tell('Sent to the gateway; waiting for the chain…')
+    const body = { authorization: typedData.message, signature }
+    await ask('POST', path, { body, key: newKey() })
+  } catch (error) {
+    throw error instanceof WalletError ? toProblem(error.message) : error
+  }
+}

@@ -1,0 +1,105 @@
+import type { Settlement } from '../api/documents.js'
+import { useLoad, useReloadWhile } from '../api/use-load.js'
+import { decimalOf } from '../format/money.js'
+import { reasonInWords } from '../format/reasons.js'
+import { StatusBadge } from '../parts/badge.js'
+import { LoadedView, Notice } from '../parts/notice.js'
+import { Section } from '../parts/page.js'
+import { Table } from '../parts/table.js'
+import { Hex, Money, Time } from '../parts/values.js'
+import { useSession } from '../state/session.js'
+import { RefundForm } from './refund-form.js'
+
+interface RefundsProps {
+  readonly of: Settlement
+  /** Called when the settlement may have changed. */
+  readonly onChange: () => void
+}
+
+/** What was paid back, and the form to pay back more. */
+export function Refunds({ of, onChange }: RefundsProps) {
+  const { role } = useSession()
+  const path = `${role}/settlements/${encodeURIComponent(of.id)}/refunds`
+  const loaded = useLoad<{ readonly refunds: readonly Settlement[] }>(path)
+  const { data, reload } = loaded
+  const isOpen = data?.refunds.some(({ status }) => status === 'pending') ?? false
+  useReloadWhile(loaded, isOpen)
+  const refresh = (): void => {
+    reload()
+    onChange()
+  }
+  if (of.status !== 'settled') return null
+  return (
+    <Section title="Refunds">
+      <LoadedView of={loaded} room="line">
+        {({ refunds }) => (
+          <>
+            {refunds.length > 0 && <RefundTable of={refunds} />}
+            <Remaining of={of} refunds={refunds} path={path} onRefund={refresh} />
+          </>
+        )}
+      </LoadedView>
+    </Section>
+  )
+}
+
+function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
+  return (
+    <Table
+      caption="Refunds of this settlement"
+      rows={of}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
+        {
+          title: 'Status',
+          cell: ({ status, errorReason, heldUntil }) => (
+            <>
+              <StatusBadge status={status} />
+              {errorReason && <small class="sub">{reasonInWords(errorReason)}</small>}
+              {heldUntil && (
+                <small class="sub">
+                  Its amount is free again at <Time at={heldUntil} />
+                </small>
+              )}
+            </>
+          ),
+        },
+        { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
+        {
+          title: 'Transaction',
+          isMinor: true,
+          cell: ({ transaction, network }) =>
+            transaction ? <Hex value={transaction} network={network} kind="tx" /> : '–',
+        },
+      ]}
+    />
+  )
+}
+
+interface RemainingProps {
+  readonly of: Settlement
+  readonly refunds: readonly Settlement[]
+  readonly path: string
+  readonly onRefund: () => void
+}
+
+function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
+  // Those that have failed may hold their amount for a while: the gateway says so when it is asked.
+  const taken = refunds
+    .filter(({ status }) => status !== 'failed')
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+  const left = BigInt(of.amount) - taken
+  if (left <= 0n) return <Notice>All of this payment was paid back.</Notice>
+  if (of.decimals === undefined)
+    return <Notice>This gateway does not know the token’s decimals: refund it by the API.</Notice>
+  return (
+    <RefundForm
+      key={left.toString()}
+      payment={of}
+      left={decimalOf(left.toString(), of.decimals)}
+      path={path}
+      onRefund={onRefund}
+    />
+  )
+}

@@ -1,0 +1,174 @@
+import type { NetworkFinding, Relayer } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { decimalOf, formatDecimal } from '../format/money.js'
+import { formatNumber } from '../format/text.js'
+import { Badge, StatusBadge } from '../parts/badge.js'
+import { Empty, LoadedView } from '../parts/notice.js'
+import { Page, Section } from '../parts/page.js'
+import { Table } from '../parts/table.js'
+import { Hex } from '../parts/values.js'
+import { findNetwork, useSession } from '../state/session.js'
+
+/** Digits after the point of a chain's own coin. */
+const COIN_DECIMALS = 18
+
+/** The accounts that pay for gas, and the chains they send to. */
+export function Relayers() {
+  const relayers = useLoad<{ readonly relayers: readonly Relayer[] }>('admin/relayers')
+  const networks = useLoad<{ readonly networks: readonly NetworkFinding[] }>('admin/networks')
+  const reload = (): void => {
+    relayers.reload()
+    networks.reload()
+  }
+  return (
+    <Page
+      title="Relayers and networks"
+      actions={
+        <button type="button" class="button" onClick={reload}>
+          Look again
+        </button>
+      }
+    >
+      <Section title="Networks">
+        <LoadedView of={networks}>
+          {({ networks: found }) =>
+            found.length === 0 ? <NotHere /> : <NetworkTable of={found} />
+          }
+        </LoadedView>
+      </Section>
+      <Section title="Relayers" note="They send the transactions, and pay for gas.">
+        <LoadedView of={relayers}>
+          {({ relayers: found }) =>
+            found.length === 0 ? <NotHere /> : <RelayerTable of={found} />
+          }
+        </LoadedView>
+      </Section>
+      <Section title="Transactions that wait">
+        <LoadedView of={relayers}>{({ relayers: found }) => <Waiting of={found} />}</LoadedView>
+      </Section>
+    </Page>
+  )
+}
+
+function NotHere() {
+  return (
+    <Empty title="This gateway sends no transactions">
+      <p>Another facilitator settles its payments.</p>
+    </Empty>
+  )
+}
+
+function NetworkTable({ of }: { readonly of: readonly NetworkFinding[] }) {
+  return (
+    <Table
+      caption="Networks"
+      rows={of}
+      keyOf={({ chainId, code, message }) => `${chainId} ${code} ${message}`}
+      columns={[
+        {
+          title: 'Network',
+          cell: ({ name, chainId }) => (
+            <>
+              {name}
+              <small class="sub">chain {chainId}</small>
+            </>
+          ),
+        },
+        { title: 'State', cell: ({ status }) => <StatusBadge status={status} /> },
+        { title: 'What was found', cell: ({ message }) => message },
+      ]}
+    />
+  )
+}
+
+function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
+  const session = useSession()
+  return (
+    <Table
+      caption="Relayers"
+      rows={of}
+      keyOf={({ network, address }) => `${network} ${address}`}
+      columns={[
+        {
+          title: 'Account',
+          cell: ({ address, network }) => (
+            <>
+              <Hex value={address} network={network} kind="address" />
+              <small class="sub">{findNetwork(session, network)?.name ?? network}</small>
+            </>
+          ),
+        },
+        { title: 'State', cell: (one) => <State of={one} /> },
+        { title: 'Balance', isNumber: true, cell: ({ balance }) => coins(balance) },
+        { title: 'Enough for', isNumber: true, cell: (one) => <Runway of={one} /> },
+        {
+          title: 'Spent in 30 days',
+          isNumber: true,
+          isMinor: true,
+          cell: ({ spent }) => coins(spent),
+        },
+        {
+          title: 'Waiting',
+          isNumber: true,
+          isMinor: true,
+          cell: ({ pending = [] }) => formatNumber(pending.length),
+        },
+      ]}
+    />
+  )
+}
+
+/** Coins of the chain. What is below a millionth does not help to decide anything. */
+function coins(wei: string | undefined): string {
+  if (wei === undefined) return '–'
+  const [whole = '0', fraction = ''] = decimalOf(wei, COIN_DECIMALS).split('.')
+  return formatDecimal(`${whole}.${fraction.slice(0, 6).padEnd(1, '0')}`)
+}
+
+function State({ of: { error, isLow } }: { readonly of: Relayer }) {
+  if (error !== undefined)
+    return (
+      <>
+        <Badge tone="bad">not known</Badge>
+        <small class="sub">{error}</small>
+      </>
+    )
+  return isLow ? <Badge tone="wait">low</Badge> : <Badge tone="good">funded</Badge>
+}
+
+function Runway({ of: { runway } }: { readonly of: Relayer }) {
+  if (runway === undefined) return <>–</>
+  return (
+    <>
+      {formatNumber(runway.payments)} payments
+      {runway.days !== undefined && (
+        <small class="sub">{formatNumber(Math.round(runway.days))} days</small>
+      )}
+    </>
+  )
+}
+
+function Waiting({ of }: { readonly of: readonly Relayer[] }) {
+  const rows = of.flatMap(({ network, pending = [] }) =>
+    pending.map((transaction) => ({ network, ...transaction })),
+  )
+  if (rows.length === 0) return <Empty title="No transaction waits to be mined" />
+  return (
+    <Table
+      caption="Transactions that wait to be mined"
+      rows={rows}
+      keyOf={({ transaction }) => transaction}
+      columns={[
+        {
+          title: 'Transaction',
+          cell: ({ transaction, network }) => (
+            <Hex value={transaction} network={network} kind="tx" />
+          ),
+        },
+        { title: 'Account nonce', isNumber: true, cell: ({ accountNonce }) => accountNonce },
+        { title: 'Age in s', isNumber: true, cell: ({ ageSeconds }) => formatNumber(ageSeconds) },
+        { title: 'Replacements', isNumber: true, cell: ({ replacements }) => replacements },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,19 @@
+/** What somebody looks for, by its form. */
+export type Search =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'settlement'; readonly id: string }
+  | {
+      readonly kind: 'payer' | 'transaction' | 'resource' | 'reference'
+      readonly value: string
+    }
+
+/** Tells what a text looks for: an address, a transaction, a settlement's id, a URL or a reference. */
+export function readSearch(text: string): Search {
+  const value = text.trim()
+  if (value === '') return { kind: 'nothing' }
+  if (/^0x[0-9a-f]{40}$/i.test(value)) return { kind: 'payer', value }
+  if (/^0x[0-9a-f]{64}$/i.test(value)) return { kind: 'transaction', value }
+  if (/^[0-9a-f]{32}$/.test(value)) return { kind: 'settlement', id: value }
+  if (/^[a-z]+:\/\//i.test(value)) return { kind: 'resource', value }
+  return { kind: 'reference', value }
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks'
+import { SelectField, TextField } from '../parts/field.js'
+import { ProjectField } from '../parts/project-field.js'
+import { linkTo, navigate } from '../state/route.js'
+import { readSearch } from './search.js'
+
+/** What a list is narrowed by; empty texts narrow nothing. Days are inclusive. */
+export type Filters = Readonly<Record<'search' | 'status' | 'project' | 'from' | 'to', string>>
+
+const STATUSES = [
+  ['', 'Any status'],
+  ['settled', 'Settled'],
+  ['pending', 'Pending'],
+  ['failed', 'Failed'],
+  ['reserved', 'Reserved'],
+] as const
+
+const KINDS = {
+  nothing: 'Payer, transaction, URL of a resource, reference, or id',
+  payer: 'Looks for a payer',
+  transaction: 'Looks for a transaction',
+  settlement: 'Opens the settlement of this id',
+  resource: 'Looks for exactly this resource',
+  reference: 'Looks for exactly this reference',
+} as const
+
+/** The form above the list. */
+export function SettlementFilters({ value }: { readonly value: Filters }) {
+  const [search, setSearch] = useState(value.search)
+  const found = readSearch(search)
+  const go = (change: Partial<Filters>): void => {
+    if (found.kind === 'settlement') navigate(linkTo(['settlements', found.id]))
+    else navigate(linkTo(['settlements'], { ...value, search: search.trim(), ...change }))
+  }
+  return (
+    <form
+      class="toolbar"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        go({})
+      }}
+    >
+      <div class="search">
+        <TextField
+          label="Search"
+          type="search"
+          value={search}
+          onValue={setSearch}
+          hint={KINDS[found.kind]}
+        />
+        <button type="submit" class="button">
+          Search
+        </button>
+      </div>
+      <SelectField
+        label="Status"
+        value={value.status}
+        onValue={(status) => go({ status })}
+        options={STATUSES}
+      />
+      <ProjectField value={value.project} onValue={(project) => go({ project })} />
+      <TextField
+        label="From"
+        type="date"
+        value={value.from}
+        max={value.to}
+        onValue={(from) => go({ from })}
+      />
+      <TextField
+        label="To"
+        type="date"
+        value={value.to}
+        min={value.from}
+        onValue={(to) => go({ to })}
+      />
+    </form>
+  )
+}

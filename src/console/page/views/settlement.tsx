@@ -1,0 +1,96 @@
+import type { Settlement } from '../api/documents.js'
+import { useLoad, useReloadWhile } from '../api/use-load.js'
+import { StatusBadge } from '../parts/badge.js'
+import { LoadedView } from '../parts/notice.js'
+import { Page, Section } from '../parts/page.js'
+import { Facts } from '../parts/table.js'
+import { Hex, Money, StrangerUrl } from '../parts/values.js'
+import { linkTo } from '../state/route.js'
+import { findNetwork, useSession } from '../state/session.js'
+import { Refunds } from './refunds.js'
+import { Story } from './story.js'
+
+/** All that is known of one payment. */
+export function SettlementView({ id }: { readonly id: string }) {
+  const { role } = useSession()
+  const loaded = useLoad<Settlement>(`${role}/settlements/${encodeURIComponent(id)}`)
+  const { data, reload } = loaded
+  const isOpen = data?.status === 'pending' || data?.status === 'reserved'
+  useReloadWhile(loaded, isOpen)
+  return (
+    <Page title="Settlement" back={{ href: linkTo(['settlements']), label: 'Settlements' }}>
+      <LoadedView of={loaded} room="tall">
+        {(settlement) => (
+          <>
+            <div class="lead">
+              <Money of={settlement} class="money-large" />
+              <StatusBadge status={settlement.status} />
+            </div>
+            <div class="columns columns-wide">
+              <Section title="What happened">
+                <Story of={settlement} />
+              </Section>
+              <Section title="What was bought">
+                <Purchase of={settlement} />
+              </Section>
+            </div>
+            <Section title="On chain">
+              <OnChain of={settlement} />
+            </Section>
+            {settlement.settlement === undefined && <Refunds of={settlement} onChange={reload} />}
+          </>
+        )}
+      </LoadedView>
+    </Page>
+  )
+}
+
+function Purchase({ of }: { readonly of: Settlement }) {
+  const { method, route, resource, reference, askedPrice, project, settlement } = of
+  return (
+    <Facts
+      of={[
+        ['Merchant', project],
+        ['Reference', reference],
+        ['Resource', resource && <StrangerUrl url={resource} />],
+        ['Route', route && `${method ?? ''} ${route}`],
+        ['Price as asked', askedPrice],
+        [
+          'Refund of',
+          settlement && (
+            <a href={linkTo(['settlements', settlement])}>
+              <code>{settlement}</code>
+            </a>
+          ),
+        ],
+        ['Id', <code class="break">{of.id}</code>],
+      ]}
+    />
+  )
+}
+
+function OnChain({ of }: { readonly of: Settlement }) {
+  const session = useSession()
+  const { network, payer, payTo, transaction, asset, symbol, nonce, amount } = of
+  return (
+    <Facts
+      of={[
+        ['Network', findNetwork(session, network)?.name ?? network],
+        ['Payer', <Hex value={payer} network={network} kind="address" isWhole />],
+        ['Paid to', <Hex value={payTo} network={network} kind="address" isWhole />],
+        [
+          'Transaction',
+          transaction && <Hex value={transaction} network={network} kind="tx" isWhole />,
+        ],
+        [
+          'Token',
+          <>
+            {symbol} <Hex value={asset} network={network} kind="address" />
+          </>,
+        ],
+        ['Atomic units', <code>{amount}</code>],
+        ['Authorization nonce', <code class="break">{nonce}</code>],
+      ]}
+    />
+  )
+}

@@ -1,0 +1,84 @@
+import type { SettlementPage } from '../api/documents.js'
+import { apiUrl } from '../api/client.js'
+import { useLoad } from '../api/use-load.js'
+import { spanOf } from '../parts/date-range.js'
+import { Empty, LoadedView } from '../parts/notice.js'
+import { Page } from '../parts/page.js'
+import { Pager } from '../parts/pager.js'
+import { linkTo, queryOf, type Route } from '../state/route.js'
+import { useSession } from '../state/session.js'
+import { readSearch } from './search.js'
+import { SettlementFilters, type Filters } from './settlement-filters.js'
+import { SettlementTable } from './settlement-table.js'
+
+/** All payments, by what one looks for. */
+export function Settlements({ route }: { readonly route: Route }) {
+  const { role } = useSession()
+  const filters = filtersOf(route)
+  const cursor = route.query.get('cursor') ?? ''
+  const query = apiQuery(filters)
+  const page = useLoad<SettlementPage>(`${role}/settlements${queryOf({ ...query, cursor })}`)
+  const isFiltered = Object.values(filters).some((value) => value !== '')
+  const here = (after?: string): string => linkTo(['settlements'], { ...filters, cursor: after })
+  return (
+    <Page
+      title="Settlements"
+      actions={
+        <a class="button" href={apiUrl(`${role}/settlements.csv${queryOf(query)}`)} download>
+          Download CSV
+        </a>
+      }
+    >
+      <SettlementFilters key={JSON.stringify(filters)} value={filters} />
+      <LoadedView of={page} room="tall">
+        {({ settlements, nextCursor }) => (
+          <>
+            {settlements.length === 0 ? (
+              <NoSettlements isFiltered={isFiltered} />
+            ) : (
+              <SettlementTable caption="Settlements" rows={settlements} />
+            )}
+            <Pager
+              first={cursor === '' ? undefined : here()}
+              next={nextCursor === undefined ? undefined : here(nextCursor)}
+            />
+          </>
+        )}
+      </LoadedView>
+    </Page>
+  )
+}
+
+function NoSettlements({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (!isFiltered)
+    return (
+      <Empty title="No payment yet">
+        <p>Payments appear here as soon as somebody pays.</p>
+      </Empty>
+    )
+  return (
+    <Empty title="No settlement fits">
+      <p>
+        Change what you look for, or see <a href={linkTo(['settlements'])}>all settlements</a>.
+      </p>
+    </Empty>
+  )
+}
+
+function filtersOf({ query }: Route): Filters {
+  const get = (name: string): string => query.get(name) ?? ''
+  return {
+    ...{ search: get('search'), status: get('status'), project: get('project') },
+    ...{ from: get('from'), to: get('to') },
+  }
+}
+
+/** The filters as the API takes them. */
+function apiQuery({ search, status, project, from, to }: Filters): Record<string, string> {
+  const found = readSearch(search)
+  return {
+    ...{ status, project },
+    ...spanOf({ from, to }),
+    ...('value' in found && { [found.kind]: found.value }),
+  }
+}

@@ -1,0 +1,79 @@
+import type { ComponentChildren } from 'preact'
+import type { Settlement } from '../api/documents.js'
+import { formatFiat } from '../format/money.js'
+import { reasonInWords } from '../format/reasons.js'
+import { formatDuration } from '../format/text.js'
+import { Time } from '../parts/values.js'
+
+/** What happened to a payment, in order. */
+export function Story({ of }: { readonly of: Settlement }) {
+  const { quote, createdAt, status } = of
+  return (
+    <ol class="story">
+      {quote && (
+        <Step title="Price was quoted" at={quote.asOf}>
+          {formatFiat(quote.price, quote.currency)} at a rate of {quote.rate}, from {quote.source}
+        </Step>
+      )}
+      <Step title="Payment was reserved" at={createdAt}>
+        The authorization was verified, and taken for one request.
+      </Step>
+      {status === 'reserved' && <Step title="Nothing was sent yet" isOpen />}
+      {status === 'pending' && (
+        <Step title="Transaction was sent" isOpen>
+          It is not mined yet. This page looks again by itself.
+        </Step>
+      )}
+      {status === 'settled' && <Settled of={of} />}
+      {status === 'failed' && <Failed of={of} />}
+    </ol>
+  )
+}
+
+function Settled({ of: { createdAt, updatedAt, refunded, amount } }: { readonly of: Settlement }) {
+  const took = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
+  return (
+    <>
+      <Step title="Payment was settled" at={updatedAt} tone="good">
+        {took < 3_600_000 && `${formatDuration(took)} after it was reserved.`}
+      </Step>
+      {refunded !== undefined && (
+        <Step title={refunded === amount ? 'Paid back' : 'Paid back in part'}>
+          See the refunds below.
+        </Step>
+      )}
+    </>
+  )
+}
+
+function Failed({ of: { updatedAt, errorReason } }: { readonly of: Settlement }) {
+  return (
+    <Step title="Payment failed" at={updatedAt} tone="bad">
+      {errorReason !== undefined && (
+        <>
+          {reasonInWords(errorReason)} <code>{errorReason}</code>
+        </>
+      )}
+    </Step>
+  )
+}
+
+interface StepProps {
+  readonly title: string
+  readonly at?: string
+  readonly tone?: 'good' | 'bad'
+  readonly isOpen?: boolean
+  readonly children?: ComponentChildren
+}
+
+function Step({ title, at, tone, isOpen, children }: StepProps) {
+  return (
+    <li class={`step ${tone ? `step-${tone}` : ''} ${isOpen ? 'step-open' : ''}`}>
+      <p class="step-title">
+        {title}
+        {at !== undefined && <Time at={at} />}
+      </p>
+      {children && <p class="step-text">{children}</p>}
+    </li>
+  )
+}

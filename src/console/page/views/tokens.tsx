@@ -1,0 +1,151 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
+import type { Token } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { Badge } from '../parts/badge.js'
+import { Confirm } from '../parts/dialog.js'
+import { Empty, LoadedView } from '../parts/notice.js'
+import { Section } from '../parts/page.js'
+import { Table } from '../parts/table.js'
+import { Time } from '../parts/values.js'
+import { announce } from '../state/announce.js'
+import { NewToken } from './new-token.js'
+import { nameOf } from './token-name.js'
+
+/** What is done with a token at this moment. */
+type Doing =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'rotate'; readonly token: Token }
+  | { readonly kind: 'revoke'; readonly token: Token }
+
+/** The tokens of a merchant: created, revoked, and rotated without a gap. */
+export function Tokens({ path }: { readonly path: string }) {
+  const loaded = useLoad<{ readonly tokens: readonly Token[] }>(path)
+  const [doing, setDoing] = useState<Doing>()
+  const end = (): void => {
+    setDoing(undefined)
+    loaded.reload()
+  }
+  const revoke = ({ id }: Token) => ask('DELETE', `${path}/${encodeURIComponent(id)}`)
+  return (
+    <Section
+      title="Tokens"
+      note="Whoever has one can ask the gateway in the merchant’s name, and sign in here."
+      actions={
+        <button type="button" class="button" onClick={() => setDoing({ kind: 'create' })}>
+          New token
+        </button>
+      }
+    >
+      <LoadedView of={loaded}>
+        {({ tokens }) =>
+          tokens.length === 0 ? (
+            <Empty title="No token yet">
+              <p>Without one, the merchant’s own programs cannot use the API.</p>
+            </Empty>
+          ) : (
+            <TokenTable of={tokens} onDo={setDoing} />
+          )
+        }
+      </LoadedView>
+      {(doing?.kind === 'create' || doing?.kind === 'rotate') && (
+        <NewToken
+          path={path}
+          replaced={doing.kind === 'rotate' ? doing.token : undefined}
+          onRevoke={revoke}
+          onClose={end}
+        />
+      )}
+      {doing?.kind === 'revoke' && (
+        <Confirm
+          title={`Revoke ${nameOf(doing.token)}?`}
+          verb="Revoke the token"
+          act={() => revoke(doing.token)}
+          onClose={() => setDoing(undefined)}
+          onDone={() => {
+            announce('The token was revoked.')
+            end()
+          }}
+        >
+          <p>Programs that use it are refused at once, and who signed in with it is signed out.</p>
+        </Confirm>
+      )}
+    </Section>
+  )
+}
+
+interface TokenTableProps {
+  readonly of: readonly Token[]
+  readonly onDo: (doing: Doing) => void
+}
+
+function TokenTable({ of, onDo }: TokenTableProps) {
+  return (
+    <Table
+      caption="Tokens"
+      rows={of}
+      keyOf={({ id }) => id}
+      rowClass={({ revokedAt }) => (revokedAt ? 'is-over' : '')}
+      columns={[
+        {
+          title: 'Label',
+          cell: ({ label, id }) => (
+            <>
+              {label || 'No label'}
+              <small class="sub">
+                <code>{id}</code>
+              </small>
+            </>
+          ),
+        },
+        { title: 'State', cell: (token) => <State of={token} /> },
+        {
+          title: 'Created',
+          isMinor: true,
+          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} as="ago" /> : '–'),
+        },
+        {
+          title: 'Last used',
+          isMinor: true,
+          cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} as="ago" /> : 'never'),
+        },
+        { title: 'Actions', cell: (token) => <Actions of={token} onDo={onDo} /> },
+      ]}
+    />
+  )
+}
+
+function State({ of: { source, revokedAt } }: { readonly of: Token }) {
+  if (source === 'configuration') return <Badge tone="plain">from configuration</Badge>
+  return revokedAt ? <Badge tone="bad">revoked</Badge> : <Badge tone="good">in use</Badge>
+}
+
+function Actions({
+  of: token,
+  onDo,
+}: {
+  readonly of: Token
+  readonly onDo: (doing: Doing) => void
+}) {
+  if (token.source === 'configuration' || token.revokedAt) return null
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        class="button button-small"
+        aria-label={`Rotate ${nameOf(token)}`}
+        onClick={() => onDo({ kind: 'rotate', token })}
+      >
+        Rotate
+      </button>
+      <button
+        type="button"
+        class="button button-small"
+        aria-label={`Revoke ${nameOf(token)}`}
+        onClick={() => onDo({ kind: 'revoke', token })}
+      >
+        Revoke
+      </button>
+    </div>
+  )
+}

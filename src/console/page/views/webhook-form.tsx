@@ -1,0 +1,89 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api/client.js'
+import type { Webhook } from '../api/documents.js'
+import { useKey } from '../api/use-key.js'
+import { useAction } from '../api/use-load.js'
+import { CheckField, TextField } from '../parts/field.js'
+import { ProblemNotice } from '../parts/notice.js'
+import { ALL_EVENTS, EVENTS } from './webhook-events.js'
+
+interface WebhookFormProps {
+  /** Where it is posted, or the webhook that is changed. */
+  readonly path: string
+  readonly webhook: Webhook | undefined
+  readonly onCancel: () => void
+  readonly onSaved: (webhook: Webhook) => void
+}
+
+/** Adds a webhook, or changes one. */
+export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormProps) {
+  const [url, setUrl] = useState(webhook?.url ?? '')
+  const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? ALL_EVENTS)
+  const key = useKey([url, events])
+  const action = useAction()
+  const errorOf = (name: string): string | undefined =>
+    action.problem?.errors.find(({ path: at }) => at === name || at.startsWith(`${name}.`))?.message
+  const save = (): Promise<Webhook> =>
+    webhook
+      ? ask('PATCH', path, { body: { url: url.trim(), events } })
+      : ask('POST', path, { body: { url: url.trim(), events }, key })
+  return (
+    <form
+      class="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void action.run(async () => onSaved(await save()))
+      }}
+    >
+      <ProblemNotice
+        problem={action.problem}
+        shownElsewhere={(at) => at === 'url' || at.startsWith('events')}
+      />
+      <TextField
+        label="URL"
+        type="url"
+        value={url}
+        onValue={setUrl}
+        error={errorOf('url')}
+        placeholder="https://shop.example/webhooks"
+        hint="HTTPS, at a public address."
+      />
+      <EventFields value={events} onValue={setEvents} error={errorOf('events')} />
+      <div class="actions dialog-foot">
+        <button type="button" class="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
+          {webhook ? 'Save' : 'Add the webhook'}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+interface EventFieldsProps {
+  readonly value: readonly string[]
+  readonly onValue: (events: readonly string[]) => void
+  readonly error: string | undefined
+}
+
+function EventFields({ value, onValue, error }: EventFieldsProps) {
+  return (
+    <fieldset>
+      <legend>Events</legend>
+      {EVENTS.map(([name, meaning]) => (
+        <CheckField
+          key={name}
+          label={<code>{name}</code>}
+          hint={meaning}
+          isChecked={value.includes(name)}
+          onChange={(isChecked) =>
+            onValue(isChecked ? [...value, name] : value.filter((one) => one !== name))
+          }
+        />
+      ))}
+      {error && <p class="field-error">{error}</p>}
+    </fieldset>
+  )
+}

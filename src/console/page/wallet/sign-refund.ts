@@ -1,0 +1,117 @@
+/** Has a refund signed by the merchant's wallet. */
+import type { SessionNetwork, Settlement } from '../api/documents.js'
+import type { Provider } from './discover.js'
+
+/** What the gateway wants signed (EIP-712). */
+export interface TypedData {
+  readonly domain: {
+    readonly name: string
+    readonly version: string
+    readonly chainId: number
+    readonly verifyingContract: string
+  }
+  readonly types: object
+  readonly primaryType: string
+  readonly message: {
+    readonly from: string
+    readonly to: string
+    readonly value: string
+    readonly validAfter: string
+    readonly validBefore: string
+    readonly nonce: string
+  }
+}
+
+/** Why a wallet does not sign, and what to do. */
+export class WalletError extends Error {}
+
+/** Codes of EIP-1193 and of what wallets add to it. */
+const USER_REJECTED = 4001
+const UNKNOWN_CHAIN = 4902
+
+interface Asked {
+  readonly payment: Settlement
+  readonly network: SessionNetwork
+  /** Atomic units. */
+  readonly amount: bigint
+}
+
+/** Asks for the merchant's account. @throws {@link WalletError} if the wallet has another one only. */
+export async function findAccount(provider: Provider, { payTo }: Settlement): Promise<string> {
+  const accounts = await call(provider, 'eth_requestAccounts')
+  const all = Array.isArray(accounts) ? accounts.map(String) : []
+  const account = all.find((one) => sameAddress(one, payTo))
+  if (account !== undefined) return account
+  throw new WalletError(
+    `Refunds of this payment come from ${payTo}. Choose that account in the wallet, and allow it for this page; it offered ${all.join(', ') || 'none'}.`,
+  )
+}
+
+/** Switches the wallet to the payment's chain. @throws {@link WalletError} */
+export async function switchChain(provider: Provider, network: SessionNetwork): Promise<void> {
+  const chainId = `0x${network.chainId.toString(16)}`
+  const current = await call(provider, 'eth_chainId')
+  if (String(current).toLowerCase() === chainId) return
+  await call(provider, 'wallet_switchEthereumChain', [{ chainId }]).catch((error: unknown) => {
+    if (codeOf(error) === UNKNOWN_CHAIN)
+      throw new WalletError(
+        `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there, and try again.`,
+      )
+    throw error
+  })
+}
+
+/** Has the refund signed. @throws {@link WalletError} */
+export async function signRefund(
+  provider: Provider,
+  account: string,
+  typedData: TypedData,
+): Promise<string> {
+  const signature = await call(provider, 'eth_signTypedData_v4', [
+    account,
+    JSON.stringify(typedData),
+  ])
+  if (typeof signature === 'string') return signature
+  throw new WalletError('The wallet gave no signature.')
+}
+
+/** Checks that what is to be signed is this refund and nothing else. @throws {@link WalletError} */
+export function checkRefund(
+  { domain, message, primaryType }: TypedData,
+  { payment, network, amount }: Asked,
+): void {
+  const isAsAsked =
+    primaryType === 'TransferWithAuthorization' &&
+    domain.chainId === network.chainId &&
+    sameAddress(domain.verifyingContract, payment.asset) &&
+    sameAddress(message.from, payment.payTo) &&
+    sameAddress(message.to, payment.payer) &&
+    BigInt(message.value) === amount
+  if (!isAsAsked)
+    throw new WalletError('What the gateway wants signed is not this refund. Nothing was signed.')
+}
+
+async function call(
+  provider: Provider,
+  method: string,
+  params: readonly unknown[] = [],
+): Promise<unknown> {
+  try {
+    return await provider.request({ method, params })
+  } catch (error) {
+    if (codeOf(error) === USER_REJECTED)
+      throw new WalletError('You declined in the wallet. Nothing was sent.')
+    if (codeOf(error) === UNKNOWN_CHAIN) throw error
+    throw new WalletError(`The wallet refused: ${messageOf(error)}`)
+  }
+}
+
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | null)?.code
+
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { readonly message?: unknown }
+  return typeof message === 'string' ? message : 'it did not say why.'
+}
+
+const sameAddress = (one: string, other: string): boolean =>
+  one.toLowerCase() === other.toLowerCase()

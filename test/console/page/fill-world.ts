@@ -1,0 +1,49 @@
+/** Gives a world something to show on each page. */
+import { privateKeyToAccount } from 'viem/accounts'
+import { until } from '../../support/until.js'
+import type { View } from './browser.js'
+import { ADMIN_TOKEN, CREATED, type World } from './world.js'
+
+/** Creates a merchant, buys from it, pays back in part, and adds a webhook. @returns The pages, by name. */
+export async function fillWorld(world: World): Promise<Readonly<Record<string, View>>> {
+  const { devnet } = world
+  const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const response = await world.api(`admin/${path}`, ADMIN_TOKEN, init)
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+    return (await response.json()) as T
+  }
+  const merchant = { name: 'Acme reports', payTo: devnet.merchant.address, currency: 'USD' }
+  await ask('POST', 'projects', { id: CREATED, merchant })
+  await ask('POST', `projects/${CREATED}/tokens`, { label: 'Shop server' })
+  const { id: webhook } = await ask<{ id: string }>('POST', `projects/${CREATED}/webhooks`, {
+    url: `${world.url}/nobody-listens`,
+  })
+  for (const [index, payer] of devnet.payers.slice(0, 6).entries()) {
+    await world.buy(`/report/${index + 1}`, payer)
+    await world.buy(`/any/page-${index + 1}?reference=visit-${index + 1}`, payer)
+  }
+  interface List {
+    settlements: { id: string; amount: string; status: string }[]
+  }
+  const list = () => ask<List>('GET', `settlements?project=${CREATED}`)
+  await until(async () => (await list()).settlements.every(({ status }) => status === 'settled'))
+  const [payment] = (await list()).settlements
+  const refunds = `settlements/${payment!.id}/refunds`
+  const { typedData } = await ask<{
+    typedData: Parameters<ReturnType<typeof privateKeyToAccount>['signTypedData']>[0]
+  }>('GET', `${refunds}/prepare?amount=100000`)
+  const signature = await privateKeyToAccount(devnet.merchant.privateKey).signTypedData(typedData)
+  await ask('POST', refunds, { authorization: typedData.message, signature })
+  return {
+    overview: ['#/overview', 'Overview'],
+    live: ['#/live', 'Live payments'],
+    settlements: ['#/settlements', 'Settlements'],
+    settlement: [`#/settlements/${payment!.id}`, 'Settlement'],
+    merchants: ['#/merchants', 'Merchants'],
+    merchant: [`#/merchants/${CREATED}`, CREATED],
+    webhook: [`#/merchants/${CREATED}/webhooks/${webhook}`, 'Webhook'],
+    relayers: ['#/relayers', 'Relayers and networks'],
+    audit: ['#/audit', 'Audit log'],
+  }
+}
