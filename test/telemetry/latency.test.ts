@@ -3,7 +3,7 @@ import { Counters, PHASES } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PresentedPayment } from '../../src/schemes/scheme.js'
 import { latencyWatcher } from '../../src/telemetry/latency.js'
-import { during } from '../../src/telemetry/payment-watch.js'
+import { during, type PaymentEnd } from '../../src/telemetry/payment-watch.js'
 
 const ledger = createMemoryLedger()
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -33,7 +33,7 @@ function watch(changes: Partial<PresentedPayment> = {}) {
       await before
       await during(begun, phase, async () => undefined)
     }, Promise.resolve())
-  return { ...begun, pass }
+  return { pass, end: (how: PaymentEnd) => begun.end(how) }
 }
 
 describe('the times of a payment', () => {
