@@ -5,7 +5,6 @@ import { announceRemote } from './facilitator/announce-remote.js'
 import type { ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRemoteReservations } from './facilitator/remote-reservations.js'
-import { timedFacilitator } from './facilitator/timed-facilitator.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import type { Logger } from './logger.js'
@@ -18,6 +17,7 @@ import {
   settlementAssets,
   type SettlementNetwork,
 } from './schemes/exact-evm/settlement-network.js'
+import { latencyWatcher } from './telemetry/latency.js'
 import type { Telemetry } from './telemetry/telemetry.js'
 import { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import { watchCore, watchScheme } from './telemetry/watch-payments.js'
@@ -39,13 +39,9 @@ export interface Core {
 
 /** Wires the core of a gateway: schemes, relayers and chains, or a facilitator elsewhere. */
 export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
-  const { facilitator, cores } = createFacilitator(resolved, parts)
-  return { facilitator: timedFacilitator(facilitator, parts.counters), cores }
-}
-
-function createFacilitator(resolved: ResolvedOptions, parts: CoreParts): Core {
   const { facilitator, logger } = resolved
-  const { watchers, metrics } = parts.telemetry
+  const { metrics } = parts.telemetry
+  const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
   if (facilitator !== undefined) {
     const remote = createRemoteReservations({ ...parts, logger, facilitator })
     const watched = watchCore(remote, watchers)

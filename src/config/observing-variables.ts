@@ -29,7 +29,7 @@ export function observingFrom(env: Environment, file?: Observing['metrics']): Ob
 
 /** A token, host or port turns metrics on, unless `X402_METRICS` is `false`. */
 function metricsFrom(env: Environment, file: Observing['metrics']): Pick<Observing, 'metrics'> {
-  const isOn = flag(read(env, 'X402_METRICS'))
+  const isOn: unknown = flag(read(env, 'X402_METRICS'))
   const token = read(env, 'X402_METRICS_TOKEN')
   const host = read(env, 'X402_METRICS_HOST')
   const port = read(env, 'X402_METRICS_PORT')
@@ -40,7 +40,7 @@ function metricsFrom(env: Environment, file: Observing['metrics']): Pick<Observi
   }
   const isSet = Object.keys(own).length > 0
   if (isOn === undefined && !isSet) return {}
-  if (isOn !== undefined && isOn !== true) return { metrics: isOn }
+  if (isOn !== undefined && isOn !== true) return { metrics: isOn as boolean }
   const settings = { ...(typeof file === 'object' && file), ...own }
   return { metrics: Object.keys(settings).length > 0 ? settings : true }
 }

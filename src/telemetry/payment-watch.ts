@@ -1,4 +1,4 @@
-/** Watches payments on their way, for metrics and traces. Without a watcher nothing here runs. */
+/** Watches payments on their way, for the view of latency, metrics and traces. */
 import type { SettleResponse } from '../protocol/payment.js'
 import { isRefusal } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Reservation } from '../schemes/scheme.js'
@@ -40,8 +40,11 @@ export async function during<T>(
 ): Promise<T> {
   const endPhase = watch.phase(name)
   try {
-    return await work().finally(endPhase)
+    const done = await work()
+    endPhase()
+    return done
   } catch (error) {
+    endPhase()
     watch.end({ kind: 'error', error })
     throw error
   }

@@ -7,7 +7,7 @@ import { createTracer } from './traces.js'
 /** What watches a gateway. */
 export interface Telemetry {
   readonly metrics: Metrics | undefined
-  /** All that watch payments; none by default, and then nothing is watched. */
+  /** What watches payments beside the view of latency; nothing by default. */
   readonly watchers: readonly PaymentWatcher[]
 }
 

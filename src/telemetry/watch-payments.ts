@@ -10,9 +10,8 @@ import {
   type Phase,
 } from './payment-watch.js'
 
-/** Watches all payments of a scheme. Without watchers the scheme itself is returned. */
+/** Watches all payments of a scheme. */
 export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[]): Scheme {
-  if (watchers.length === 0) return scheme
   return {
     format: scheme.format,
     supported: () => scheme.supported(),
@@ -32,12 +31,11 @@ export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[])
   }
 }
 
-/** Watches all payments of a remote facilitator. Without watchers the core itself is returned. */
+/** Watches all payments of a remote facilitator. */
 export function watchCore(
   core: FacilitatorCore,
   watchers: readonly PaymentWatcher[],
 ): FacilitatorCore {
-  if (watchers.length === 0) return core
   return {
     formats: core.formats,
     supported: () => core.supported(),
@@ -60,6 +58,8 @@ export function watchCore(
 
 /** Several watches of one payment. It ends once: after an error nothing more is told. */
 function beginAll(watchers: readonly PaymentWatcher[], presented: PresentedPayment): PaymentWatch {
+  const [only, ...others] = watchers
+  if (only !== undefined && others.length === 0) return only.begin(presented)
   const watches = watchers.map((watcher) => watcher.begin(presented))
   let endConfirm: (() => void) | undefined
   let isOver = false

@@ -2,10 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type * as KyselyModule from 'kysely'
-import type { Driver } from 'kysely'
-import pg from 'pg'
-import { loadPeer } from '../../src/crypto/load-peer.cjs'
 import type { LedgerQuery, LedgerStore } from '../../src/ledger/ledger.js'
 import { resourceHash } from '../../src/ledger/payment-details.js'
 import { EVERY_PROJECT, type RecordSearch } from '../../src/ledger/record.js'
@@ -14,8 +10,7 @@ import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newEntry } from './ledger-conformance.js'
-
-const { PostgresDriver, SqliteDriver } = loadPeer('kysely') as typeof KyselyModule
+import { explainPostgres, recordPostgres, recordSqlite, type Statement } from './plans.js'
 
 const ROWS = 50_000
 const LIMIT = 21
@@ -71,11 +66,6 @@ const READS: readonly Read[] = [
   ),
 ]
 
-interface Statement {
-  readonly text: string
-  readonly values: readonly unknown[]
-}
-
 interface FilledDatabase {
   readonly ledger: LedgerStore
   /** What the ledger has run; cleared by tests. */
@@ -112,28 +102,10 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
   })
 }
 
-/** Notes every statement of a driver of Kysely. */
-function record({ prototype }: { readonly prototype: Driver }, statements: Statement[]): void {
-  const { acquireConnection } = prototype
-  const noted = new WeakSet<object>()
-  prototype.acquireConnection = async function () {
-    const connection = await acquireConnection.call(this)
-    if (noted.has(connection)) return connection
-    noted.add(connection)
-    const executeQuery = connection.executeQuery.bind(connection)
-    connection.executeQuery = (query) => {
-      statements.push({ text: query.sql, values: query.parameters })
-      return executeQuery(query)
-    }
-    return connection
-  }
-}
-
 async function openSqlite(): Promise<FilledDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'x402-plans-'))
   const file = join(folder, 'ledger.db')
-  const statements: Statement[] = []
-  record(SqliteDriver, statements)
+  const statements = recordSqlite()
   const ledger = openSqliteLedger(file)
   await ledger.listSubmitted()
   const own = new (loadSqlite())(file)
@@ -170,50 +142,22 @@ function isBounded(step: string, text: string): boolean {
 
 async function openPostgres(url: string): Promise<FilledDatabase> {
   const schema = await createSchema(url)
-  const statements: Statement[] = []
-  record(PostgresDriver, statements)
+  const statements = recordPostgres()
   const ledger = openPostgresLedger(schema.url)
   await ledger.listSubmitted()
   await schema.execute(FILL)
   await schema.execute('ANALYZE x402_authorizations')
-  const own = new pg.Client({ connectionString: schema.url })
-  await own.connect()
+  const { explain, end } = await explainPostgres(schema.url)
   return {
     ledger,
     statements,
-    async explain({ text, values }) {
-      await own.query('BEGIN')
-      const { rows } = await own.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(
-        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
-        [...values],
-      )
-      await own.query('ROLLBACK')
-      return scansOf(rows[0]!['QUERY PLAN'][0].Plan)
-    },
+    explain,
     async end() {
       await ledger.close()
-      await own.end()
+      await end()
       await schema.drop()
     },
   }
-}
-
-/** A step of a plan of PostgreSQL, which was carried out. */
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-/** The steps that read many rows. */
-function scansOf(plan: Plan): string[] {
-  const { 'Actual Rows': rows, 'Actual Loops': loops, 'Rows Removed by Filter': removed = 0 } = plan
-  const isWide = plan['Relation Name'] !== undefined && (rows + removed) * loops > 500
-  const below = (plan.Plans ?? []).flatMap(scansOf)
-  return isWide ? [`${plan['Node Type']}: ${(rows + removed) * loops} rows`, ...below] : below
 }
 
 /** Every combination of the filters that the API offers, by its name. */

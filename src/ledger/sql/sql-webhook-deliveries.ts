@@ -20,11 +20,27 @@ import type { WebhookEndpointRow } from './webhook-schema.js'
 /** Deliveries that one statement forgets. Others wait for it. */
 const PRUNED_AT_ONCE = 500
 
+/** Endpoints that one statement looks up. */
+const NAMED_AT_ONCE = 500
+
 const IS_DUE = (now: string): string => `a.state = 'pending' AND a.next_at <= (SELECT ${now})`
 
-const LIST_DUE: Statement = ({ now }) =>
-  `SELECT e.* FROM x402_webhook_endpoints AS e WHERE EXISTS (
-    SELECT 1 FROM x402_webhook_deliveries AS a WHERE a.endpoint = e.id AND ${IS_DUE(now)})`
+/** Goes from endpoint to endpoint in an index of deliveries: those without are never read. */
+const endpointsIn = (where: string): string =>
+  `WITH RECURSIVE named(endpoint) AS (
+    SELECT * FROM (SELECT a.endpoint FROM x402_webhook_deliveries AS a
+      WHERE ${where} AND a.endpoint > '' ORDER BY a.endpoint LIMIT 1) AS first
+    UNION ALL
+    SELECT (SELECT a.endpoint FROM x402_webhook_deliveries AS a
+      WHERE ${where} AND a.endpoint > named.endpoint ORDER BY a.endpoint LIMIT 1)
+    FROM named WHERE named.endpoint IS NOT NULL)
+  SELECT endpoint FROM named WHERE endpoint IS NOT NULL`
+
+const NAME_DUE: Statement = ({ now }) =>
+  `${endpointsIn(`a.state = 'pending'`)} AND EXISTS (
+    SELECT 1 FROM x402_webhook_deliveries AS a WHERE a.endpoint = named.endpoint AND ${IS_DUE(now)})`
+
+const NAME_ALL: Statement = () => endpointsIn('a.id IS NOT NULL')
 
 /** A claim moves the time at which a delivery is due: it lapses by itself. */
 const CLAIM: Statement = ({ now, parameter, forUpdate }) =>
@@ -76,9 +92,10 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
   }
 
   listDue(): Promise<readonly WebhookEndpoint[]> {
-    return this.#store.run(async ({ run }) =>
-      ((await run(LIST_DUE, [])) as readonly Selectable<WebhookEndpointRow>[]).map(endpointOf),
-    )
+    return this.#store.run(async (database) => {
+      const names = await namesBy(NAME_DUE, database)
+      return (await findEndpoints(database, names)).map(endpointOf)
+    })
   }
 
   claim(endpoint: string, limit: number): Promise<readonly ClaimedDelivery[]> {
@@ -165,6 +182,7 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
 
   async prune(): Promise<void> {
     while ((await this.#store.run(prunePage)) === PRUNED_AT_ONCE);
+    await this.#store.run(dropOrphans)
   }
 }
 
@@ -178,37 +196,24 @@ async function findDelivery({ db }: SqlDatabase, id: string): Promise<WebhookDel
 }
 
 /**
- * Forgets finished deliveries of long ago, and those of endpoints that are gone. Those of a failed payment
- * stay, because their versions go on if it is paid after all.
+ * Forgets finished deliveries of long ago. Those of a failed payment stay, because their versions go on if
+ * it is paid after all.
  */
 async function prunePage({ db, plus }: SqlDatabase): Promise<number> {
   const old = db
     .selectFrom('x402_webhook_deliveries as d')
     .select('d.id')
-    .where((where) =>
-      where.or([
-        where.and([
-          where('d.state', '<>', 'pending'),
-          where('d.created_at', '<', timeOnce(db, plus(-KEPT_MS))),
-          where.not(
-            where.exists(
-              where
-                .selectFrom('x402_authorizations as a')
-                .select('a.id')
-                .whereRef('a.id', '=', 'd.payment')
-                .where('a.state', '=', 'failed'),
-            ),
-          ),
-        ]),
-        where.not(
-          where.exists(
-            where
-              .selectFrom('x402_webhook_endpoints as e')
-              .select('e.id')
-              .whereRef('e.id', '=', 'd.endpoint'),
-          ),
+    .where('d.state', '<>', 'pending')
+    .where('d.created_at', '<', timeOnce(db, plus(-KEPT_MS)))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('x402_authorizations as a')
+            .select('a.id')
+            .whereRef('a.id', '=', 'd.payment')
+            .where('a.state', '=', 'failed'),
         ),
-      ]),
+      ),
     )
     .limit(PRUNED_AT_ONCE)
   const { numDeletedRows } = await db
@@ -216,4 +221,27 @@ async function prunePage({ db, plus }: SqlDatabase): Promise<number> {
     .where('id', 'in', old)
     .executeTakeFirst()
   return Number(numDeletedRows)
+}
+
+async function namesBy(statement: Statement, { run }: SqlDatabase): Promise<readonly string[]> {
+  const rows = (await run(statement, [])) as readonly { readonly endpoint: string }[]
+  return rows.map(({ endpoint }) => endpoint)
+}
+
+async function findEndpoints({ db }: SqlDatabase, ids: readonly string[]) {
+  const found: Selectable<WebhookEndpointRow>[] = []
+  for (let start = 0; start < ids.length; start += NAMED_AT_ONCE) {
+    const some = ids.slice(start, start + NAMED_AT_ONCE)
+    const query = db.selectFrom('x402_webhook_endpoints').selectAll().where('id', 'in', some)
+    found.push(...(await query.execute()))
+  }
+  return found
+}
+
+/** Forgets the deliveries of endpoints that were deleted while an event was written. */
+async function dropOrphans(database: SqlDatabase): Promise<void> {
+  const names = await namesBy(NAME_ALL, database)
+  const known = new Set((await findEndpoints(database, names)).map(({ id }) => id))
+  for (const gone of names.filter((name) => !known.has(name)))
+    await database.db.deleteFrom('x402_webhook_deliveries').where('endpoint', '=', gone).execute()
 }

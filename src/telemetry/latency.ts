@@ -1,0 +1,83 @@
+import type { Counters } from '../ledger/counters.js'
+import type { PresentedPayment } from '../schemes/scheme.js'
+import type { PaymentEnd, PaymentWatch, PaymentWatcher, Phase } from './payment-watch.js'
+
+const nothing = (): void => undefined
+const UNWATCHED: PaymentWatch = { phase: () => nothing, submitted: nothing, end: nothing }
+
+/** Counts how long payments take, for the view of latency. Refused payments and refunds are not timed. */
+export function latencyWatcher(counters: Counters): PaymentWatcher {
+  return {
+    begin: (presented) =>
+      presented.refundOf !== undefined || presented.purpose === 'verify'
+        ? UNWATCHED
+        : new LatencyWatch(counters, presented),
+  }
+}
+
+/** The times of one payment, by `performance.now()`. Every payment has one: it is kept small. */
+class LatencyWatch implements PaymentWatch {
+  readonly #counters: Counters
+  readonly #terms: PresentedPayment['terms']
+  readonly #startedAt = performance.now()
+  /** Until it is known to be reserved. */
+  #reservedAt: number | undefined
+  /** The time of `settle`, until it is known to have succeeded. */
+  #settleMs: number | undefined
+
+  constructor(counters: Counters, { terms }: PresentedPayment) {
+    this.#counters = counters
+    this.#terms = terms
+  }
+
+  phase(name: Phase): () => void {
+    switch (name) {
+      case 'reserve':
+        return () => void (this.#reservedAt = performance.now())
+      case 'handler': {
+        const from = this.#countVerified()
+        // Only the middleware names a method: elsewhere, no handler runs in between.
+        if (this.#terms?.purchase?.method === undefined) return nothing
+        return () => this.#time('handler', performance.now() - from)
+      }
+      case 'settle': {
+        this.#countVerified()
+        const from = performance.now()
+        return () => void (this.#settleMs = performance.now() - from)
+      }
+      case 'deliver':
+        this.#countSettled()
+        return nothing
+      case 'verify':
+      case 'confirm':
+        return nothing
+    }
+  }
+
+  submitted(): void {}
+
+  end({ kind }: PaymentEnd): void {
+    if (kind === 'released') this.#countVerified()
+    if (kind === 'undelivered') this.#countSettled()
+    if (kind === 'settled') this.#time('total', performance.now() - this.#startedAt)
+  }
+
+  /** What goes on was reserved. @returns When that was. */
+  #countVerified(): number {
+    const reservedAt = this.#reservedAt
+    if (reservedAt === undefined) return performance.now()
+    this.#reservedAt = undefined
+    this.#time('verify', reservedAt - this.#startedAt)
+    return reservedAt
+  }
+
+  /** What is delivered was settled. */
+  #countSettled(): void {
+    if (this.#settleMs !== undefined) this.#time('settle', this.#settleMs)
+    this.#settleMs = undefined
+  }
+
+  #time(phase: 'verify' | 'handler' | 'settle' | 'total', ms: number): void {
+    this.#counters.time(this.#terms?.project, phase, ms)
+  }
+}

@@ -1,0 +1,78 @@
+/** What a ledger asks its database, and how the database finds it. */
+import type * as KyselyModule from 'kysely'
+import type { Driver } from 'kysely'
+import pg from 'pg'
+import { loadPeer } from '../../src/crypto/load-peer.cjs'
+
+const { PostgresDriver, SqliteDriver } = loadPeer('kysely') as typeof KyselyModule
+
+/** A statement, as it is run. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** Notes what ledgers on SQLite run from now on. */
+export function recordSqlite(): Statement[] {
+  return record(SqliteDriver)
+}
+
+/** Notes what ledgers on PostgreSQL run from now on. */
+export function recordPostgres(): Statement[] {
+  return record(PostgresDriver)
+}
+
+/** Notes every statement of a driver of Kysely. */
+function record({ prototype }: { readonly prototype: Driver }): Statement[] {
+  const statements: Statement[] = []
+  const { acquireConnection } = prototype
+  const noted = new WeakSet<object>()
+  prototype.acquireConnection = async function () {
+    const connection = await acquireConnection.call(this)
+    if (noted.has(connection)) return connection
+    noted.add(connection)
+    const executeQuery = connection.executeQuery.bind(connection)
+    connection.executeQuery = (query) => {
+      statements.push({ text: query.sql, values: query.parameters })
+      return executeQuery(query)
+    }
+    return connection
+  }
+  return statements
+}
+
+/** Runs statements on PostgreSQL, takes them back, and tells which of their steps read many rows. */
+export async function explainPostgres(connectionString: string) {
+  const own = new pg.Client({ connectionString })
+  await own.connect()
+  return {
+    async explain({ text, values }: Statement): Promise<readonly string[]> {
+      await own.query('BEGIN')
+      const { rows } = await own.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        [...values],
+      )
+      await own.query('ROLLBACK')
+      return scansOf(rows[0]!['QUERY PLAN'][0].Plan)
+    },
+    end: () => own.end(),
+  }
+}
+
+/** A step of a plan of PostgreSQL, which was carried out. */
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+/** The steps that read many rows. */
+function scansOf(plan: Plan): string[] {
+  const { 'Actual Rows': rows, 'Actual Loops': loops, 'Rows Removed by Filter': removed = 0 } = plan
+  const isWide = plan['Relation Name'] !== undefined && (rows + removed) * loops > 500
+  const below = (plan.Plans ?? []).flatMap(scansOf)
+  return isWide ? [`${plan['Node Type']}: ${(rows + removed) * loops} rows`, ...below] : below
+}
