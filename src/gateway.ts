@@ -169,8 +169,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
   const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
-  const streams = openStreams({ ledger, logger })
-  stopping?.addEventListener('abort', () => streams.feed.close(), { once: true })
+  const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
     ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
@@ -195,7 +194,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     },
     async close() {
       closing.abort()
-      streams.feed.close()
       await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
       await directory.close()
       await closeSharedCounts(resolved)
