@@ -157,7 +157,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
   const merchants = merchantsOf(projects)
-  const { idempotency } = ledger
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
@@ -173,7 +172,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
     ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency, quotes, wakeWebhooks },
+    ...{ operations, ledger, idempotency: ledger.idempotency, quotes, wakeWebhooks },
     settledAssets: settledAssetsOf(resolved),
   }
 
