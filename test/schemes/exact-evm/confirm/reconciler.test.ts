@@ -385,6 +385,7 @@ describe('a reorganisation', () => {
       method === 'eth_getTransactionReceipt' ? { kind: 'answer', result: null } : undefined
     const pending = await settle(core, payment)
     expect(pending).toEqual(failed('settlement_pending'))
+    await untilMined(devnet, pending.transaction as Hex)
     // Until it was presented once more, it is not sent again.
     proxy.fault = (method) =>
       method === 'eth_sendRawTransaction' ? { kind: 'drop_request' } : undefined
