@@ -126,10 +126,12 @@ describe('Relayer', () => {
     const { relayers } = await newRelayer({ ledger: unattended() })
     const { member, written } = aCall()
     let drops = 0
-    proxy.fault = (method, [sent]) =>
-      method === 'eth_sendRawTransaction' && written.some(({ raw }) => raw === sent) && ++drops <= 2
-        ? { kind: 'drop_answer' }
-        : undefined
+    proxy.fault = (method, [sent]) => {
+      const isOurs = written.some((one) => one.raw === sent || one.transaction === sent)
+      // Where it is asked for in the meantime, the node has not heard of it yet.
+      if (isOurs && method === 'eth_getTransactionByHash') return { kind: 'answer', result: null }
+      return isOurs && ++drops <= 2 ? { kind: 'drop_answer' } : undefined
+    }
     const [lost, next] = await Promise.all([relayers.send(member), relayers.send(aCall().member)])
     expect(lost).toMatchObject({ kind: 'unknown', submission: { accountNonce: 0 } })
     expect(next).toMatchObject({ kind: 'accepted', submission: { accountNonce: 1 } })
