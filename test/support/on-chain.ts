@@ -59,17 +59,26 @@ export async function untilMined(devnet: Devnet, transaction: Hex): Promise<void
 export async function undo(devnet: Devnet, transaction: Hex): Promise<void> {
   await untilMined(devnet, transaction)
   const first = await blockOf(devnet, transaction)
-  const latest = Number(await askNode<Hex>(devnet, 'eth_blockNumber'))
-  await askNode(devnet, 'anvil_reorg', latest - first! + 1, [])
+  for (;;) {
+    const latest = Number(await askNode<Hex>(devnet, 'eth_blockNumber'))
+    await askNode(devnet, 'anvil_reorg', latest - first!.number + 1, [])
+    const now = await blockOf(devnet, transaction)
+    // Where the devnet has mined a block in between, too few were dropped.
+    if (now?.hash !== first!.hash) return
+  }
 }
 
-async function blockOf(devnet: Devnet, transaction: Hex): Promise<number | undefined> {
-  const receipt = await askNode<{ blockNumber: Hex } | null>(
+async function blockOf(
+  devnet: Devnet,
+  transaction: Hex,
+): Promise<{ readonly number: number; readonly hash: Hex } | undefined> {
+  const receipt = await askNode<{ blockNumber: Hex; blockHash: Hex } | null>(
     devnet,
     'eth_getTransactionReceipt',
     transaction,
   )
-  return receipt === null ? undefined : Number(receipt.blockNumber)
+  if (receipt === null) return undefined
+  return { number: Number(receipt.blockNumber), hash: receipt.blockHash }
 }
 
 /** A stranger sends the payer's authorization himself. */
