@@ -3,12 +3,6 @@ import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/**
- * Milliseconds for which an idle connection is kept: no client of a test uses one again at the moment
- * at which it is closed, as it may be after five seconds.
- */
-export const KEEP_ALIVE_MS = 300_000
-
 /** A server of a test. */
 export interface TestServer {
   readonly url: string
@@ -19,8 +13,9 @@ export interface TestServer {
 /** Serves an app on a free port of 127.0.0.1. */
 export async function listen(app: RequestListener): Promise<TestServer> {
   // Room for headers that are too long for us, but not for the server.
-  const server = createServer({ maxHeaderSize: 64 * 1024 }, app).listen(0, '127.0.0.1')
-  server.keepAliveTimeout = KEEP_ALIVE_MS
+  // Idle connections are the client's to close: it must not send into one that is being closed.
+  const options = { maxHeaderSize: 64 * 1024, keepAliveTimeout: 0 }
+  const server = createServer(options, app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

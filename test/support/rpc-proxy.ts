@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { KEEP_ALIVE_MS } from './http.js'
 
 /** What the proxy does to one request. */
 export type Fault =
@@ -53,10 +52,10 @@ export async function startRpcProxy(
   { hasSync = false, hostname = '127.0.0.1' }: RpcProxyOptions = {},
 ): Promise<RpcProxy> {
   const methods: string[] = []
-  const server = createServer((req, res) => {
+  // Idle connections are the client's to close: it must not send into one that is being closed.
+  const server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
     void relay(req, res).catch(() => res.destroy())
   }).listen(0, '127.0.0.1')
-  server.keepAliveTimeout = KEEP_ALIVE_MS
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
