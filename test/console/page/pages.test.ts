@@ -144,6 +144,7 @@ suite('the pages of the console', () => {
     await page.getByRole('row').filter({ hasText: 'visit-1' }).waitFor()
     await visit(page, ['#/live', 'Live payments'])
     await page.locator('.connection').getByText('Live').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
     await context.close()
   })
 
