@@ -19,6 +19,9 @@ import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN, type World } from './wo
 const executable = findChromium()
 const toEnd: (() => unknown)[] = []
 
+/** Milliseconds for looking at all pages. */
+const TEN_PAGES_MS = 10 * PATIENCE_MS
+
 /** What a stranger writes wherever something is kept of it. */
 const EVIL = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>`
 
@@ -79,6 +82,7 @@ suite('the pages of the console', () => {
       expect(complaints).toEqual([])
       await context.close()
     },
+    TEN_PAGES_MS,
   )
 
   it('show what strangers write as text', async () => {
