@@ -157,7 +157,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
   const merchants = merchantsOf(projects)
-  const { idempotency } = ledger
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
@@ -169,12 +168,11 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
   const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
-  const streams = openStreams({ ledger, logger })
-  stopping?.addEventListener('abort', () => streams.feed.close(), { once: true })
+  const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
     ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency, quotes, wakeWebhooks },
+    ...{ operations, ledger, idempotency: ledger.idempotency, quotes, wakeWebhooks },
     settledAssets: settledAssetsOf(resolved),
   }
 
@@ -195,7 +193,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     },
     async close() {
       closing.abort()
-      streams.feed.close()
       await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
       await directory.close()
       await closeSharedCounts(resolved)

@@ -70,7 +70,7 @@ export async function serve(command: ServeCommand): Promise<void> {
     app.use(respondNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
-    if (resolved.console) print(`Its console is on ${urlOf(server)}/console/`)
+    if (resolved.console) print(`Its console is on ${resolved.publicUrl ?? urlOf(server)}/console/`)
     if (metrics !== undefined) print(`Its metrics are on ${urlOf(metrics)}/metrics`)
     // Nothing waits for it: the gateway serves while a node is away.
     logCheck(gateway, { logger, signal }).catch((error: unknown) =>
@@ -87,7 +87,7 @@ export async function serve(command: ServeCommand): Promise<void> {
 
 /** Responds to paths outside the gateway, which serves nothing else. */
 const respondNotFound: RequestHandler = (req, res) => {
-  const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp.`
+  const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp, and has its console at /console/ if there are admin tokens.`
   respondProblem(res, 'api', { code: 'not_found', detail })
 }
 

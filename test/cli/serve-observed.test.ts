@@ -76,6 +76,27 @@ describe('serve', () => {
     expect(text).not.toMatch(/secret|127\.0\.0\.1/)
   })
 
+  it('has a console where there is an admin token, and stops at once while it is watched', async () => {
+    const plain = await serve({})
+    expect(plain.urlIn('console')).toBeUndefined()
+    expect((await fetch(`${plain.url}/console/`)).status).toBe(404)
+    await end!()
+    const token = 'an-admin-token-of-the-tests'
+    const { url, urlIn, complained } = await serve({ admin: { tokens: [token] } })
+    await until(() => urlIn('console') !== undefined)
+    expect(urlIn('console')).toBe(`${url}/console/`)
+    expect((await fetch(`${url}/console/`)).headers.has('content-security-policy')).toBe(true)
+    const watched = await fetch(`${url}/api/v2/admin/events`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(watched.status).toBe(200)
+    const ended = watched.text()
+    expect(await end!()).toBe(0)
+    // Cut after ten seconds, it would not end well.
+    expect(await ended).toContain('retry: 3000')
+    expect(complained.join()).not.toContain(token)
+  })
+
   it('has no metrics unless they are asked for, and then on a port of their own', async () => {
     const plain = await serve({})
     expect((await fetch(`${plain.url}/metrics`)).status).toBe(404)

@@ -23,9 +23,11 @@ const serve = async (options = OPEN, mounting: Mounting = {}): Promise<GatewayAp
   api = opened
   return opened
 }
-afterEach(() => {
+afterEach(expectNoSecret)
+
+function expectNoSecret(): void {
   for (const token of [ADMIN_TOKEN, SHOP_TOKEN]) expect(api.log.lines.join()).not.toContain(token)
-})
+}
 
 const ADMIN_PATH = '/api/v2/admin/projects'
 const signedIn = async (token = ADMIN_TOKEN, prefix = ''): Promise<Browser> => {

@@ -244,6 +244,8 @@ function describeSessions(
       const changed = await serve({ ...OPEN, admin: { tokens: ['another-admin-token'] } })
       const late = new Browser(changed)
       late.cookie = cookie
+      // 503 while it has not read its projects: it may be one of their tokens.
+      await until(async () => (await statusOf(late, ADMIN_PATH)) !== 503)
       expect(await statusOf(late, ADMIN_PATH)).toBe(401)
     })
 

@@ -60,6 +60,7 @@ const READS: readonly Read[] = [
   ['a page of what is submitted', (ledger) => ledger.listSubmitted({ after: cursorAt(5) })],
   ['what was settled lately', (ledger) => ledger.listFinal({ ...FINAL, state: 'settled' })],
   ['what failed lately', (ledger) => ledger.listFinal({ ...FINAL, state: 'failed' })],
+  ['what has just happened', (ledger) => ledger.listLatest(FINAL)],
   ...filters().flatMap(([name, query]) =>
     (['shop', EVERY_PROJECT] as const).map(
       (project) =>

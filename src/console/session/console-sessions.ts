@@ -70,12 +70,10 @@ export class ConsoleSessions {
 
   /** Finds out whose token it is. Hashes are compared in constant time. */
   async identify(token: string): Promise<Identity | undefined> {
-    const { directory } = this.#options
-    const identity = this.#identityOf(digestToken(token))
-    if (identity?.role === 'admin') return identity
-    await requireLoaded(directory)
-    const project = directory.findByToken(token)
-    return project && { role: 'merchant', project }
+    const identity = await this.#findIdentity(digestToken(token))
+    // Notes that the token is in use.
+    if (identity?.role === 'merchant') this.#options.directory.findByToken(token)
+    return identity
   }
 
   /** Opens a session, under a secret that nobody has known before. */
@@ -130,15 +128,26 @@ export class ConsoleSessions {
   }
 
   async #check(session: ConsoleSession): Promise<OpenSession | undefined> {
-    const { directory, now } = this.#options
     const expiresAt = expiryOf(session)
-    if (expiresAt <= now()) return undefined
-    if (session.role === 'merchant') await requireLoaded(directory)
-    const identity = this.#identityOf(Buffer.from(session.token, 'hex'))
+    if (expiresAt <= this.#options.now()) return undefined
+    const identity = await this.#findIdentity(Buffer.from(session.token, 'hex'))
     const project = identity?.role === 'merchant' ? identity.project.id : undefined
     // A token that changed hands since takes no session with it.
     if (identity?.role !== session.role || project !== session.project) return undefined
     return { ...identity, hash: session.hash, expiresAt }
+  }
+
+  /** @throws {@link RequestProblem} 503 while it is not known which projects there are. */
+  async #findIdentity(tokenHash: Buffer): Promise<Identity | undefined> {
+    const { directory } = this.#options
+    const known = this.#identityOf(tokenHash)
+    if (known !== undefined || directory.isLoaded) return known
+    await directory.whenLoaded()
+    if (directory.isLoaded) return this.#identityOf(tokenHash)
+    throw new RequestProblem(
+      'ledger_unavailable',
+      'The gateway has just started, and could not read its projects yet: try again later.',
+    )
   }
 
   #identityOf(tokenHash: Buffer): Identity | undefined {
@@ -149,16 +158,6 @@ export class ConsoleSessions {
     const project = directory.findByHash(tokenHash)
     return project && { role: 'merchant', project }
   }
-}
-
-/** @throws {@link RequestProblem} 503 while it is not known which projects there are. */
-async function requireLoaded(directory: ProjectDirectory): Promise<void> {
-  await directory.whenLoaded()
-  if (directory.isLoaded) return
-  throw new RequestProblem(
-    'ledger_unavailable',
-    'The gateway has just started, and could not read its projects yet: try again later.',
-  )
 }
 
 function expiryOf({ createdAt, usedAt }: Pick<ConsoleSession, 'createdAt' | 'usedAt'>): number {

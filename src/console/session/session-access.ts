@@ -42,11 +42,17 @@ export class SessionAccess {
     const hash = sha256(secret, 'hex')
     const isSeen = this.#seen.has(hash)
     if (!isSeen) await this.#countUnknown(req, res)
-    const session = await this.#sessions.use(secret)
-    if (session === undefined) this.#seen.delete(hash)
-    else this.#seen.set(hash, true)
-    if (session !== undefined && !isSeen) await this.#unknown.succeed(req)
-    return session
+    let isUnknown = false
+    try {
+      const session = await this.#sessions.use(secret)
+      isUnknown = session === undefined
+      if (isUnknown) this.#seen.delete(hash)
+      else this.#seen.set(hash, true)
+      return session
+    } finally {
+      // Neither is a failure of the ledger.
+      if (!isSeen && !isUnknown) await this.#unknown.succeed(req)
+    }
   }
 
   /**

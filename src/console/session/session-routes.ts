@@ -70,7 +70,11 @@ async function signIn(
   requireSameOrigin(req, root)
   const { token } = readBody(req, (body) => parseStrictDocument(schema, body, MEMBERS))
   await countFailure(failures, req, res)
-  const identity = await sessions.identify(token)
+  const identity = await sessions.identify(token).catch(async (error: unknown) => {
+    // The ledger's failure is not the visitor's.
+    await failures.succeed(req)
+    throw error
+  })
   if (identity === undefined)
     throw unauthorized(res, 'The token is unknown, or was revoked: check that it is complete.')
   await failures.succeed(req)

@@ -57,7 +57,10 @@ async function openStream<Context extends RouterContext>(
   res.once('close', remove)
   if (feed.isClosed) throw new RequestProblem('server_busy', 'The gateway is ending.')
   // The client has gone while the ledger was read.
-  if (res.destroyed || res.closed) return void (free(), remove())
+  if (res.destroyed || res.closed) {
+    free()
+    return remove()
+  }
   stream.begin(isOpen)
 }
 

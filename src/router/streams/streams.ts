@@ -14,11 +14,16 @@ export interface Streams {
   readonly downloads: Slots
 }
 
-/** Opens the feed, which reads nothing before somebody reads it. */
-export function openStreams(options: FeedOptions): Streams {
-  return {
-    feed: new SettlementFeed(options),
-    readers: new Slots(READERS),
-    downloads: new Slots(DOWNLOADS),
-  }
+/**
+ * Opens the feed, which reads nothing before somebody reads it.
+ *
+ * @param ends - The first of these ends it.
+ */
+export function openStreams(
+  options: FeedOptions,
+  ends: ReadonlyArray<AbortSignal | undefined> = [],
+): Streams {
+  const feed = new SettlementFeed(options)
+  for (const signal of ends) signal?.addEventListener('abort', () => feed.close(), { once: true })
+  return { feed, readers: new Slots(READERS), downloads: new Slots(DOWNLOADS) }
 }
