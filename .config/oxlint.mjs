@@ -221,6 +221,7 @@ export default {
         'jest/no-disabled-tests': 'error',
         'jest/no-focused-tests': 'error',
         'jest/no-identical-title': 'error',
+        'jest/no-standalone-expect': ['error', { additionalTestBlockFunctions: ['step'] }],
         'jest/no-restricted-jest-methods': [
           'error',
           {

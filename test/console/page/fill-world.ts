@@ -5,7 +5,10 @@ import type { View } from './browser.js'
 import { ADMIN_TOKEN, CREATED, type World } from './world.js'
 
 /** Creates a merchant, buys from it, pays back in part, and adds a webhook. @returns The pages, by name. */
-export async function fillWorld(world: World): Promise<Readonly<Record<string, View>>> {
+export async function fillWorld(
+  world: World,
+  receiver = `${world.url}/nobody-listens`,
+): Promise<Readonly<Record<string, View>>> {
   const { devnet } = world
   const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }) }
@@ -17,7 +20,7 @@ export async function fillWorld(world: World): Promise<Readonly<Record<string, V
   await ask('POST', 'projects', { id: CREATED, merchant })
   await ask('POST', `projects/${CREATED}/tokens`, { label: 'Shop server' })
   const { id: webhook } = await ask<{ id: string }>('POST', `projects/${CREATED}/webhooks`, {
-    url: `${world.url}/nobody-listens`,
+    url: receiver,
   })
   for (const [index, payer] of devnet.payers.slice(0, 6).entries()) {
     await world.buy(`/report/${index + 1}`, payer)

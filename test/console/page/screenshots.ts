@@ -1,7 +1,10 @@
 /** Takes a picture of each page of the console, from a real gateway. `npm run screenshots -- FOLDER` */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ADMIN_TOKEN, openWorld } from './world.js'
+import type { Ledger, LedgerStore } from '../../../src/ledger/ledger.js'
+import { sqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
+import { writeHistory } from './history.js'
+import { ADMIN_TOKEN, CREATED, openWorld } from './world.js'
 import { findChromium, launch, openTab, signIn, visit } from './browser.js'
 import { fillWorld } from './fill-world.js'
 
@@ -10,10 +13,20 @@ const executable = findChromium()
 if (executable === undefined) throw new Error('There is no Chromium on this machine.')
 await mkdir(folder, { recursive: true })
 
-const world = await openWorld()
+let file = ''
+let ledger: Ledger | undefined
+const world = await openWorld((own) => {
+  file = join(own, 'ledger.db')
+  return (ledger = sqliteLedger(file))
+})
 const browser = await launch(executable)
 try {
   const pages = await fillWorld(world)
+  await writeHistory(file, ledger as LedgerStore, {
+    asset: world.devnet.asset,
+    project: CREATED,
+    payTo: world.devnet.merchant.address.toLowerCase(),
+  })
   for (const colorScheme of ['light', 'dark'] as const)
     for (const width of [1280, 360]) {
       const { page, context, complaints } = await openTab(browser, {

@@ -83,7 +83,9 @@ export async function openWorld(
       fetch(`${url}${MOUNT}/api/v2/${path}`, {
         ...init,
         headers: {
-          Authorization: `Bearer ${token}`,
+          ...(path.startsWith('admin/')
+            ? { Authorization: `Bearer ${token}` }
+            : { 'X-Project-Identify-Token': token }),
           ...(init?.body !== undefined && { 'Content-Type': 'application/json' }),
         },
       }),

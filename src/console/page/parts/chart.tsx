@@ -92,10 +92,14 @@ function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettin
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      // Bars of the first and the last day are as wide as the others.
+      x: { range: (_plot, first, last) => [first - DAY_SECONDS / 2, last + DAY_SECONDS / 2] },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       {
-        ...{ ...axis, grid: { show: false }, space: 72 },
+        ...{ ...axis, grid: { show: false }, space: 72, size: 30 },
         values: (_plot, ticks) => ticks.map((tick) => formatShortDay(tick)),
         incrs: DAYS.map((days) => days * DAY_SECONDS),
       },
