@@ -51,3 +51,15 @@ export function useLive(
   }, [scope, project])
   return connection
 }
+
+/** Milliseconds after which "seconds ago" is written anew. */
+const TICK_MS = 10_000
+
+/** Draws a view again from time to time, which tells how long ago things were. */
+export function useTicks(): void {
+  const [, setTick] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => setTick((before) => before + 1), TICK_MS)
+    return () => clearInterval(timer)
+  }, [])
+}

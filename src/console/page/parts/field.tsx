@@ -10,14 +10,14 @@ interface FieldProps {
 }
 
 /** What ties a control to its label, hint and error. */
-export interface ControlProps {
+interface ControlProps {
   readonly id: string
   readonly 'aria-describedby'?: string
   readonly 'aria-invalid'?: 'true'
 }
 
 /** A control with its label, and what is wrong with its value. */
-export function Field({ label, hint, error, children }: FieldProps) {
+function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
   return (

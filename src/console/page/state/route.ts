@@ -8,7 +8,7 @@ export interface Route {
 }
 
 /** Reads a location's hash. */
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   return {
     path: path.split('/').filter(Boolean).map(decode),

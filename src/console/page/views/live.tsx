@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Settlement, SettlementPage } from '../api/documents.js'
-import { useLive, type Connection } from '../api/use-live.js'
+import { useLive, useTicks, type Connection } from '../api/use-live.js'
 import { useLoad } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
 import { Badge, type Tone } from '../parts/badge.js'
@@ -24,6 +24,7 @@ const CONNECTIONS: Readonly<Record<Connection, readonly [Tone, string]>> = {
 /** Payments as they happen. */
 export function Live() {
   const { role } = useSession()
+  useTicks()
   const [project, setProject] = useState('')
   const [isPaused, setPaused] = useState(false)
   const [shown, setShown] = useState<readonly Settlement[]>([])
@@ -78,10 +79,7 @@ export function Live() {
 }
 
 /** A list with one settlement more, or one that has changed. What is older than what is there is dropped. */
-export function withChange(
-  list: readonly Settlement[],
-  changed: Settlement,
-): readonly Settlement[] {
+function withChange(list: readonly Settlement[], changed: Settlement): readonly Settlement[] {
   const known = list.find(({ id }) => id === changed.id)
   if (known !== undefined && known.updatedAt > changed.updatedAt) return list
   if (known !== undefined) return list.map((one) => (one.id === changed.id ? changed : one))

@@ -96,7 +96,7 @@ function MerchantTable({ of }: { readonly of: readonly Project[] }) {
 }
 
 /** Where a merchant is kept, and whether it can be paid. */
-export function Source({ of: { source, errors } }: { readonly of: Project }) {
+function Source({ of: { source, errors } }: { readonly of: Project }) {
   if (errors !== undefined) return <Badge tone="bad">cannot be paid</Badge>
   return source === 'configuration' ? (
     <Badge tone="plain">from configuration</Badge>
