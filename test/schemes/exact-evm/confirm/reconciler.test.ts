@@ -21,7 +21,7 @@ import {
 import { decoded } from '../../../support/decoded.js'
 import { balanceOf, useDevnet } from '../../../support/devnet.js'
 import { createSchema, findPostgres } from '../../../support/postgres.js'
-import { startRpcProxy } from '../../../support/rpc-proxy.js'
+import { startRpcProxy, type Fault } from '../../../support/rpc-proxy.js'
 import { signPayment } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 import { patchedLedger } from '../../../support/patched-ledger.js'
@@ -381,14 +381,19 @@ describe('a reorganisation', () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 200 })
     const before = await merchantBalance()
     const payment = await sign()
-    proxy.fault = (method) =>
+    const withhold = (method: string): Fault | undefined =>
       method === 'eth_getTransactionReceipt' ? { kind: 'answer', result: null } : undefined
+    const loseSends = (method: string): Fault | undefined =>
+      method === 'eth_sendRawTransaction' ? { kind: 'drop_request' } : undefined
+    proxy.fault = withhold
     const pending = await settle(core, payment)
     expect(pending).toEqual(failed('settlement_pending'))
+    const transaction = pending.transaction as Hex
+    await untilMined(devnet, transaction)
+    proxy.fault = (method) => withhold(method) ?? loseSends(method)
+    await undo(devnet, transaction)
     // Until it was presented once more, it is not sent again.
-    proxy.fault = (method) =>
-      method === 'eth_sendRawTransaction' ? { kind: 'drop_request' } : undefined
-    await undo(devnet, pending.transaction as Hex)
+    proxy.fault = loseSends
     expect(await settle(core, payment)).toMatchObject({ errorReason: 'settlement_pending' })
     proxy.fault = undefined
     await core.until('settled')
