@@ -16,6 +16,7 @@ import { SettlementView } from './views/settlement.js'
 import { Settlements } from './views/settlements.js'
 import { SignIn } from './views/sign-in.js'
 import { WebhookView } from './views/webhook.js'
+import { ownWebhooks, webhooksOf } from './views/webhook-owner.js'
 import { Webhooks } from './views/webhooks.js'
 
 /** `undefined` until the gateway was asked. */
@@ -69,12 +70,16 @@ function View({ route, role }: { readonly route: Route; readonly role: 'admin' |
   if (view === 'live') return <Live />
   if (view === 'settlements')
     return id === undefined ? <Settlements route={route} /> : <SettlementView id={id} />
-  if (role === 'merchant' && view === 'webhooks')
-    return id === undefined ? <Webhooks /> : <WebhookView id={id} route={route} />
+  if (view === 'webhooks')
+    return id === undefined ? (
+      <Webhooks />
+    ) : (
+      <WebhookView owner={ownWebhooks(role)} id={id} route={route} />
+    )
   if (role === 'admin' && view === 'merchants') {
     if (id === undefined) return <Merchants route={route} />
     if (part === 'webhooks' && partId !== undefined)
-      return <WebhookView project={id} id={partId} route={route} />
+      return <WebhookView owner={webhooksOf(id)} id={partId} route={route} />
     return <MerchantView id={id} />
   }
   if (role === 'admin' && view === 'relayers') return <Relayers />

@@ -46,6 +46,7 @@ export async function fillWorld(
     merchants: ['#/merchants', 'Merchants'],
     merchant: [`#/merchants/${CREATED}`, CREATED],
     webhook: [`#/merchants/${CREATED}/webhooks/${webhook}`, 'Webhook'],
+    webhooks: ['#/webhooks', 'Webhooks'],
     relayers: ['#/relayers', 'Relayers and networks'],
     audit: ['#/audit', 'Audit log'],
   }

@@ -238,6 +238,24 @@ suite('the console', () => {
     expect(await row.textContent()).toContain('name Acme reports Acme & Sons')
   })
 
+  step('adds a webhook of the operator’s own', async () => {
+    const { page } = operator
+    const own = await startReceiver(toEnd)
+    await visit(page, ['#/webhooks', 'Webhooks'])
+    await button(page, 'New webhook').click()
+    expect(await page.getByRole('checkbox').count()).toBe(1)
+    await field(page, 'URL').fill(own.url)
+    await button(page, 'Add the webhook').click()
+    await button(page, 'I have kept it').waitFor()
+    const secret = await shownOnce(page)
+    await button(page, 'I have kept it').click()
+    await page.getByRole('link', { name: own.url }).click()
+    await page.getByText('relayer.low').waitFor()
+    await button(page, 'Send a test').click()
+    await page.locator('.badge').getByText('delivered').waitFor()
+    own.verify(own.received[0]!, secret)
+  })
+
   step('shows a merchant its own payments only', async () => {
     const { page, context, complaints } = await openTab(browser, { expected: /\b40[134]\b/ })
     await signIn(page, world.console, token)

@@ -13,6 +13,7 @@ const PAYMENTS = [
 const OPERATOR = [
   ['merchants', 'Merchants'],
   ['relayers', 'Relayers'],
+  ['webhooks', 'Webhooks'],
   ['audit', 'Audit log'],
 ] as const
 

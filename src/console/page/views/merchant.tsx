@@ -11,6 +11,7 @@ import { MerchantForm } from './merchant-form.js'
 import { MerchantFacts } from './merchant-facts.js'
 import { Tokens } from './tokens.js'
 import { WebhookList } from './webhook-list.js'
+import { webhooksOf } from './webhook-owner.js'
 
 /** One merchant: its settings, tokens and webhooks. */
 export function MerchantView({ id }: { readonly id: string }) {
@@ -41,10 +42,7 @@ export function MerchantView({ id }: { readonly id: string }) {
       {loaded.data && (
         <>
           <Tokens path={`${path}/tokens`} />
-          <WebhookList
-            path={`${path}/webhooks`}
-            linkOf={(one) => ['merchants', id, 'webhooks', one]}
-          />
+          <WebhookList owner={webhooksOf(id)} />
         </>
       )}
       {isDeleting && (

@@ -5,20 +5,24 @@ import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { CheckField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
-import { ALL_EVENTS, EVENTS } from './webhook-events.js'
+import type { WebhookOwner } from './webhook-owner.js'
 
 interface WebhookFormProps {
   /** Where it is posted, or the webhook that is changed. */
   readonly path: string
+  /** What it can be told. */
+  readonly events: WebhookOwner['events']
   readonly webhook: Webhook | undefined
   readonly onCancel: () => void
   readonly onSaved: (webhook: Webhook) => void
 }
 
 /** Adds a webhook, or changes one. */
-export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormProps) {
+export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }: WebhookFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? '')
-  const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? ALL_EVENTS)
+  const [events, setEvents] = useState<readonly string[]>(
+    webhook?.events ?? known.map(([name]) => name),
+  )
   const key = useKey([url, events])
   const action = useAction()
   const errorOf = (name: string): string | undefined =>
@@ -49,7 +53,7 @@ export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormPro
         placeholder="https://shop.example/webhooks"
         hint="HTTPS, at a public address."
       />
-      <EventFields value={events} onValue={setEvents} error={errorOf('events')} />
+      <EventFields of={known} value={events} onValue={setEvents} error={errorOf('events')} />
       <div class="actions dialog-foot">
         <button type="button" class="button" onClick={onCancel}>
           Cancel
@@ -63,16 +67,17 @@ export function WebhookForm({ path, webhook, onCancel, onSaved }: WebhookFormPro
 }
 
 interface EventFieldsProps {
+  readonly of: WebhookOwner['events']
   readonly value: readonly string[]
   readonly onValue: (events: readonly string[]) => void
   readonly error: string | undefined
 }
 
-function EventFields({ value, onValue, error }: EventFieldsProps) {
+function EventFields({ of, value, onValue, error }: EventFieldsProps) {
   return (
     <fieldset>
       <legend>Events</legend>
-      {EVENTS.map(([name, meaning]) => (
+      {of.map(([name, meaning]) => (
         <CheckField
           key={name}
           label={<code>{name}</code>}

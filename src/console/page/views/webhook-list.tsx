@@ -7,26 +7,19 @@ import { Empty, LoadedView } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
-import { linkTo } from '../state/route.js'
-import { ALL_EVENTS } from './webhook-events.js'
 import { WebhookForm } from './webhook-form.js'
+import type { WebhookOwner } from './webhook-owner.js'
 
-interface WebhookListProps {
-  /** The endpoint of the webhooks. */
-  readonly path: string
-  /** The view of one. */
-  readonly linkOf: (id: string) => readonly string[]
-}
-
-/** Who is told of payments. */
-export function WebhookList({ path, linkOf }: WebhookListProps) {
+/** Which URLs are told of what happens. */
+export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
+  const { path, note, invitation } = owner
   const loaded = useLoad<{ readonly webhooks: readonly Webhook[] }>(path)
   const [isNew, setNew] = useState(false)
   const [secret, setSecret] = useState<string>()
   return (
     <Section
       title="Webhooks"
-      note="URLs that are told of payments, signed by Standard Webhooks."
+      note={note}
       actions={
         <button type="button" class="button" onClick={() => setNew(true)}>
           New webhook
@@ -37,10 +30,10 @@ export function WebhookList({ path, linkOf }: WebhookListProps) {
         {({ webhooks }) =>
           webhooks.length === 0 ? (
             <Empty title="No webhook yet">
-              <p>Add a URL to be told when a payment is settled, fails or is paid back.</p>
+              <p>{invitation}</p>
             </Empty>
           ) : (
-            <WebhookTable of={webhooks} linkOf={linkOf} />
+            <WebhookTable of={webhooks} owner={owner} />
           )
         }
       </LoadedView>
@@ -48,6 +41,7 @@ export function WebhookList({ path, linkOf }: WebhookListProps) {
         <Dialog title="New webhook" onClose={() => setNew(false)}>
           <WebhookForm
             path={path}
+            events={owner.events}
             webhook={undefined}
             onCancel={() => setNew(false)}
             onSaved={(created) => {
@@ -73,10 +67,10 @@ export function WebhookList({ path, linkOf }: WebhookListProps) {
 
 interface WebhookTableProps {
   readonly of: readonly Webhook[]
-  readonly linkOf: WebhookListProps['linkOf']
+  readonly owner: WebhookOwner
 }
 
-function WebhookTable({ of, linkOf }: WebhookTableProps) {
+function WebhookTable({ of, owner }: WebhookTableProps) {
   return (
     <Table
       caption="Webhooks"
@@ -86,14 +80,14 @@ function WebhookTable({ of, linkOf }: WebhookTableProps) {
         {
           title: 'URL',
           cell: ({ id, url }) => (
-            <a class="break" href={linkTo(linkOf(id))}>
+            <a class="break" href={owner.linkOf(id)}>
               {url}
             </a>
           ),
         },
         {
           title: 'Events',
-          cell: ({ events }) => (events.length === ALL_EVENTS.length ? 'all' : events.join(', ')),
+          cell: ({ events }) => (events.length === owner.events.length ? 'all' : events.join(', ')),
         },
         {
           title: 'Created',

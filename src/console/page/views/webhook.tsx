@@ -9,27 +9,22 @@ import { Page, Section } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
-import { linkTo, navigate, type Route } from '../state/route.js'
+import { navigate, type Route } from '../state/route.js'
 import { Deliveries } from './deliveries.js'
 import { WebhookForm } from './webhook-form.js'
+import type { WebhookOwner } from './webhook-owner.js'
 
 interface WebhookViewProps {
   readonly id: string
-  /** The merchant it belongs to, for an operator. */
-  readonly project?: string
+  readonly owner: WebhookOwner
   readonly route: Route
 }
 
 type Doing = 'edit' | 'rotate' | 'delete' | undefined
 
 /** One webhook: what it is told, and what was delivered. */
-export function WebhookView({ id, project, route }: WebhookViewProps) {
-  const root =
-    project === undefined
-      ? 'merchant/webhooks'
-      : `admin/projects/${encodeURIComponent(project)}/webhooks`
-  const path = `${root}/${encodeURIComponent(id)}`
-  const above = project === undefined ? linkTo(['webhooks']) : linkTo(['merchants', project])
+export function WebhookView({ id, owner, route }: WebhookViewProps) {
+  const path = `${owner.path}/${encodeURIComponent(id)}`
   const loaded = useLoad<Webhook>(path)
   const test = useAction()
   const [turn, setTurn] = useState(0)
@@ -42,7 +37,7 @@ export function WebhookView({ id, project, route }: WebhookViewProps) {
   return (
     <Page
       title="Webhook"
-      back={{ href: above, label: project ?? 'Webhooks' }}
+      back={owner}
       actions={
         <>
           <button
@@ -70,10 +65,10 @@ export function WebhookView({ id, project, route }: WebhookViewProps) {
       {loaded.data && <Deliveries key={turn} path={`${path}/deliveries`} route={route} />}
       {loaded.data && (
         <Dialogs
-          {...{ doing, path, webhook: loaded.data }}
+          {...{ doing, path, events: owner.events, webhook: loaded.data }}
           onEnd={() => setDoing(undefined)}
           onChange={loaded.reload}
-          onDelete={() => navigate(above)}
+          onDelete={() => navigate(owner.href)}
         />
       )}
     </Page>
@@ -102,13 +97,14 @@ function WebhookFacts({
 interface DialogsProps {
   readonly doing: Doing
   readonly path: string
+  readonly events: WebhookOwner['events']
   readonly webhook: Webhook
   readonly onEnd: () => void
   readonly onChange: () => void
   readonly onDelete: () => void
 }
 
-function Dialogs({ doing, path, webhook, onEnd, onChange, onDelete }: DialogsProps) {
+function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: DialogsProps) {
   const [secret, setSecret] = useState<string>()
   const changed = (): void => {
     onEnd()
@@ -120,7 +116,7 @@ function Dialogs({ doing, path, webhook, onEnd, onChange, onDelete }: DialogsPro
     <>
       {doing === 'edit' && (
         <Dialog title="Edit the webhook" onClose={onEnd}>
-          <WebhookForm path={path} webhook={webhook} onCancel={onEnd} onSaved={changed} />
+          <WebhookForm {...{ path, events, webhook }} onCancel={onEnd} onSaved={changed} />
         </Dialog>
       )}
       {doing === 'rotate' && (

@@ -1,11 +1,14 @@
 import { Page } from '../parts/page.js'
+import { useSession } from '../state/session.js'
 import { WebhookList } from './webhook-list.js'
+import { ownWebhooks } from './webhook-owner.js'
 
-/** The webhooks of the merchant that is signed in. */
+/** The webhooks of whoever is signed in. */
 export function Webhooks() {
+  const { role } = useSession()
   return (
     <Page title="Webhooks">
-      <WebhookList path="merchant/webhooks" linkOf={(id) => ['webhooks', id]} />
+      <WebhookList owner={ownWebhooks(role)} />
     </Page>
   )
 }
