@@ -10,6 +10,9 @@ import { build } from 'rolldown'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const page = join(root, 'src/console/page')
 
+/** Packages of which the page contains code. */
+const BUNDLED = ['preact', 'uplot']
+
 /** Writes the page into a folder. */
 export async function buildConsole(folder) {
   const assets = join(folder, 'assets')
@@ -27,6 +30,16 @@ export async function buildConsole(folder) {
   for (const [name, hashed] of Object.entries(names))
     html = html.replace(`./assets/${name}`, `./assets/${hashed}`)
   await writeFile(join(folder, 'index.html'), html)
+  await writeFile(join(folder, 'licenses.txt'), await licenses())
+}
+
+/** The terms of what is bundled go where it goes. */
+async function licenses() {
+  const texts = BUNDLED.map(async (name) => {
+    const text = await readFile(join(root, 'node_modules', name, 'LICENSE'), 'utf8')
+    return `${name}\n\n${text.trim()}\n`
+  })
+  return (await Promise.all(texts)).join('\n')
 }
 
 async function writeScript(dir) {
