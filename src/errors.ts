@@ -27,6 +27,7 @@ export type ConfigErrorCode =
   | 'unknown_asset'
   | 'unknown_currency'
   | 'unknown_project'
+  | 'unknown_event'
   | 'duplicate_network'
   | 'duplicate_asset'
   | 'duplicate_key'
