@@ -28,6 +28,7 @@ export type ConfigErrorCode =
   | 'unknown_currency'
   | 'unknown_project'
   | 'unknown_event'
+  | 'unpaid_request'
   | 'duplicate_network'
   | 'duplicate_asset'
   | 'duplicate_key'

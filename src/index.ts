@@ -29,7 +29,7 @@ import type { X402Protect } from './protect/x402-protect.js'
  *
  * const app = express()
  * app.get('/weather', x402Protect('$0.01'), (req, res) => {
- *   res.json({ forecast: 'sunny', paidBy: req.x402.payer })
+ *   res.json({ forecast: 'sunny', paidBy: req.x402?.payer })
  * })
  * ```
  */
@@ -107,7 +107,7 @@ export type {
   RatesOptions,
   WebhookOptions,
 } from './config/options.js'
-export type { PaidRequest } from './protect/paid-request.js'
+export { paidRequest, type PaidRequest } from './protect/paid-request.js'
 export type { PriceFunction, ProtectOptions } from './protect/options.js'
 export type { X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
