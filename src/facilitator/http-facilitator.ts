@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import { invalidResponse, unsettledResponse } from '../protocol/reason-words.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { isHexAddress } from '../protocol/primitives.js'
 import type {
@@ -84,10 +85,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
         body: submission(payload, requirements),
       })
       const payer = payerOf(payload)
-      if (!answer.isValid) {
-        const { isValid, invalidReason } = answer
-        return { isValid, invalidReason, payer }
-      }
+      if (!answer.isValid) return invalidResponse({ reason: answer.invalidReason, payer })
       requireOwn('verify', answer, { payer })
       return { isValid: true, payer }
     },
@@ -98,13 +96,11 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       const payer = payerOf(payload)
       const { network } = requirements
       if (!answer.success) {
-        const { success, errorReason } = answer
         const settledBy = hashOrNone(answer.settledBy)
-        const sent = hashOrNone(answer.transaction) ?? ''
-        return {
-          ...{ success, errorReason, transaction: sent, network, payer },
-          ...(settledBy !== undefined && { settledBy }),
-        }
+        const transaction = hashOrNone(answer.transaction)
+        return unsettledResponse({
+          ...{ reason: answer.errorReason, transaction, settledBy, network, payer },
+        })
       }
       requireOwn('settle', answer, { payer, network })
       return { success: true, transaction: answer.transaction, network, payer }
