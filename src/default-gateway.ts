@@ -1,4 +1,5 @@
 import { nameVariables, optionsFromEnvironment } from './config/environment.js'
+import type { GatewayOptions } from './config/options.js'
 import { isConfigError } from './errors.js'
 import { createGateway, type Gateway } from './gateway.js'
 
@@ -13,6 +14,17 @@ import { createGateway, type Gateway } from './gateway.js'
 const KEY = Symbol.for('express-x402-gateway.default')
 
 const shared = globalThis as { [KEY]?: Pick<Gateway, 'x402Protect' | 'gatewayRouter'> }
+
+/** Takes the place of the default gateway while an app is tested. */
+export interface StandIn extends Gateway {
+  /** Takes the options with which an app calls `defaultGateway`. */
+  setOptions(options: GatewayOptions): void
+}
+
+/** Replaces the default gateway of this process, also for other copies of this package. */
+export function standInForDefault(standIn: StandIn): void {
+  shared[KEY] = standIn
+}
 
 /**
  * The gateway of the package-level functions, created from the environment at first use.
