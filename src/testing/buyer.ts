@@ -82,7 +82,7 @@ export class Buyer {
     const header = response.headers.get(PAYMENT_REQUIRED)
     if (response.status !== 402 || header === null) return response
     await response.body?.cancel()
-    const required = decode<PaymentRequired>(header)
+    const required = decode(header) as PaymentRequired
     return { [PAYMENT_SIGNATURE]: encodeHeader(await this.#payFor(required)) }
   }
 
@@ -132,13 +132,14 @@ export class Buyer {
   async #authorize(offer: PaymentRequirements): Promise<object> {
     const { payer, devnet } = this.#options
     const now = Math.floor(Date.now() / 1000)
+    const nonce: Hex = `0x${randomBytes(32).toString('hex')}`
     const authorization = {
       from: payer.address,
       to: offer.payTo as Hex,
       value: offer.amount,
       validAfter: String(now - CLOCK_SECONDS),
       validBefore: String(now + offer.maxTimeoutSeconds),
-      nonce: `0x${randomBytes(32).toString('hex')}` as Hex,
+      nonce,
     }
     const { name, version } = offer.extra as { name: string; version: string }
     const { chainId, asset } = devnet
@@ -160,7 +161,7 @@ export class Buyer {
 /** Adds what a response says of its payment. */
 async function describe(response: Response): Promise<ShopResponse> {
   const settled = response.headers.get(PAYMENT_RESPONSE)
-  const settlement = settled === null ? undefined : decode<SettleResponse>(settled)
+  const settlement = settled === null ? undefined : (decode(settled) as SettleResponse)
   const reason = settlement?.success === false ? settlement.errorReason : await reasonOf(response)
   return Object.assign(response, {
     ...(settlement !== undefined && { settlement }),
@@ -171,7 +172,7 @@ async function describe(response: Response): Promise<ShopResponse> {
 /** The reason of a 402, or the code of problem details (RFC 9457). */
 async function reasonOf(response: Response): Promise<string | undefined> {
   const required = response.headers.get(PAYMENT_REQUIRED)
-  if (required !== null) return decode<PaymentRequired>(required).error
+  if (required !== null) return (decode(required) as PaymentRequired).error
   if (!response.headers.get('content-type')?.startsWith('application/problem+json'))
     return undefined
   const { code } = (await response.clone().json()) as { readonly code?: string }
@@ -191,6 +192,6 @@ async function errorOf(what: string, response: ShopResponse): Promise<PurchaseEr
 }
 
 /** Decodes a header of our own gateway. */
-function decode<T>(header: string): T {
-  return JSON.parse(Buffer.from(header, 'base64').toString('utf8')) as T
+function decode(header: string): unknown {
+  return JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
 }

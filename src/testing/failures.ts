@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { keccak256 } from 'viem/utils'
 import type { Devnet } from '../devnet/index.js'
 import { sendBatch } from '../devnet/send-batch.js'
+import { ConfigError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import type { NodeProxy, NodeRequest, Verdict } from './node-proxy.js'
 import { emptyAccount, setBlacklisted, untilMined } from './token.js'
@@ -14,8 +15,7 @@ import { emptyAccount, setBlacklisted, untilMined } from './token.js'
  */
 export type Failure = 'insufficient_funds' | 'revert' | 'node_away' | 'pending'
 
-/** Every {@link Failure}. */
-export const FAILURES: readonly string[] = [
+const FAILURES: readonly string[] = [
   'insufficient_funds',
   'revert',
   'node_away',
@@ -50,8 +50,10 @@ export class Failures {
     return this.#next !== undefined
   }
 
-  /** Chooses how the next payment fails. */
+  /** Chooses how the next payment fails. @throws `ConfigError` for an unknown failure. */
   arm(failure: Failure): void {
+    if (!FAILURES.includes(failure))
+      throw new ConfigError('failNext', `takes one of: ${FAILURES.join(', ')}`)
     this.#next = failure
   }
 

@@ -53,7 +53,7 @@ export class NodeProxy {
 
   async #relay(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = await text(req)
-    const { id, method, params = [] } = JSON.parse(body) as NodeRequest & { readonly id: unknown }
+    const { id, method, params } = JSON.parse(body) as NodeRequest & { readonly id: unknown }
     const verdict = (await this.onRequest?.({ method, params })) ?? 'pass'
     if (verdict === 'drop') return void res.destroy()
     res.setHeader('content-type', 'application/json')

@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import type { Express } from 'express'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { GatewayOptions } from '../index.js'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
-import { ConfigError } from '../errors.js'
-import { createGateway, type Gateway } from '../gateway.js'
+import type { GatewayOptions } from '../index.js'
 import { formatDecimal, trimDecimal } from '../money/decimal.js'
 import type { Hex } from '../protocol/payment.js'
 import { Buyer, describeUnpaid, type PaidResponse } from './buyer.js'
 import type { Cleanup } from './cleanup.js'
-import { defaultOptions, openDefault } from './default-stand-in.js'
-import { Failures, FAILURES } from './failures.js'
+import { openDefault } from './default-stand-in.js'
+import { Failures } from './failures.js'
 import { NodeProxy } from './node-proxy.js'
 import { useChain } from './shared-chain.js'
-import { openApp, takesGateway, type AppBuilder, type AppModule } from './shop-app.js'
+import { openAppAndGateway, type AppBuilder, type AppModule } from './shop-app.js'
 import type { ExpressApp } from './shop-app.js'
 import { listen, shopListener } from './shop-server.js'
 import type { TestShop, TestShopOptions } from './test-shop.js'
@@ -33,11 +30,20 @@ const silent = {
   error: () => undefined,
 }
 
-/** Accounts of one shop: shops on the same chain share none. */
-interface Accounts {
+/** Who deals in one shop: shops on the same chain share no account. */
+interface Parties {
   readonly payer: DevnetAccount
   readonly merchant: DevnetAccount
   readonly relayer: DevnetAccount
+  /** Identify token of the merchant's project. */
+  readonly token: string
+}
+
+/** Where a shop is. */
+interface Place {
+  readonly devnet: Devnet
+  readonly proxy: NodeProxy
+  readonly url: string
 }
 
 /**
@@ -52,7 +58,7 @@ export async function openShop(
 ): Promise<TestShop> {
   const { devnet, release } = await useChain()
   cleanup.add(release)
-  const [proxy, server, accounts] = await Promise.all([
+  const [proxy, server, parties] = await Promise.all([
     NodeProxy.start(devnet.rpcUrl),
     listen(),
     openAccounts(devnet),
@@ -60,31 +66,19 @@ export async function openShop(
   cleanup.add(() => proxy.close())
   cleanup.add(() => server.close())
   const { url } = server
-  const token = randomBytes(24).toString('base64url')
-  const { payer, merchant, relayer } = accounts
-
-  const chosen = (): TestShopOptions => ({ ...ofApp(defaultOptions()), ...options })
-  const open = (): Gateway => {
-    const gateway = createGateway({
-      ...{ logger: silent, settleTimeoutMs: SETTLE_TIMEOUT_MS },
-      projects: [{ id: 'shop', tokens: [token], merchant: { payTo: merchant.address } }],
-      ...chosen(),
-      publicUrl: url,
-      networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: [relayer.privateKey] } },
-    })
-    cleanup.add(() => gateway.close())
-    return gateway
-  }
-  const { app, gateway } = await openAppAndGateway(given, open)
+  const defaults = gatewayOptions(parties, { devnet, proxy, url })
+  const { app, gateway, paidTo } = await openAppAndGateway(given, { ...defaults, options }, cleanup)
   cleanup.add(openDefault(gateway))
   const failures = new Failures({ devnet, proxy })
   cleanup.add(() => failures.ended())
   const listener = shopListener(app, gateway, failures)
   server.serve(listener)
-  const buyer = new Buyer({ url, payer, devnet, failsNext: () => failures.isArmed })
-  const paidTo = (chosen().projects?.[0]?.merchant?.payTo ?? merchant.address) as Hex
-  const read = async (account: Hex) => inUsdc(await balanceOf(devnet, account))
+  // Before the gateway, so that no request meets one that is closed.
+  cleanup.add(() => server.close())
 
+  const { payer, merchant, token } = parties
+  const buyer = new Buyer({ url, payer, devnet, failsNext: () => failures.isArmed })
+  const read = async (account: Hex) => inUsdc(await balanceOf(devnet, account))
   return {
     ...{ url, app: listener, gateway, token, payer, merchant },
     fetch: (path, init) => buyer.fetch(path, init),
@@ -100,48 +94,33 @@ export async function openShop(
       const [ofPayer, ofMerchant] = await Promise.all([read(payer.address), read(paidTo)])
       return { payer: ofPayer, merchant: ofMerchant }
     },
-    failNext(failure) {
-      if (!FAILURES.includes(failure))
-        throw new ConfigError('failNext', `takes one of: ${FAILURES.join(', ')}`)
-      failures.arm(failure)
-    },
+    failNext: (failure) => failures.arm(failure),
     close: () => cleanup.run(),
     [Symbol.asyncDispose]: () => cleanup.run(),
   }
 }
 
-/**
- * An app that does not take the gateway may set options of the default gateway while it is built, so
- * that the gateway is created afterwards.
- */
-async function openAppAndGateway(
-  given: ExpressApp | AppModule | AppBuilder,
-  open: () => Gateway,
-): Promise<{ readonly app: Express; readonly gateway: Gateway }> {
-  if (takesGateway(given)) {
-    const gateway = open()
-    return { app: await openApp(() => given(gateway)), gateway }
-  }
-  const app = await openApp(given)
-  return { app, gateway: open() }
-}
-
-/** Options of the app that say what it sells; where production runs is not the test's concern. */
-function ofApp(options: GatewayOptions): TestShopOptions {
-  const { rates, projects, ucp, handlerId, networkNames } = options
+/** What a test may set otherwise, and what it may not. */
+function gatewayOptions(
+  { merchant, relayer, token }: Parties,
+  { proxy, url }: Place,
+): { readonly preset: GatewayOptions; readonly fixed: GatewayOptions } {
   return {
-    ...(rates && { rates }),
-    ...(projects && { projects }),
-    ...(ucp && { ucp }),
-    ...(handlerId && { handlerId }),
-    ...(networkNames && { networkNames }),
+    preset: {
+      ...{ logger: silent, settleTimeoutMs: SETTLE_TIMEOUT_MS },
+      projects: [{ id: 'shop', tokens: [token], merchant: { payTo: merchant.address } }],
+    },
+    fixed: {
+      publicUrl: url,
+      networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: [relayer.privateKey] } },
+    },
   }
 }
 
-async function openAccounts(devnet: Devnet): Promise<Accounts> {
+async function openAccounts(devnet: Devnet): Promise<Parties> {
   const [payer, merchant, relayer] = [newAccount(), newAccount(), newAccount()]
   await Promise.all([devnet.mint(payer.address, PAYER_FUNDS), fundGas(devnet, relayer.address)])
-  return { payer, merchant, relayer }
+  return { payer, merchant, relayer, token: randomBytes(24).toString('base64url') }
 }
 
 function newAccount(): DevnetAccount {

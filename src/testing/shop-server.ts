@@ -13,6 +13,7 @@ export interface ShopServer {
   readonly url: string
   /** Serves requests by this; before, they wait. */
   serve(app: RequestListener): void
+  /** May be called again. */
   close(): Promise<void>
 }
 
@@ -25,6 +26,7 @@ export async function listen(): Promise<ShopServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serve: (app) => void server.on('request', app),
     async close() {
+      if (!server.listening) return
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()

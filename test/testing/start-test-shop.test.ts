@@ -19,13 +19,13 @@ function createApp({ x402Protect }: Pick<Gateway, 'x402Protect'>): Express {
   const app = express()
   app.get('/free', (_req, res) => void res.send('free'))
   app.get('/report', x402Protect('$0.25'), (req, res) => {
-    res.json({ paidBy: req.x402.payer })
+    res.json({ paidBy: req.x402?.payer })
   })
   app.post('/echo', express.json(), x402Protect('$0.50'), (req, res) => void res.json(req.body))
   app.get('/fails', x402Protect('$0.25'), (_req, res) => void res.status(500).send('no report'))
   app.get('/moved', x402Protect('$0.25'), (_req, res) => res.redirect('/free'))
   app.get('/story', x402Protect('$0.25', { paymentFlow: 'upfront' }), (req, res) => {
-    res.send(req.x402.transaction)
+    res.send(req.x402?.transaction)
   })
   return app
 }
@@ -64,7 +64,7 @@ describe('a test shop', () => {
     const shop = await open(createApp)
     const error = await shop.buy('/fails').catch((thrown: PurchaseError) => thrown)
     expect(error).toMatchObject({ name: 'PurchaseError', status: 500 })
-    expect(String(error)).toContain('no report')
+    expect((error as PurchaseError).message).toContain('no report')
     expect((await shop.buy('/fails', { expect: 500 })).status).toBe(500)
     await expect(shop.buy('/report', { expect: 500 })).rejects.toMatchObject({ status: 200 })
     expect(await shop.balances()).toEqual({ payer: '999.75', merchant: '0.25' })
