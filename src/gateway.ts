@@ -16,6 +16,7 @@ import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
+import { closeSharedCounts } from './config/redis-counts.js'
 import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
 import { merchantsOf } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
@@ -23,7 +24,7 @@ import { QuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
 import { mountConsole } from './console/console-routes.js'
-import { createGatewayRouter } from './router/gateway-router.js'
+import { createGatewayRouter, type GatewayRouterOptions } from './router/gateway-router.js'
 import { settlementDescriber } from './router/settlement-document.js'
 import { openStreams } from './router/streams/streams.js'
 import { RevenueReader } from './router/views/revenue-reader.js'
@@ -61,9 +62,10 @@ export interface Gateway {
   /**
    * Creates the API of the payment gateway.
    *
+   * @param options - What of it is served.
    * @returns An Express router, mountable under any prefix.
    */
-  gatewayRouter(): Router
+  gatewayRouter(options?: GatewayRouterOptions): Router
   /** Verifies and settles payments without HTTP. */
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
@@ -176,9 +178,15 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     settledAssets: settledAssetsOf(resolved),
   }
 
+  let hasProbes = false
+
   return {
     x402Protect: createX402Protect(context),
-    gatewayRouter: () => createGatewayRouter({ ...context, ...mountConsole(context) }),
+    gatewayRouter: (options) =>
+      createGatewayRouter(
+        { ...context, ...mountConsole(context), hasProbes: () => hasProbes },
+        options,
+      ),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -186,7 +194,10 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await directory.whenLoaded()
       return checkGateway({ ...surroundings, projects: directory.all })
     },
-    healthRouter: () => createHealthRouter(readiness),
+    healthRouter() {
+      hasProbes = true
+      return createHealthRouter(readiness)
+    },
     metricsRouter() {
       if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
       throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
@@ -200,12 +211,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await ledger.close()
     },
   }
-}
-
-async function closeSharedCounts({ rateLimit, paymentRateLimit }: ResolvedOptions): Promise<void> {
-  for (const limits of [rateLimit, paymentRateLimit])
-    // Any other store is the app's own.
-    if (limits && limits.redisUrl !== undefined) await limits.store?.shutdown?.()
 }
 
 function warnOfLowRelayers(events: EventBus, logger: Logger): void {
