@@ -37,7 +37,8 @@ function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 function openObjects(schema: JsonSchema): JsonSchema {
   const { $schema: _dialect, $id: _id, ...keywords } = schema
   const entries = Object.entries(keywords).filter(
-    ([keyword, value]) => keyword !== 'additionalProperties' || value !== false,
+    ([keyword, value]) =>
+      !(keyword === 'additionalProperties' && value === false) && !isLimitOfNumbers(value),
   )
   return Object.fromEntries(entries.map(([keyword, value]) => [keyword, openValue(value)]))
 }
@@ -45,6 +46,11 @@ function openObjects(schema: JsonSchema): JsonSchema {
 function openValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(openValue)
   return typeof value === 'object' && value !== null ? openObjects(value as JsonSchema) : value
+}
+
+/** The limit of integers that JavaScript holds exactly: zod writes it where a schema has none. */
+export function isLimitOfNumbers(value: unknown): boolean {
+  return value === Number.MAX_SAFE_INTEGER || value === Number.MIN_SAFE_INTEGER
 }
 
 function uriOf(id: string): string {

@@ -25,10 +25,11 @@ export type Tag =
   | 'Console'
 
 /**
- * Who may call an operation. `project`: with the token of a project, or with a merchant's session of the
- * console. `admin`: with an admin token, or with an operator's session. `session`: with a session only.
+ * Who may call an operation. `project`: with the token of a project. `merchant`: with that, or with a
+ * merchant's session of the console. `admin`: with an admin token, or with an operator's session.
+ * `session`: with a session only.
  */
-export type Access = 'anyone' | 'project' | 'admin' | 'session'
+export type Access = 'anyone' | 'project' | 'merchant' | 'admin' | 'session'
 
 /** A parameter of the query. */
 export interface Parameter {

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import type { KnownMembers } from '../../protocol/strict-document.js'
+import { isLimitOfNumbers } from './components.js'
 import type { JsonSchema, Parameter } from './operation.js'
 
 /** What is said of a member. */
@@ -93,14 +94,15 @@ function describe(schema: JsonSchema, abouts: Abouts): JsonSchema {
   }
 }
 
-/** A form without the patterns that spell out what `format` says. */
+/** A form without the patterns that spell out what `format` says, and without what every form has. */
 function plain(schema: JsonSchema): JsonSchema {
-  const { format, pattern, propertyNames: _names, ...rest } = schema
-  const form = {
-    ...rest,
-    ...(format === undefined ? pattern !== undefined && { pattern } : { format }),
-  }
-  const choices = (rest['anyOf'] ?? undefined) as readonly JsonSchema[] | undefined
+  const { propertyNames: _names, ...keywords } = schema
+  const said = Object.entries(keywords).filter(
+    ([keyword, value]) =>
+      !(keyword === 'pattern' && 'format' in schema) && !isLimitOfNumbers(value),
+  )
+  const form: JsonSchema = Object.fromEntries(said)
+  const choices = form['anyOf'] as readonly JsonSchema[] | undefined
   return choices === undefined ? form : { ...form, anyOf: choices.map(plain) }
 }
 

@@ -1,18 +1,9 @@
 /** Makes an OpenAPI 3.1 document of described operations. */
-import { STATUS_CODES } from 'node:http'
 import { ownPackage } from '../../http/own-package.cjs'
-import { STATUS } from '../../http/problem-status.js'
 import { componentSchemas, referenceTo } from './components.js'
 import { HEADERS, PARAMETERS, SECURITY, TAGS } from './fixed-parts.js'
-import type {
-  JsonSchema,
-  Operation,
-  OperationProblem,
-  Operations,
-  ResponseHeader,
-  Success,
-} from './operation.js'
-import { codeOf, PROBLEM_TEXTS, problemSchema } from './problems.js'
+import type { JsonSchema, Operation, Operations, Success } from './operation.js'
+import { headersOf, ProblemResponses } from './problem-responses.js'
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -32,12 +23,23 @@ export interface DocumentOptions {
 /** Makes the document, without its `servers`. */
 export function writeDocument({ operations, hasSessions }: DocumentOptions): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {}
+  const problems = new ProblemResponses()
   for (const [name, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = name.split(' ')
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(operation, hasSessions) }
+    const described = operationOf(operation, { hasSessions, problems })
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
   const tags = new Set(Object.values(operations).map(({ tag }) => tag))
-  const document = {
+  const parts = {
+    paths,
+    components: {
+      responses: problems.all(),
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      securitySchemes: SECURITY,
+    },
+  }
+  return {
     openapi: '3.1.1',
     info: {
       title: 'x402 payment gateway',
@@ -47,15 +49,9 @@ export function writeDocument({ operations, hasSessions }: DocumentOptions): Ope
       license: { name: 'MIT', identifier: 'MIT' },
     },
     tags: TAGS.filter(({ name }) => tags.has(name)),
-    paths,
-    components: {
-      parameters: PARAMETERS,
-      headers: HEADERS,
-      securitySchemes: SECURITY,
-      schemas: componentSchemas(),
-    },
+    ...parts,
+    components: { ...parts.components, schemas: usedSchemas(parts) },
   }
-  return { ...document, components: { ...document.components, schemas: usedSchemas(document) } }
 }
 
 const INTRODUCTION = `Bodies are JSON in UTF-8, of at most 64 KiB. Amounts on chain are decimal strings in the token’s smallest unit; prices are in major units. Times are ISO 8601 in UTC. \`HEAD\` is taken wherever \`GET\` is.
@@ -64,7 +60,12 @@ Errors are problem details (RFC 9457): \`code\` is for programs, \`detail\` for 
 
 Paths, methods and parameters that are not described here are refused.`
 
-function operationOf(operation: Operation, hasSessions: boolean): object {
+interface Shared {
+  readonly hasSessions: boolean
+  readonly problems: ProblemResponses
+}
+
+function operationOf(operation: Operation, { hasSessions, problems }: Shared): object {
   const { id, tag, summary, description, body } = operation
   const parameters = parametersOf(operation)
   return {
@@ -80,7 +81,7 @@ function operationOf(operation: Operation, hasSessions: boolean): object {
         content: { 'application/json': { schema: body.schema, example: body.example } },
       },
     }),
-    responses: { ...successes(operation), ...problems(operation) },
+    responses: { ...problems.of(operation), ...successes(operation) },
   }
 }
 
@@ -101,6 +102,8 @@ function securityOf({ access }: Operation, hasSessions: boolean): readonly objec
     case 'anyone':
       return []
     case 'project':
+      return [{ projectToken: [] }]
+    case 'merchant':
       return [{ projectToken: [] }, ...session]
     case 'admin':
       return [{ adminToken: [] }, ...session]
@@ -128,52 +131,9 @@ function successOf({ description, document, type, headers = [] }: Success): obje
   }
 }
 
-/** The problems of an operation, by their status. Those of one status are told apart by `code`. */
-function problems(operation: Operation): Readonly<Record<string, object>> {
-  const byStatus = new Map<number, Map<string, OperationProblem>>()
-  for (const problem of operation.problems) {
-    const code = codeOf(problem)
-    const status = STATUS[code].api
-    const known = byStatus.get(status) ?? new Map<string, OperationProblem>()
-    // One with members of its own comes instead of the plain one.
-    if (typeof problem !== 'string' || !known.has(code)) known.set(code, problem)
-    byStatus.set(status, known)
-  }
-  return Object.fromEntries(
-    [...byStatus].map(([status, known]) => [status, problemResponse(status, [...known.values()])]),
-  )
-}
-
-function problemResponse(status: number, found: readonly OperationProblem[]): object {
-  const lines = found.map((problem) => {
-    const code = codeOf(problem)
-    return `- \`${code}\`: ${PROBLEM_TEXTS[code]}`
-  })
-  const schemas = found.map((problem) => referenceTo(problemSchema(problem)))
-  const schema = schemas.length === 1 ? schemas[0] : { oneOf: schemas }
-  return {
-    description: `${STATUS_CODES[status]}\n\n${lines.join('\n')}`,
-    headers: headersOf(headersOfStatus(status)),
-    content: { 'application/problem+json': { schema } },
-  }
-}
-
-function headersOfStatus(status: number): readonly ResponseHeader[] {
-  if (status === 401) return ['WWW-Authenticate']
-  return status === 429 || status === 502 || status === 503 ? ['Retry-After'] : []
-}
-
-function headersOf(names: readonly ResponseHeader[]): object {
-  const all = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...names]
-  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-}
-
 /** The named schemas that the document refers to, by way of others as well. */
-function usedSchemas(document: {
-  readonly paths: object
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
-}): Readonly<Record<string, JsonSchema>> {
-  const { schemas } = document.components
+function usedSchemas(parts: object): OpenApiDocument['components']['schemas'] {
+  const schemas = componentSchemas()
   const used = new Set(['ProblemDetails'])
   const collect = (part: object): void => {
     for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
@@ -182,6 +142,6 @@ function usedSchemas(document: {
         collect(schemas[name] ?? {})
       }
   }
-  collect(document.paths)
+  collect(parts)
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)))
 }

@@ -104,7 +104,7 @@ export const merchantOperations: Operations = {
   'GET /api/v2/merchant/payment-profile': {
     id: 'getPaymentProfile',
     tag: 'Merchant',
-    access: 'project',
+    access: 'merchant',
     summary: 'Get the payment handler for a UCP profile',
     description:
       'The `payment_handlers` block that a business puts into its UCP discovery profile, so that agents find how it can be paid.',
@@ -114,7 +114,7 @@ export const merchantOperations: Operations = {
   'POST /api/v2/merchant/checkout-prepare': {
     id: 'prepareCheckout',
     tag: 'Merchant',
-    access: 'project',
+    access: 'merchant',
     summary: 'Turn a fiat price into the payment handler of a checkout',
     description:
       'One entry of `accepts` for each token and network that the merchant takes. The same checkout gets the same entries while rates do not change: shops compare them.',

@@ -19,7 +19,7 @@ export interface Owner {
 /** A project, with its own token. */
 export const MERCHANT: Owner = {
   prefix: '/api/v2/merchant',
-  access: 'project',
+  access: 'merchant',
   problems: OF_MERCHANT,
   idOf: (id) => id,
   query: [],

@@ -53,6 +53,15 @@ const requirementsBody: RequestBody = {
   },
 }
 
+/** An object that may be left out. PHP writes one without members as an empty list. */
+const optionalObject = {
+  anyOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', maxItems: 0 },
+    { type: 'null' },
+  ],
+}
+
 const offerMembers: Abouts = {
   scheme: { description: 'Payment scheme.', examples: ['exact'] },
   network: { description: 'Chain: CAIP-2 or a short name.', examples: ['eip155:8453', 'base'] },
@@ -60,7 +69,7 @@ const offerMembers: Abouts = {
   payTo: { description: 'The merchant’s address.' },
   maxTimeoutSeconds: { description: 'Seconds that the authorization is given.', examples: [300] },
   asset: { description: 'Contract of the token.' },
-  extra: { description: 'As it was offered.' },
+  extra: { description: 'As it was offered.', schema: optionalObject },
   protocolVersion: { description: 'Version of x402: 2.', examples: [2] },
 }
 
@@ -74,8 +83,11 @@ const submissionBody: RequestBody = {
         payload: {
           description: 'For scheme `exact`: `signature` and `authorization` (ERC-3009).',
         },
-        resource: { description: 'What the payer believes to pay for.' },
-        extensions: { description: 'Extensions of x402; `payment-identifier` is read.' },
+        resource: { description: 'What the payer believes to pay for.', schema: optionalObject },
+        extensions: {
+          description: 'Extensions of x402; `payment-identifier` is read.',
+          schema: optionalObject,
+        },
       },
     },
     paymentRequirements: {
