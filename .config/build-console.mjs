@@ -1,11 +1,10 @@
 // Builds the page of the console: one script and one style sheet, whose names tell their content, and
-// the page that loads them. Rolldown reads TSX by itself, as it builds the library: there is no second
-// bundler to keep.
+// the page that loads them.
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'rolldown'
+import { bundleScript, joinStyles, licensesOf } from './bundle-page.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const page = join(root, 'src/console/page')
@@ -18,7 +17,7 @@ export async function buildConsole(folder) {
   const assets = join(folder, 'assets')
   await mkdir(assets, { recursive: true })
   const names = {
-    'console.js': await writeScript(assets),
+    'console.js': await writeAsset(assets, 'console.js', await bundleScript(page)),
     'console.css': await writeAsset(assets, 'console.css', await styles()),
     'icon.svg': await writeAsset(
       assets,
@@ -30,41 +29,15 @@ export async function buildConsole(folder) {
   for (const [name, hashed] of Object.entries(names))
     html = html.replace(`./assets/${name}`, `./assets/${hashed}`)
   await writeFile(join(folder, 'index.html'), html)
-  await writeFile(join(folder, 'licenses.txt'), await licenses())
+  await writeFile(join(folder, 'licenses.txt'), await licensesOf(BUNDLED))
 }
 
-/** The terms of what is bundled go where it goes. */
-async function licenses() {
-  const texts = BUNDLED.map(async (name) => {
-    const text = await readFile(join(root, 'node_modules', name, 'LICENSE'), 'utf8')
-    return `${name}\n\n${text.trim()}\n`
-  })
-  return (await Promise.all(texts)).join('\n')
-}
-
-async function writeScript(dir) {
-  const { output } = await build({
-    input: { console: join(page, 'main.tsx') },
-    platform: 'browser',
-    tsconfig: join(page, 'tsconfig.json'),
-    transform: { target: 'es2022' },
-    output: { dir, format: 'esm', minify: true, entryFileNames: '[name]-[hash].js' },
-  })
-  return output[0].fileName
-}
-
-/** The style sheets one after the other, without comments and indentation. */
 async function styles() {
   const names = (await readdir(join(page, 'styles'))).toSorted()
-  const files = [
+  return joinStyles([
     join(root, 'node_modules/uplot/dist/uPlot.min.css'),
     ...names.map((name) => join(page, 'styles', name)),
-  ]
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
-  return texts
-    .join('\n')
-    .replaceAll(/\/\*[^]*?\*\//g, '')
-    .replaceAll(/\s*\n\s*/g, '\n')
+  ])
 }
 
 async function writeAsset(assets, name, content) {

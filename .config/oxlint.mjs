@@ -27,7 +27,7 @@ const arrows = {
   relayer: [...leaves, 'chain', 'ledger'],
   schemes: [...leaves, 'relayer', 'chain', 'ledger'],
   facilitator: [...leaves, 'schemes', 'ledger', 'idempotency'],
-  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks'],
+  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks', 'protect'],
   webhooks: [...leaves, 'ledger'],
   health: [
     ...leaves,
@@ -136,9 +136,17 @@ const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
   (name) => !['preact', 'uplot'].includes(name),
 )
 
-/** The console's page is a program of its own, in the browser: it imports itself, Preact and uPlot. */
-const pageRules = ['', '*/'].map((deeper) => ({
-  files: [`**/src/console/page/${deeper}*.{ts,tsx}`],
+/** Folders of the programs for browsers, by how many folders lead out of each. */
+const pageFolders = [
+  ['console/page', 1],
+  ['console/page/*', 2],
+  ['protect/paywall/page', 1],
+  ['browser', 1],
+]
+
+/** A page is a program of its own, in the browser: it imports itself, what pages share, Preact and uPlot. */
+const pageRules = pageFolders.map(([folder, out]) => ({
+  files: [`**/src/${folder}/*.{ts,tsx}`],
   plugins: ['jsx-a11y', 'react'],
   rules: {
     'eslint/no-restricted-imports': [
@@ -146,8 +154,8 @@ const pageRules = ['', '*/'].map((deeper) => ({
       {
         patterns: [
           {
-            regex: `^(\\.\\./){${deeper === '' ? 1 : 2}}|^(node:|(${notOnPage.join('|')})(/|$))`,
-            message: 'The page imports itself, Preact and uPlot only.',
+            regex: `^(\\.\\./){${out}}(?!(\\.\\./)*browser/)|^(node:|(${notOnPage.join('|')})(/|$))`,
+            message: 'A page imports itself, src/browser, Preact and uPlot only.',
           },
         ],
       },
