@@ -136,16 +136,24 @@ const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
   (name) => !['preact', 'uplot'].includes(name),
 )
 
-/** Folders of the programs for browsers, by how many folders lead out of each. */
+/** Folders of the programs for browsers: how many folders lead out of each program, and how many to src. */
 const pageFolders = [
-  ['console/page', 1],
-  ['console/page/*', 2],
-  ['protect/paywall/page', 1],
-  ['browser', 1],
+  ['console/page', 1, 2],
+  ['console/page/*', 2, 3],
+  ['protect/paywall/page', 1, 3],
+  ['browser', 1, 1],
 ]
 
+/** What a file of a page may not import; of src it may import `browser` only. */
+function notForPages(out, toSource) {
+  const folders = Object.keys(arrows).join('|')
+  const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
+  for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
+  return [...ways, `^(node:|(${notOnPage.join('|')})(/|$))`].join('|')
+}
+
 /** A page is a program of its own, in the browser: it imports itself, what pages share, Preact and uPlot. */
-const pageRules = pageFolders.map(([folder, out]) => ({
+const pageRules = pageFolders.map(([folder, out, toSource]) => ({
   files: [`**/src/${folder}/*.{ts,tsx}`],
   plugins: ['jsx-a11y', 'react'],
   rules: {
@@ -154,7 +162,7 @@ const pageRules = pageFolders.map(([folder, out]) => ({
       {
         patterns: [
           {
-            regex: `^(\\.\\./){${out}}(?!(\\.\\./)*browser/)|^(node:|(${notOnPage.join('|')})(/|$))`,
+            regex: notForPages(out, toSource),
             message: 'A page imports itself, src/browser, Preact and uPlot only.',
           },
         ],

@@ -181,10 +181,12 @@ withBrowser('the paywall in trouble', () => {
   })
 
   it('finds a wallet that is older than EIP-6963', async () => {
+    const before = await world.earned()
     const { page } = await meet('/buy/json', { wallet: { isAnnounced: false } })
     await page
       .getByRole('button', { name: 'Pay 0.01 USDC with the wallet of this browser' })
       .click()
     await page.getByText('Paid.').waitFor()
+    expect(await world.earned()).toBe(before + CENT)
   })
 })
