@@ -11,6 +11,7 @@ import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import { isBelowOneUnit } from '../money/token-amount.js'
+import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { clientLimitWarning } from './client-limits.js'
@@ -213,7 +214,7 @@ function chooseMerchant(
   if (wanted !== undefined) {
     const merchant = merchants.get(wanted)
     if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; there is ${ids || 'none'}`
+    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
     throw new ConfigError('merchant', message, 'unknown_project')
   }
   const [only, ...others] = merchants.values()
