@@ -82,6 +82,7 @@ async function charge(
   const { req, res, next } = exchange
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
+    route.paywall?.takeCookie(req, res)
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
       context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)
@@ -164,7 +165,7 @@ function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): Mer
 /** Ends a payment that was refused before this request sent anything for it. */
 async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Exit> {
   const { offer, payment, claim } = attempt
-  const { refused, transaction, settledBy } = refusal
+  const { refused, message, transaction, settledBy } = refusal
   const { kept } = claim
   if (refused === 'invalid_exact_evm_nonce_already_used' && kept !== undefined) {
     await claim.finish(kept)
@@ -175,12 +176,13 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
   if (!isUnsent || refused === 'settlement_pending')
     return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
   await claim.abandon()
-  return { kind: 'payment_required', offer, error: refused }
+  return { kind: 'payment_required', offer, error: refused, message }
 }
 
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
 function offerAgain(offer: Offer, { requirements }: MatchedPayment): Offer {
-  return offer.failure === undefined ? offer : offerOf(offer.resource, [{ entry: requirements }])
+  if (offer.failure === undefined) return offer
+  return { ...offerOf(offer.resource, [{ entry: requirements }]), paywall: offer.paywall }
 }
 
 /**

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Locator, Page } from 'playwright-core'
-import { findChromium, findViolations, launch, openTab } from '../console/page/browser.js'
+import { findChromium, findViolations, launch, openTab } from '../support/browser.js'
 import { startProgram, type Program } from '../support/program.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/example/main.js', import.meta.url))
