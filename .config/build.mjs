@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { buildConsole } from './build-console.mjs'
+import { buildDocs } from './build-docs.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
@@ -25,6 +26,9 @@ const formats = {
 
 /** CommonJS in both builds. */
 const commonJs = ['ucp/templates', 'crypto/load-peer', 'http/own-package']
+
+/** What is loaded when somebody asks for it, in a file of its own. */
+const lazy = [{ name: 'openapi', test: /\/src\/(router|console)\/openapi\// }]
 
 const compilerOptions = {
   noEmit: false,
@@ -65,7 +69,13 @@ async function bundle(dir, format, entries) {
       ...common,
       input: input(entries, '.ts'),
       external: [/^[^./]/, /\.cjs$/],
-      output: { ...output, format, chunkFileNames: '[name].js' },
+      preserveEntrySignatures: 'allow-extension',
+      output: {
+        ...output,
+        format,
+        chunkFileNames: '[name].js',
+        codeSplitting: { groups: lazy, includeDependenciesRecursively: false },
+      },
     },
     {
       ...common,
@@ -103,6 +113,7 @@ try {
   const results = await Promise.allSettled([
     ...Object.keys(formats).map((f) => compile(staging, f)),
     buildConsole(join(staging, 'console')),
+    buildDocs(join(staging, 'docs')),
   ])
   const failure = results.find(({ status }) => status === 'rejected')
   if (failure) throw failure.reason

@@ -132,36 +132,46 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
   })),
 )
 
-const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
-  (name) => !['preact', 'uplot'].includes(name),
+/** Pages are programs of their own, in the browser, with the packages that each may import. */
+const pages = {
+  'console/page': ['preact', 'uplot'],
+  'router/docs/page': ['preact'],
+}
+
+const notOnPage = (allowed) =>
+  [...packages, ...Object.keys(devDependencies)].filter((name) => !allowed.includes(name))
+
+const pageRules = Object.entries(pages).flatMap(([page, allowed]) =>
+  ['', '*/'].map((deeper) => rulesOfPage(page, deeper, allowed)),
 )
 
-/** The console's page is a program of its own, in the browser: it imports itself, Preact and uPlot. */
-const pageRules = ['', '*/'].map((deeper) => ({
-  files: [`**/src/console/page/${deeper}*.{ts,tsx}`],
-  plugins: ['jsx-a11y', 'react'],
-  rules: {
-    'eslint/no-restricted-imports': [
-      'error',
-      {
-        patterns: [
-          {
-            regex: `^(\\.\\./){${deeper === '' ? 1 : 2}}|^(node:|(${notOnPage.join('|')})(/|$))`,
-            message: 'The page imports itself, Preact and uPlot only.',
-          },
-        ],
-      },
-    ],
-    'react/no-danger': 'error',
-    // The runtime is Preact's, which takes `for`, `class` and `spellcheck` as HTML has them.
-    'react/no-unknown-property': 'off',
-    'react/react-in-jsx-scope': 'off',
-    'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
-    'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
-    'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
-    'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
-  },
-}))
+function rulesOfPage(page, deeper, allowed) {
+  return {
+    files: [`**/src/${page}/${deeper}*.{ts,tsx}`],
+    plugins: ['jsx-a11y', 'react'],
+    rules: {
+      'eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `^(\\.\\./){${deeper === '' ? 1 : 2}}|^(node:|(${notOnPage(allowed).join('|')})(/|$))`,
+              message: `The page imports itself and ${allowed.join(' and ')} only.`,
+            },
+          ],
+        },
+      ],
+      'react/no-danger': 'error',
+      // The runtime is Preact's, which takes `for`, `class` and `spellcheck` as HTML has them.
+      'react/no-unknown-property': 'off',
+      'react/react-in-jsx-scope': 'off',
+      'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
+      'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
+      'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
+      'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
+    },
+  }
+}
 
 export default {
   plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'promise', 'node'],

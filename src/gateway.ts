@@ -168,25 +168,20 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
     ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency: ledger.idempotency, quotes, wakeWebhooks },
+    ...{ operations, ledger, idempotency: ledger.idempotency, quotes },
+    ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
     settledAssets: settledAssetsOf(resolved),
   }
-
-  let hasProbes = false
 
   return {
     x402Protect: createX402Protect(context),
     gatewayRouter: (options) =>
-      createGatewayRouter(
-        { ...context, ...mountConsole(context), hasProbes: () => hasProbes },
-        options,
-      ),
+      createGatewayRouter({ ...context, ...mountConsole(context) }, options),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -194,10 +189,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await directory.whenLoaded()
       return checkGateway({ ...surroundings, projects: directory.all })
     },
-    healthRouter() {
-      hasProbes = true
-      return createHealthRouter(readiness)
-    },
+    healthRouter: () => createHealthRouter(readiness),
     metricsRouter() {
       if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
       throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
