@@ -158,7 +158,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { facilitator, cores } = openCore(resolved, {
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
-  const merchants = merchantsOf(projects)
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
@@ -172,10 +171,10 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
-    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
+    ...{ ...resolved, facilitator, directory, readMerchant, counters, revenue, streams },
     ...{ operations, ledger, idempotency: ledger.idempotency, quotes },
     ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
-    settledAssets: settledAssetsOf(resolved),
+    ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
   }
 
   return {
