@@ -107,6 +107,7 @@ export type {
 } from './config/options.js'
 export type { PaidRequest } from './protect/paid-request.js'
 export type { PriceFunction, ProtectOptions } from './protect/options.js'
+export type { PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
 export type { X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {

@@ -5,8 +5,9 @@ import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
+import { parseWithIssues } from '../protocol/document.js'
 import type { PaymentFlow } from '../protocol/payment.js'
-import { paywallSchema, type CheckedPaywall, type PaywallOptions } from './paywall/options.js'
+import { paywallSchema, type PaywallOptions } from './paywall/options.js'
 
 /**
  * A price that depends on the request.
@@ -121,30 +122,20 @@ const optionsSchema = z.strictObject({
   paywall: paywallSchema.optional(),
 })
 
-/** What the check of a route's options returns. */
-export interface CheckedOptions {
-  readonly paywall?: CheckedPaywall | undefined
-}
-
 /**
  * Checks the form of a route's options.
  *
  * @throws `ConfigError` with everything that is wrong.
  */
-export function checkOptions(options: ProtectOptions): CheckedOptions {
-  const result = optionsSchema.safeParse(options)
-  if (result.success) return result.data
+export function checkOptions(options: ProtectOptions): void {
+  const parsed = parseWithIssues(optionsSchema, options)
+  if (parsed.ok) return
   throw new ConfigError(
-    result.error.issues.flatMap((issue): readonly ConfigIssue[] => {
-      if (issue.code === 'unrecognized_keys')
-        return issue.keys.map((key) => ({
-          option: [...issue.path, key].join('.'),
-          code: 'unknown_option',
-          message: 'x402Protect has no such option',
-        }))
-      const option = issue.path.join('.') || 'options'
-      return [{ option, code: 'invalid_value', message: issue.message }]
-    }),
+    parsed.issues.map(({ path, message, issue }): ConfigIssue =>
+      issue.code === 'unrecognized_keys'
+        ? { option: path, code: 'unknown_option', message: 'x402Protect has no such option' }
+        : { option: path || 'options', code: 'invalid_value', message },
+    ),
   )
 }
 

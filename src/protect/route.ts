@@ -66,12 +66,12 @@ export class PaidRoute {
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, price: Price | PriceFunction, options: ProtectOptions = {}) {
-    const { paywall } = checkOptions(options)
+    checkOptions(options)
     this.#context = context
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
-    this.paywall = openPaywall(context, this.merchant, paywall)
+    this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
