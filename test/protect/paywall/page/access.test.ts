@@ -118,7 +118,9 @@ withBrowser('the paywall', () => {
       ...{ javaScriptEnabled: false, locale: 'de-DE', expected },
     })
     await page.goto(`${world.url}/buy/json`)
-    await page.getByText('schalten Sie JavaScript für diese Seite ein').waitFor()
+    const explained = page.locator('noscript .notice')
+    await explained.waitFor()
+    expect(await explained.textContent()).toContain('schalten Sie JavaScript für diese Seite ein')
     expect(await page.locator('dl').textContent()).toContain('0,01 USDC')
     expect(await page.getByRole('button').count()).toBe(0)
     expect(complaints).toEqual([])
