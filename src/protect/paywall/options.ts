@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { en, type PaywallTextKey } from './texts/en.js'
+import { en } from './texts/en.js'
+import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { isPaywallLocale, languages } from './texts/languages.js'
 
 export type { PaywallTextKey }

@@ -16,7 +16,7 @@ import { pageFiles, type PageFiles } from './page-files.js'
 import { cameByCookie, PAYMENT_COOKIE, takePaymentCookie } from './payment-cookie.js'
 import { prefersHtml, varyByAccept } from './prefers-html.js'
 import { renderPage } from './render-page.js'
-import type { PaywallTextKey } from './texts/en.js'
+import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { STATUS } from '../../../src/http/problem-status.js'
 import { reasons } from '../../../src/protocol/reasons.js'
-import { en, type PaywallTextKey } from '../../../src/protect/paywall/texts/en.js'
+import { en } from '../../../src/protect/paywall/texts/en.js'
+import type { PaywallTextKey } from '../../../src/protect/paywall/texts/paywall-texts.js'
 import { languages } from '../../../src/protect/paywall/texts/languages.js'
 import { messageOf } from '../../../src/protect/paywall/texts/message-of.js'
 
