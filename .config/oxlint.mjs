@@ -186,6 +186,7 @@ const pageRules = pageFolders.map(([folder, out, toSource, allowed]) => ({
     'react/react-in-jsx-scope': 'off',
     'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
     'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
+    'jsx-a11y/media-has-caption': 'off', // sound that was bought has what its seller gave it
     'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
     'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
   },
