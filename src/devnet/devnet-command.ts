@@ -34,12 +34,14 @@ export async function runDevnetCommand({
 }
 
 /** The default gateway's variables for this chain, as lines of a `.env` file. */
-function environmentFor({ rpcUrl, relayerKeys, merchant }: DevnetInfo): string {
+function environmentFor({ rpcUrl, relayerKeys, merchant, payers }: DevnetInfo): string {
   return [
     '# Good while this devnet runs. The keys are public: never send real money to them.',
     'X402_NETWORK=base-sepolia',
     `X402_RPC_URL=${rpcUrl}`,
     `X402_RELAYER_KEY=${relayerKeys[0]}`,
     `X402_PAY_TO=${merchant.address}`,
+    '# An account with a million test USDC, for programs that buy.',
+    `BUYER_KEY=${payers[0]?.privateKey}`,
   ].join('\n')
 }
