@@ -64,14 +64,16 @@ async function problemOfOurs([name = '', ...rest]: readonly string[]): Promise<s
   return unknown.length === 0 ? '' : `${name} has no ${unknown.join(', ')}`
 }
 
-function problemOfNpm([action = '', name = '', ...more]: readonly string[]): string {
+function problemOfNpm([action = '', ...names]: readonly string[]): string {
   if (action === 'init' || action === 'test') return ''
+  const [name = ''] = names
+  if (action === 'audit') return ''
   if (action === 'run') return name in manifest.scripts ? '' : `there is no script ${name}`
   if (action !== 'install') return `npm ${action} is not expected here`
-  const names = [name, ...more]
+  const unknown = names
     .filter((word) => !word.startsWith('-'))
     .map((one) => one.replace(/(.)@.*$/, '$1'))
-  const unknown = names.filter((one) => !packages.includes(one))
+    .filter((one) => !packages.includes(one))
   return unknown.length === 0 ? '' : `${unknown.join(', ')} is no package of ours or of our tests`
 }
 
