@@ -53,6 +53,7 @@ const arrows = {
   ],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
+  testing: [...leaves, 'surface', 'devnet'],
   cli: [
     ...leaves,
     'merchants',
@@ -77,9 +78,17 @@ const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).fi
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
   if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet', 'health', 'cli'].includes(
-    folder,
-  )
+  return [
+    'chain',
+    'crypto',
+    'relayer',
+    'schemes',
+    'config',
+    'devnet',
+    'testing',
+    'health',
+    'cli',
+  ].includes(folder)
     ? []
     : ['viem']
 }

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import express, { type Express, type Request, type RequestHandler } from 'express'
-import { ucpProfile, type Gateway } from 'express-x402-gateway'
+import { paidRequest, ucpProfile, type Gateway } from 'express-x402-gateway'
 
 /** What the shop knows besides its gateway. */
 export interface ShopOptions {
@@ -23,7 +23,7 @@ export function createApp(gateway: Gateway, shop: ShopOptions): Express {
   // One line makes a route cost a cent. The money moves when the answer is good: a handler that
   // throws, or says 400 or more, costs its caller nothing.
   app.get('/weather', x402Protect('$0.01', { description: 'Weather in Berlin' }), (req, res) => {
-    res.json({ city: 'Berlin', celsius: 21, paidBy: req.x402.payer })
+    res.json({ city: 'Berlin', celsius: 21, paidBy: paidRequest(req).payer })
   })
 
   // The price may follow the request. Refuse what you cannot sell before you ask for money.
@@ -32,12 +32,12 @@ export function createApp(gateway: Gateway, shop: ShopOptions): Express {
       { length: wordsWanted(req) },
       (_, n) => HEADLINES[n % HEADLINES.length],
     )
-    res.json({ headlines: words.join(' '), paid: `${req.x402.amount} units` })
+    res.json({ headlines: words.join(' '), paid: `${paidRequest(req).amount} units` })
   })
 
   // What streams is paid for up front, since an answer cannot be taken back once it flows.
   app.get('/story', x402Protect('$0.05', { paymentFlow: 'upfront' }), (req, res) => {
-    Readable.from(tellStory(req.x402.transaction)).pipe(res.type('text/plain'))
+    Readable.from(tellStory(paidRequest(req).transaction)).pipe(res.type('text/plain'))
   })
 
   // Free for some, paid for by all others.

@@ -27,6 +27,8 @@ export type ConfigErrorCode =
   | 'unknown_asset'
   | 'unknown_currency'
   | 'unknown_project'
+  | 'unknown_event'
+  | 'unpaid_request'
   | 'duplicate_network'
   | 'duplicate_asset'
   | 'duplicate_key'

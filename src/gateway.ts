@@ -14,6 +14,7 @@ import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
 import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
+import { checkNamingVariables } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
 import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
@@ -63,7 +64,7 @@ export interface Gateway {
    *
    * @returns An Express router, mountable under any prefix.
    */
-  gatewayRouter(): Router
+  readonly gatewayRouter: () => Router
   /** Verifies and settles payments without HTTP. */
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
@@ -72,10 +73,14 @@ export interface Gateway {
    * Listens to what happens to payments.
    *
    * @param name - The event.
-   * @param listener - Called for each event. What it throws is logged.
+   * @param listener - Called for each event. What it throws, or its promise rejects with, is logged.
    * @returns A function that removes the listener.
+   * @throws {@link ConfigError} (`unknown_event`) for a name that is none.
    */
-  on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
+  readonly on: <Name extends keyof GatewayEvents>(
+    name: Name,
+    listener: GatewayListener<Name>,
+  ) => () => void
   /**
    * Checks what the gateway needs outside itself: the ledger, each network and its node, each relayer's
    * gas money and transactions, each token's contract, the rates of each project, and the remote
@@ -83,7 +88,7 @@ export interface Gateway {
    *
    * @returns What was found, good and bad; it rejects for no failure outside.
    */
-  check(): Promise<readonly Finding[]>
+  readonly check: () => Promise<readonly Finding[]>
   /**
    * Creates the probes of load balancers and orchestrators: `GET /livez` and `GET /readyz`. `serve` has
    * them at its root; an app mounts them where its operator wants them.
@@ -92,7 +97,7 @@ export interface Gateway {
    *
    * @returns An Express router.
    */
-  healthRouter(): Router
+  readonly healthRouter: () => Router
   /**
    * Creates the router of `GET /metrics`, for Prometheus. It is as public as the place where the app
    * mounts it, unless `metrics.token` is set.
@@ -100,9 +105,9 @@ export interface Gateway {
    * @returns An Express router.
    * @throws {@link ConfigError} (`config_invalid`) unless the option `metrics` is set.
    */
-  metricsRouter(): Router
+  readonly metricsRouter: () => Router
   /** Ends background work and closes the ledger. Settlements under way are answered as pending. */
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /**
@@ -133,7 +138,7 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(resolveOptions(options))
+  return openGateway(checkNamingVariables(options, resolveOptions))
 }
 
 /**

@@ -36,7 +36,7 @@ import {
  *
  * const app = express()
  * app.get('/weather', x402Protect('$0.01', { description: 'The weather today' }), (req, res) => {
- *   res.json({ weather: 'sunny', paidBy: req.x402.payer })
+ *   res.json({ weather: 'sunny', paidBy: req.x402?.payer })
  * })
  * ```
  */

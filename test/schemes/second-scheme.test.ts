@@ -104,7 +104,7 @@ describe('a scheme beside exact', () => {
     }
     const app = express().use(createGatewayRouter(context))
     const protect = createX402Protect(context)
-    const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402.payer })
+    const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402?.payer })
     app.get('/fixed', protect('$0.01'), sell)
     app.get(
       '/quoted',
