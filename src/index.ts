@@ -108,7 +108,7 @@ export type {
   WebhookOptions,
 } from './config/options.js'
 export { paidRequest, type PaidRequest } from './protect/paid-request.js'
-export type { PriceFunction, ProtectOptions } from './protect/options.js'
+export type { MerchantFunction, PriceFunction, ProtectOptions } from './protect/options.js'
 export type { X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {

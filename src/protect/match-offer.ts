@@ -9,7 +9,7 @@ import type { PaymentRequirements } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import { sameOffer } from '../protocol/same-offer.js'
 import { checkTerms, type PurchaseTerms } from '../schemes/scheme.js'
-import { pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { pricedMethod, type Offer, type SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
 /** What matching a payment needs from its gateway. */
@@ -64,7 +64,7 @@ async function honourQuote(
   { route, offer }: Asked,
   { req, decoded, accepted, signed }: OfferedPayment & { readonly signed: string },
 ): Promise<MatchedQuote | Reason> {
-  const request = quotedRequest(req, offer.resource, route.quoteFor(req))
+  const request = route.quotedRequest(req, offer.resource)
   const terms = request && (await quotes.read(signed, { request, entry: accepted }))
   const entry = route.entryFor(accepted)
   if (terms === undefined || entry === undefined) return 'quote_mismatch'

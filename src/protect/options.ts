@@ -18,6 +18,18 @@ import type { PaymentFlow } from '../protocol/payment.js'
  */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
 
+/**
+ * Chooses who is paid for a request, for example the seller of a marketplace.
+ *
+ * It runs once for each request, paid or not, and must choose the same project when a request comes
+ * again with its payment: a payment for another merchant is refused with a fresh 402. What it throws,
+ * and the id of a project that does not exist, goes to the app's error handlers, and nothing is charged.
+ *
+ * @param req - The request. Its parameters are those of the route.
+ * @returns Id of the project that is paid.
+ */
+export type MerchantFunction = (req: Request) => string | Promise<string>
+
 /** Options of `x402Protect`, for one route. */
 export interface ProtectOptions {
   /** What is for sale, for people and agents. @defaultValue empty */
@@ -25,10 +37,11 @@ export interface ProtectOptions {
   /** Media type of the response. @defaultValue not mentioned */
   readonly mimeType?: string
   /**
-   * Id of the project that is paid. With the gateway's option `admin`, it may be one that is made later:
-   * until it has a merchant, requests get a 503. @defaultValue the only project with a merchant
+   * Id of the project that is paid, or a function that chooses it for each request. With the gateway's
+   * option `admin`, it may be one that is made later: until it has a merchant, requests get a 503.
+   * @defaultValue the only project with a merchant
    */
-  readonly merchant?: string
+  readonly merchant?: string | MerchantFunction
   /**
    * When the payment is settled. `authorization`: after the handler has responded; if the handler
    * fails, nothing is charged. `upfront`: before the handler runs, so that it may stream.
@@ -95,7 +108,7 @@ const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must
 const optionsSchema = z.strictObject({
   description: z.string().optional(),
   mimeType: z.string().optional(),
-  merchant: z.string().optional(),
+  merchant: z.union([z.string(), fn]).optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   minValiditySeconds: z.number().min(0).max(86_400).optional(),
