@@ -22,9 +22,15 @@ export interface StandIn extends Gateway {
   setOptions(options: GatewayOptions): void
 }
 
-/** Replaces the default gateway of this process, also for other copies of this package. */
-export function standInForDefault(standIn: StandIn): void {
+/**
+ * Replaces the default gateway of this process, also for other copies of this package.
+ *
+ * @returns Whether there was one, with routes that stay on it.
+ */
+export function standInForDefault(standIn: StandIn): boolean {
+  const existing = shared[KEY]
   shared[KEY] = standIn
+  return existing !== undefined && !('setOptions' in existing)
 }
 
 /**

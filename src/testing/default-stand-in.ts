@@ -79,7 +79,7 @@ const declareRouter = (declaration: Declaration) => express.Router().use(declare
  * The default gateway in a process that has loaded the test kit: whatever an app declares on it works on
  * the gateway of each shop that serves the app. It takes no payment by itself.
  */
-standInForDefault({
+const isLate = standInForDefault({
   x402Protect: (price, options) => declare((gateway) => gateway.x402Protect(price, options)),
   gatewayRouter: () => declareRouter((gateway) => gateway.gatewayRouter()),
   healthRouter: () => declareRouter((gateway) => gateway.healthRouter()),
@@ -106,3 +106,13 @@ standInForDefault({
     optionsOfApp = { ...optionsOfApp, ...options }
   },
 })
+
+/** @throws `ConfigError` if routes may be on a default gateway that was there before. */
+export function requireFirst(): void {
+  if (isLate)
+    throw new ConfigError(
+      'app',
+      "the app was imported before express-x402-gateway/testing, so that its routes are on a gateway that is no test shop's: import express-x402-gateway/testing first",
+      'conflicting_options',
+    )
+}

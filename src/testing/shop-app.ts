@@ -4,7 +4,7 @@ import { createGateway, type Gateway } from '../gateway.js'
 import type { GatewayOptions } from '../index.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Cleanup } from './cleanup.js'
-import { defaultOptions } from './default-stand-in.js'
+import { defaultOptions, requireFirst } from './default-stand-in.js'
 import type { TestShopOptions } from './test-shop.js'
 
 /** An app of Express 4 or 5. */
@@ -48,6 +48,7 @@ export async function openAppAndGateway(
   cleanup: Cleanup,
 ): Promise<AppWithGateway> {
   const takesGateway = isBuilder(given) && given.length > 0
+  if (!takesGateway) requireFirst()
   let app = takesGateway ? undefined : await openApp(given)
   const all = { ...preset, ...ofApp(defaultOptions()), ...options, ...fixed }
   const gateway = createGateway(all)
