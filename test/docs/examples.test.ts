@@ -13,9 +13,14 @@ import {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) => join(source, file))
+const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) =>
+  join(source, file),
+)
 
-const examples = [...examplesInSources(source, root), ...blocks.filter(({ lang }) => lang === 'ts')]
+const examples = [
+  ...examplesInSources(source, root),
+  ...blocks.filter(({ lang, meta }) => lang === 'ts' && meta === ''),
+]
 
 /** What a user's own tsconfig.json has. */
 const consumerOptions = {

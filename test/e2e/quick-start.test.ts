@@ -1,18 +1,14 @@
 /** Runs the quick start of the README, word for word, with the packed package in an empty folder. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { page, ROOT, type Block } from '../docs/documents.js'
+import { page, type Block } from '../docs/documents.js'
+import { INSTALL_TIMEOUT_MS, pack, readManifest, ROOT, run } from '../support/packed.js'
 import { until } from '../support/until.js'
-
-const run = promisify(execFile)
-const INSTALL_TIMEOUT_MS = 300_000
 
 /** The port of the README, which is a free one here. */
 const PORT = '4021'
@@ -53,10 +49,7 @@ const running: ChildProcess[] = []
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'x402-quick-start-'))
-  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
-  const { stdout } = await run('npm', pack, { cwd: ROOT, env })
-  const [{ filename } = { filename: '' }] = JSON.parse(stdout) as { filename: string }[]
-  tarball = join(folder, filename)
+  tarball = await pack(folder)
   const server = createServer().listen(0)
   await once(server, 'listening')
   port = String((server.address() as AddressInfo).port)
@@ -76,35 +69,35 @@ async function endGroup(child: ChildProcess): Promise<void> {
   await closed
 }
 
-/** The versions that are tested here: newer ones shall not come between. */
-function testedVersion(name: string): string {
-  const path = join(ROOT, 'node_modules', name, 'package.json')
-  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version
+/** The version that is tested here: a newer one shall not come between. */
+async function testedVersion(name: string): Promise<string> {
+  return (await readManifest(join(ROOT, 'node_modules', name))).version
 }
 
 /** A command as it is written, but for the packed package, tested versions and a free port. */
-function adapt(code: string): string {
-  return code
-    .replaceAll(/^npm install .*$/gm, (line) =>
-      line.replaceAll(/ (@?[a-z][\w./-]*)(?= |$)/g, (word, name: string) => {
-        if (name === 'install') return word
-        if (name === 'express-x402-gateway') return ` ${tarball}`
-        return ` ${name}@${testedVersion(name)}`
-      }),
+async function adapt(code: string): Promise<string> {
+  const lines = code.split('\n').map(async (line) => {
+    if (!line.startsWith('npm install ')) return line
+    const names = line.split(' ').slice(2)
+    const packages = names.map(async (name) =>
+      name === 'express-x402-gateway' ? tarball : `${name}@${await testedVersion(name)}`,
     )
-    .replaceAll(PORT, port)
+    return ['npm install', ...(await Promise.all(packages))].join(' ')
+  })
+  return (await Promise.all(lines)).join('\n').replaceAll(PORT, port)
 }
 
 /** Runs a block to its end. @returns What it has printed. */
 async function execute(code: string, cwd: string): Promise<string> {
-  const { stdout, stderr } = await run('sh', ['-ec', adapt(code)], { cwd, env })
+  const { stdout, stderr } = await run('sh', ['-ec', await adapt(code)], { cwd, env })
   return `${stderr}${stdout}`
 }
 
 /** Starts a block that keeps running, in a process group of its own. */
-function start(code: string, cwd: string): void {
+async function start(code: string, cwd: string): Promise<void> {
   const stdio = ['ignore', 'ignore', 'inherit'] as const
-  running.push(spawn('sh', ['-ec', adapt(code)], { cwd, env, detached: true, stdio: [...stdio] }))
+  const command = await adapt(code)
+  running.push(spawn('sh', ['-ec', command], { cwd, env, detached: true, stdio: [...stdio] }))
 }
 
 /** What must be there before the next step: the variables of the chain, and then the server. */
@@ -123,9 +116,7 @@ async function settled(project: string, code: string): Promise<void> {
 async function pinVersions(project: string): Promise<void> {
   const file = join(project, 'package.json')
   const manifest = JSON.parse(await readFile(file, 'utf8')) as object
-  const overrides = Object.fromEntries(
-    ['viem', 'zod'].map((name) => [name, testedVersion(name)] as const),
-  )
+  const overrides = { viem: await testedVersion('viem'), zod: await testedVersion('zod') }
   await writeFile(file, JSON.stringify({ ...manifest, overrides }))
 }
 
@@ -141,14 +132,16 @@ describe('the quick start of the README', () => {
       await pinVersions(project)
       await execute(install.join('\n'), project)
       for (const { lang, meta, code } of others) {
-        if (lang === 'js') await writeFile(join(project, meta.slice(5)), adapt(code))
+        if (lang === 'js') await writeFile(join(project, meta.slice(5)), await adapt(code))
         else if (meta === 'background') {
-          start(code, project)
+          await start(code, project)
           await settled(project, code)
         } else if (lang === 'sh') printed.push(await execute(code, project))
       }
       expect(printed).toHaveLength(2)
-      expect(printed[1]).toMatch(/^200 \{\s+forecast: 'sunny',\s+paidBy: '0x[0-9A-Fa-f]{40}'\s+\}$/m)
+      expect(printed[1]).toMatch(
+        /^200 \{\s+forecast: 'sunny',\s+paidBy: '0x[0-9A-Fa-f]{40}'\s+\}$/m,
+      )
     },
     INSTALL_TIMEOUT_MS,
   )
