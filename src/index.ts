@@ -79,6 +79,7 @@ export type { GatewayEvents, GatewayListener, PaymentEvent } from './schemes/eve
 export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
+export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
 export { createGateway, type Gateway } from './gateway.js'
 export { defaultGateway } from './default-gateway.js'
 export { fromEnvironment } from './config/from-environment.js'

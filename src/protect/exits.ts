@@ -21,6 +21,8 @@ export type Exit =
       readonly kind: 'payment_required'
       readonly offer: Offer
       readonly error: string
+      /** A reason in words, where more is known than what it always means. */
+      readonly message?: string | undefined
       /** 400 if the payment header is unreadable. @defaultValue 402 */
       readonly status?: 402 | 400 | undefined
     }
@@ -51,11 +53,17 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'over':
       return
     case 'payment_required':
-      return respondPaymentRequired(res, paymentRequired(exit.offer, exit.error), exit.status)
+      return respondPaymentRequired(res, paymentRequired(exit.offer, exit), exit.status)
     case 'not_settled': {
       const { offer, settlement } = exit
       setPaymentResponse(res, settlement)
-      return respondPaymentRequired(res, paymentRequired(offer, settlement.errorReason))
+      return respondPaymentRequired(
+        res,
+        paymentRequired(offer, {
+          error: settlement.errorReason,
+          message: settlement.errorMessage,
+        }),
+      )
     }
     case 'settlement_pending':
       setPaymentResponse(res, exit.settlement)

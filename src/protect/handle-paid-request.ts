@@ -164,7 +164,7 @@ function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): Mer
 /** Ends a payment that was refused before this request sent anything for it. */
 async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Exit> {
   const { offer, payment, claim } = attempt
-  const { refused, transaction, settledBy } = refusal
+  const { refused, message, transaction, settledBy } = refusal
   const { kept } = claim
   if (refused === 'invalid_exact_evm_nonce_already_used' && kept !== undefined) {
     await claim.finish(kept)
@@ -175,7 +175,7 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
   if (!isUnsent || refused === 'settlement_pending')
     return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
   await claim.abandon()
-  return { kind: 'payment_required', offer, error: refused }
+  return { kind: 'payment_required', offer, error: refused, message }
 }
 
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */

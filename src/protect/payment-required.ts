@@ -2,6 +2,7 @@ import type { Response } from 'express'
 import { PAYMENT_REQUIRED } from '../protocol/headers.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
+import { explainReason } from '../protocol/reason-words.js'
 import { withProtocolVersion, X402_VERSION, type PaymentRequired } from '../protocol/payment.js'
 import type { Offer } from './offer.js'
 import { exposeHeaders } from './respond.js'
@@ -12,20 +13,28 @@ export const NOT_PAID = 'Payment required'
 /** What a 402 asks for, and for which resource. */
 export type AskedPayment = Pick<Offer, 'resource' | 'accepts'>
 
+/** Why a 402 asks. */
+export interface Asking {
+  /** A reason, or text for the developer of the client. */
+  readonly error: string
+  /** A reason in words. @defaultValue what it always means */
+  readonly message?: string | undefined
+}
+
 /**
  * Makes the document of a 402.
  *
- * @param error - A reason, or text for the developer of the client.
  * @param offerId - Proves later that a payer received this very response.
  */
 export function paymentRequired(
   { resource, accepts }: AskedPayment,
-  error: string,
+  { error, message = explainReason(error) }: Asking,
   offerId = newOfferId(),
 ): PaymentRequired {
   return {
     x402Version: X402_VERSION,
     error,
+    ...(message !== undefined && { errorMessage: message }),
     resource,
     accepts: withProtocolVersion(withOfferId(accepts, offerId)),
     extensions: paymentIdentifierExtensions,
