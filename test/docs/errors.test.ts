@@ -29,7 +29,7 @@ function doctorCodes(): readonly string[] {
   )
 }
 
-const errorCodes = unionsOf('errors.ts', 'Code')
+const errorCodes = unionsOf('protocol/error-codes.ts', 'Code')
 const findingCodes = [...unionsOf('health/finding.ts', 'FindingCode'), ...doctorCodes()]
 const codes = new Set([...errorCodes, ...Object.keys(STATUS), ...reasons, ...findingCodes])
 
