@@ -6,6 +6,7 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
 import type { PaymentFlow } from '../protocol/payment.js'
+import { paywallSchema, type CheckedPaywall, type PaywallOptions } from './paywall/options.js'
 
 /**
  * A price that depends on the request.
@@ -100,6 +101,11 @@ export interface ProtectOptions {
    * presents a payment, before anything is charged.
    */
   readonly reference?: string | ((req: Request) => string)
+  /**
+   * The page that browsers get instead of a 402 in JSON; `false` for JSON to all. Options that are left
+   * out are the gateway's. @defaultValue the gateway's
+   */
+  readonly paywall?: PaywallOptions | false
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
@@ -125,21 +131,27 @@ const optionsSchema = z.strictObject({
       `${NOT_A_REFERENCE}, or a function that returns them`,
     )
     .optional(),
+  paywall: paywallSchema.optional(),
 })
+
+/** What the check of a route's options returns. */
+export interface CheckedOptions {
+  readonly paywall?: CheckedPaywall | undefined
+}
 
 /**
  * Checks the form of a route's options.
  *
  * @throws `ConfigError` with everything that is wrong.
  */
-export function checkOptions(options: ProtectOptions): void {
+export function checkOptions(options: ProtectOptions): CheckedOptions {
   const result = optionsSchema.safeParse(options)
-  if (result.success) return
+  if (result.success) return result.data
   throw new ConfigError(
     result.error.issues.flatMap((issue): readonly ConfigIssue[] => {
       if (issue.code === 'unrecognized_keys')
-        return issue.keys.map((option) => ({
-          option,
+        return issue.keys.map((key) => ({
+          option: [...issue.path, key].join('.'),
           code: 'unknown_option',
           message: 'x402Protect has no such option',
         }))
