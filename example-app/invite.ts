@@ -7,12 +7,14 @@ export interface Invitation {
   readonly url: string
   readonly rpcUrl: string
   readonly memberKey: string
+  /** Key of an account with play money. */
+  readonly privateKey: string
   /** A payment for the weather that was not presented yet: `PAYMENT-SIGNATURE`. */
   readonly signature: string
 }
 
 /** Writes the invitation. */
-export function invitation({ url, rpcUrl, memberKey, signature }: Invitation): string {
+export function invitation({ url, rpcUrl, memberKey, privateKey, signature }: Invitation): string {
   const token = `-H 'X-Project-Identify-Token: ${TOKENS.shop}'`
   const json = `${token} -H 'Content-Type: application/json'`
   return `
@@ -24,9 +26,9 @@ Open it in a browser.
   API         ${url}/api/v2/docs
   Metrics     ${url}/metrics
 
-The paywall asks for a wallet of your browser: add a network with RPC URL ${rpcUrl} and chain id
-84532 there, and import the key of a payer, which \`npx express-x402-gateway devnet\` prints. These keys
-and tokens are for the devnet only: everybody knows them.
+The paywall pays with a wallet of your browser. Add a network there, with RPC URL ${rpcUrl} and chain
+id 84532, and import an account with play money: ${privateKey}
+Keys and tokens here are for the devnet only: everybody knows them.
 
 Or try it by hand.
 

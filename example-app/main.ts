@@ -42,7 +42,9 @@ try {
   await buy(devnet)
   if (!process.argv.includes('--once')) {
     const signature = await signPaymentFor(`${url}/weather`, accounts.tryer.privateKey)
-    print(invitation({ url, rpcUrl: devnet.rpcUrl, memberKey: MEMBER_KEY, signature }))
+    const { rpcUrl } = devnet
+    const { privateKey } = accounts.visitor
+    print(invitation({ url, rpcUrl, privateKey, signature, memberKey: MEMBER_KEY }))
     if (!ending.signal.aborted) await once(ending.signal, 'abort')
   }
 } catch (error) {

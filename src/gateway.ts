@@ -14,11 +14,11 @@ import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
 import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
-import { checkNamingVariables } from './config/from-environment.js'
+import { resolveFromAnywhere } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
 import { closeSharedCounts } from './config/redis-counts.js'
-import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
+import type { ResolvedOptions } from './config/resolve.js'
 import { merchantsOf } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
@@ -32,7 +32,7 @@ import { RevenueReader } from './router/views/revenue-reader.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
 import { openCore } from './open-core.js'
-import { warnOfMemory } from './config/memory-warning.js'
+import { warnOfRisks } from './config/risk-warnings.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { Router } from 'express'
@@ -131,7 +131,7 @@ export interface Gateway {
  *     base: { rpcUrl: 'https://base.example', relayerKeys: [process.env['RELAYER_KEY'] ?? ''] },
  *   },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
  * })
  * const app = express()
@@ -140,7 +140,7 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(checkNamingVariables(options, resolveOptions))
+  return openGateway(resolveFromAnywhere(options))
 }
 
 /**
@@ -152,7 +152,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { logger, projects } = resolved
   const closing = new AbortController()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  if (store.sharedSecret === undefined) warnOfMemory(logger)
+  warnOfRisks({ ...resolved, isInMemory: store.sharedSecret === undefined })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   warnOfLowRelayers(events, logger)
   const telemetry = openTelemetry(resolved, events)

@@ -16,7 +16,7 @@ interface Catalogue {
 }
 
 const wallets = new Map<string, Wallet>()
-const choice = find<HTMLSelectElement>('wallets')
+const choice = find('wallets') as HTMLSelectElement
 const account = find('account')
 
 const response = await fetch('./', { headers: { Accept: 'application/json' } })
@@ -49,10 +49,11 @@ function cardOf({ title, about, path, price }: Listed): HTMLElement {
   where.append(link)
   const button = element('button', `Buy for ${price}`)
   button.className = 'buy'
-  button.setAttribute('aria-label', `Buy ${title.toLowerCase()} for ${price}`)
+  button.setAttribute('aria-label', `Buy for ${price}: ${title}`)
   const status = element('p', '')
   status.setAttribute('role', 'status')
   const goods = element('div', '')
+  goods.className = 'goods'
   button.addEventListener('click', () => {
     button.disabled = true
     void purchase(path, status, goods).finally(() => {
@@ -109,8 +110,10 @@ function element<Tag extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-function find<Element extends HTMLElement = HTMLElement>(id: string): Element {
-  return document.getElementById(id) as Element
+function find(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`The page has no #${id}.`)
+  return found
 }
 
 function wordsOf(error: unknown): string {

@@ -54,7 +54,7 @@ export async function buy(
   // As programs ask: browsers that open the link get a page instead.
   const headers = { Accept: '*/*' }
   const first = await fetch(path, { headers })
-  const required = decode<Required>(first.headers.get('PAYMENT-REQUIRED'))
+  const required = decode(first.headers.get('PAYMENT-REQUIRED')) as Required | undefined
   const [offer] = required?.accepts ?? []
   if (required === undefined || offer === undefined) throw new Error(`No offer: ${first.status}`)
   tell('Waiting for your signature …')
@@ -64,10 +64,10 @@ export async function buy(
   const response = await fetch(path, {
     headers: { ...headers, 'PAYMENT-SIGNATURE': encode(payment) },
   })
-  const settled = decode<Settled>(response.headers.get('PAYMENT-RESPONSE'))
+  const settled = decode(response.headers.get('PAYMENT-RESPONSE')) as Settled | undefined
   if (response.ok && settled?.success === true)
     return { response, transaction: settled.transaction }
-  const refused = decode<Required>(response.headers.get('PAYMENT-REQUIRED'))
+  const refused = decode(response.headers.get('PAYMENT-REQUIRED')) as Required | undefined
   throw new Error(settled?.errorReason ?? refused?.error ?? `The answer is ${response.status}.`)
 }
 
@@ -107,8 +107,8 @@ async function sign(offer: Offer, provider: Provider): Promise<object> {
 const encode = (value: object): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))))
 
-function decode<T>(header: string | null): T | undefined {
+function decode(header: string | null): unknown {
   if (header === null) return undefined
   const bytes = Uint8Array.from(atob(header), (character) => character.charCodeAt(0))
-  return JSON.parse(new TextDecoder().decode(bytes)) as T
+  return JSON.parse(new TextDecoder().decode(bytes))
 }

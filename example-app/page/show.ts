@@ -24,7 +24,7 @@ async function download(
   place: HTMLElement,
 ): Promise<void> {
   const link = place.appendChild(document.createElement('a'))
-  link.download = /filename="([^"]+)"/.exec(disposition)?.[1] ?? 'file'
+  link.download = /filename="?([^";]+)/.exec(disposition)?.[1] ?? 'file'
   link.href = URL.createObjectURL(await response.blob())
   link.textContent = `Save ${link.download}`
 }

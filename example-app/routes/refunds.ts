@@ -16,29 +16,34 @@ export interface Refunder {
 }
 
 /** `POST /refunds` with `{ transaction }`, of a purchase. */
-export function refunds({ url, token, merchant }: Refunder): Router {
-  const headers = { 'X-Project-Identify-Token': token, 'Content-Type': 'application/json' }
-  const call = async (path: string, body?: object): Promise<Answer> => {
-    const method = body === undefined ? 'GET' : 'POST'
-    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-    const response = await fetch(`${url}/api/v2/merchant/settlements${path}`, init)
-    return { status: response.status, document: (await response.json()) as Document }
-  }
-  return express.Router().post('/refunds', express.json(), async (req, res) => {
+export function refunds(refunder: Refunder): Router {
+  return express.Router().post('/refunds', express.json(), (req, res, next) => {
     const { transaction } = (req.body ?? {}) as { readonly transaction?: unknown }
-    const found = await call(`?transaction=${encodeURIComponent(String(transaction))}`)
-    const [settlement] = found.document.settlements ?? []
-    if (settlement === undefined) return void res.status(404).json({ error: 'No such purchase.' })
-    const prepared = await call(`/${settlement.id}/refunds/prepare`)
-    const { typedData } = prepared.document
-    if (typedData === undefined) return void res.status(prepared.status).json(prepared.document)
-    const signature = await merchant.signTypedData(typedData)
-    const refund = await call(`/${settlement.id}/refunds`, {
-      authorization: typedData.message,
-      signature,
-    })
-    res.status(refund.status).json(refund.document)
+    giveBack(refunder, String(transaction))
+      .then(({ status, document }) => res.status(status).json(document))
+      .catch(next)
   })
+}
+
+async function giveBack(refunder: Refunder, transaction: string): Promise<Answer> {
+  const found = await call(refunder, `?transaction=${encodeURIComponent(transaction)}`)
+  const [settlement] = found.document.settlements ?? []
+  if (settlement === undefined)
+    return { status: 404, document: { error: 'The shop was not paid by that transaction.' } }
+  const prepared = await call(refunder, `/${settlement.id}/refunds/prepare`)
+  const { typedData } = prepared.document
+  if (typedData === undefined) return prepared
+  const signature = await refunder.merchant.signTypedData(typedData)
+  const signed = { authorization: typedData.message, signature }
+  return call(refunder, `/${settlement.id}/refunds`, signed)
+}
+
+/** Asks the gateway's API. */
+async function call({ url, token }: Refunder, path: string, body?: object): Promise<Answer> {
+  const headers = { 'X-Project-Identify-Token': token, 'Content-Type': 'application/json' }
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const response = await fetch(`${url}/api/v2/merchant/settlements${path}`, { headers, ...init })
+  return { status: response.status, document: (await response.json()) as Document }
 }
 
 interface Answer {
@@ -48,6 +53,7 @@ interface Answer {
 
 /** The part of the gateway's answers that is read here. */
 interface Document {
+  readonly error?: string
   readonly settlements?: readonly { readonly id: string }[]
   readonly typedData?: Parameters<LocalAccount['signTypedData']>[0] & { readonly message: object }
 }

@@ -10,6 +10,7 @@ import { createQuoter, type Quote, type Quoter, type QuoteStyle } from '../merch
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
+import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { checkSmallest, isFree } from './checked-price.js'
@@ -223,7 +224,7 @@ function chooseMerchant(
   if (wanted !== undefined) {
     const merchant = merchants.get(wanted)
     if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; there is ${ids || 'none'}`
+    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
     throw new ConfigError('merchant', message, 'unknown_project')
   }
   const [only, ...others] = merchants.values()
