@@ -35,9 +35,7 @@ const PENDING_GAS_OF_CODE = { first: 1_000_000n, most: 10_000_000n }
 /** Payments of a code after which it counts as known: its pending gas no longer counts as lost. */
 const PAYMENTS_OF_KNOWN_CODE = 20
 
-/**
- * Milliseconds for which a payment counts as pending after its authorization has ended, and at most in all.
- */
+/** Milliseconds for which a payment is pending after its authorization has ended, and at most in all. */
 const LAPSE_MARGIN_MS = 60_000
 const LONGEST_PENDING_MS = 3_600_000
 
