@@ -10,12 +10,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { buildConsole } from './build-console.mjs'
+import { buildPaywall } from './build-paywall.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-const publicEntries = ['index', 'sql', 'devnet/index']
+const publicEntries = ['index', 'sql', 'devnet/index', 'testing/index']
 
 /** The command line is an ES module only: nobody requires it. */
 const formats = {
@@ -103,6 +104,7 @@ try {
   const results = await Promise.allSettled([
     ...Object.keys(formats).map((f) => compile(staging, f)),
     buildConsole(join(staging, 'console')),
+    buildPaywall(join(staging, 'paywall')),
   ])
   const failure = results.find(({ status }) => status === 'rejected')
   if (failure) throw failure.reason

@@ -22,6 +22,8 @@ export default {
     ],
     '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }],
   },
+  // Every answer of a gateway is compared with the OpenAPI document.
+  setupFilesAfterEnv: ['<rootDir>/test/support/watch-answers.ts'],
   // Many times what the longest takes: a busy machine fails no test.
   testTimeout: 180_000,
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),

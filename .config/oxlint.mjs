@@ -27,7 +27,7 @@ const arrows = {
   relayer: [...leaves, 'chain', 'ledger'],
   schemes: [...leaves, 'relayer', 'chain', 'ledger'],
   facilitator: [...leaves, 'schemes', 'ledger', 'idempotency'],
-  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks'],
+  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks', 'protect'],
   webhooks: [...leaves, 'ledger'],
   health: [
     ...leaves,
@@ -53,6 +53,7 @@ const arrows = {
   ],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
+  testing: [...leaves, 'surface', 'devnet'],
   cli: [
     ...leaves,
     'merchants',
@@ -77,9 +78,17 @@ const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).fi
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
   if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet', 'health', 'cli'].includes(
-    folder,
-  )
+  return [
+    'chain',
+    'crypto',
+    'relayer',
+    'schemes',
+    'config',
+    'devnet',
+    'testing',
+    'health',
+    'cli',
+  ].includes(folder)
     ? []
     : ['viem']
 }
@@ -136,9 +145,25 @@ const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
   (name) => !['preact', 'uplot'].includes(name),
 )
 
-/** The console's page is a program of its own, in the browser: it imports itself, Preact and uPlot. */
-const pageRules = ['', '*/'].map((deeper) => ({
-  files: [`**/src/console/page/${deeper}*.{ts,tsx}`],
+/** Folders of the programs for browsers: how many folders lead out of each program, and how many to src. */
+const pageFolders = [
+  ['console/page', 1, 2],
+  ['console/page/*', 2, 3],
+  ['protect/paywall/page', 1, 3],
+  ['browser', 1, 1],
+]
+
+/** What a file of a page may not import; of src it may import `browser` only. */
+function notForPages(out, toSource) {
+  const folders = Object.keys(arrows).join('|')
+  const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
+  for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
+  return [...ways, `^(node:|(${notOnPage.join('|')})(/|$))`].join('|')
+}
+
+/** A page is a program of its own, in the browser: it imports itself, what pages share, Preact and uPlot. */
+const pageRules = pageFolders.map(([folder, out, toSource]) => ({
+  files: [`**/src/${folder}/*.{ts,tsx}`],
   plugins: ['jsx-a11y', 'react'],
   rules: {
     'eslint/no-restricted-imports': [
@@ -146,8 +171,8 @@ const pageRules = ['', '*/'].map((deeper) => ({
       {
         patterns: [
           {
-            regex: `^(\\.\\./){${deeper === '' ? 1 : 2}}|^(node:|(${notOnPage.join('|')})(/|$))`,
-            message: 'The page imports itself, Preact and uPlot only.',
+            regex: notForPages(out, toSource),
+            message: 'A page imports itself, src/browser, Preact and uPlot only.',
           },
         ],
       },

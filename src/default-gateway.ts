@@ -14,7 +14,24 @@ import { createGateway, type Gateway } from './gateway.js'
  */
 const KEY = Symbol.for('express-x402-gateway.default')
 
-const shared = globalThis as { [KEY]?: Gateway }
+const shared = globalThis as { [KEY]?: Gateway | StandIn }
+
+/** Takes the place of the default gateway while an app is tested. */
+export interface StandIn extends Gateway {
+  /** Takes the options with which the app calls `defaultGateway`. */
+  setOptions(options: GatewayOptions): void
+}
+
+/**
+ * Replaces the default gateway of this process, also for other copies of this package.
+ *
+ * @returns Whether there was one, with routes that stay on it.
+ */
+export function standInForDefault(standIn: StandIn): boolean {
+  const existing = shared[KEY]
+  shared[KEY] = standIn
+  return existing !== undefined && !('setOptions' in existing)
+}
 
 /**
  * The gateway behind the functions `x402Protect` and `gatewayRouter` of this package. It is created from
@@ -49,6 +66,10 @@ export function defaultGateway(options: GatewayOptions = {}): Gateway {
   const existing = shared[KEY]
   if (existing === undefined) return create(given)
   if (Object.keys(given).length === 0) return existing
+  if ('setOptions' in existing) {
+    existing.setOptions(given)
+    return existing
+  }
   throw new ConfigError(
     'defaultGateway',
     'the default gateway exists, so its options cannot be set any more: call defaultGateway(options) before the first x402Protect and gatewayRouter',

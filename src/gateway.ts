@@ -17,6 +17,7 @@ import type { Asset } from './money/assets.js'
 import { resolveFromAnywhere } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
+import { closeSharedCounts } from './config/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve.js'
 import { merchantsOf } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
@@ -24,7 +25,7 @@ import { QuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
 import { mountConsole } from './console/console-routes.js'
-import { createGatewayRouter } from './router/gateway-router.js'
+import { createGatewayRouter, type GatewayRouterOptions } from './router/gateway-router.js'
 import { settlementDescriber } from './router/settlement-document.js'
 import { openStreams } from './router/streams/streams.js'
 import { RevenueReader } from './router/views/revenue-reader.js'
@@ -62,9 +63,10 @@ export interface Gateway {
   /**
    * Creates the API of the payment gateway.
    *
+   * @param options - What of it is served.
    * @returns An Express router, mountable under any prefix.
    */
-  readonly gatewayRouter: () => Router
+  readonly gatewayRouter: (options?: GatewayRouterOptions) => Router
   /** Verifies and settles payments without HTTP. */
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
@@ -181,9 +183,15 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     settledAssets: settledAssetsOf(resolved),
   }
 
+  let hasProbes = false
+
   return {
     x402Protect: createX402Protect(context),
-    gatewayRouter: () => createGatewayRouter({ ...context, ...mountConsole(context) }),
+    gatewayRouter: (options) =>
+      createGatewayRouter(
+        { ...context, ...mountConsole(context), hasProbes: () => hasProbes },
+        options,
+      ),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -191,7 +199,10 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await directory.whenLoaded()
       return checkGateway({ ...surroundings, projects: directory.all })
     },
-    healthRouter: () => createHealthRouter(readiness),
+    healthRouter() {
+      hasProbes = true
+      return createHealthRouter(readiness)
+    },
     metricsRouter() {
       if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
       throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
@@ -205,12 +216,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await ledger.close()
     },
   }
-}
-
-async function closeSharedCounts({ rateLimit, paymentRateLimit }: ResolvedOptions): Promise<void> {
-  for (const limits of [rateLimit, paymentRateLimit])
-    // Any other store is the app's own.
-    if (limits && limits.redisUrl !== undefined) await limits.store?.shutdown?.()
 }
 
 function warnOfLowRelayers(events: EventBus, logger: Logger): void {

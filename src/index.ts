@@ -3,8 +3,8 @@
  *
  * @packageDocumentation
  */
-import type { Router } from 'express'
 import { defaultGateway } from './default-gateway.js'
+import type { Gateway } from './gateway.js'
 import type { X402Protect } from './protect/x402-protect.js'
 
 /**
@@ -40,8 +40,9 @@ export const x402Protect: X402Protect = (price, options) =>
  * The payment gateway API of the default gateway, as an Express router.
  *
  * It serves `/api/v2/payment/*`, `/api/v2/merchant/*` and `/ucp/*` under the path where it is mounted,
- * and leaves every other path to the app. The gateway is the one that {@link x402Protect} uses.
+ * describes itself at `/api/v2/openapi.json` and `/api/v2/docs`, and leaves every other path to the app. The gateway is the one that {@link x402Protect} uses.
  *
+ * @param options - What of it is served.
  * @returns A router for `app.use`.
  * @throws {@link ConfigError} with code `config_invalid`, naming every variable that is missing or
  * wrong.
@@ -55,7 +56,8 @@ export const x402Protect: X402Protect = (price, options) =>
  * app.use('/pay', gatewayRouter())
  * ```
  */
-export const gatewayRouter = (): Router => defaultGateway().gatewayRouter()
+export const gatewayRouter: Gateway['gatewayRouter'] = (options) =>
+  defaultGateway().gatewayRouter(options)
 
 export {
   ChainError,
@@ -83,6 +85,7 @@ export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/reque
 export { createGateway, type Gateway } from './gateway.js'
 export { defaultGateway } from './default-gateway.js'
 export { fromEnvironment } from './config/from-environment.js'
+export type { GatewayRouterOptions } from './router/gateway-router.js'
 export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
 export type { Ledger } from './ledger/ledger.js'
 export type { PaymentDetails } from './ledger/payment-details.js'

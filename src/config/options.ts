@@ -7,6 +7,7 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { FieldsFirstLogger, Logger } from '../logger.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
+import type { PaywallOptions } from '../protect/paywall/options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { NetworkOptions } from './network-options.js'
 import type { MetricsOptions, WebhookOptions } from './operator-options.js'
@@ -180,6 +181,11 @@ export interface GatewayOptions {
    * @defaultValue false
    */
   readonly paymentRateLimit?: RateLimitOptions | false
+  /**
+   * The page that browsers get from a paid route instead of a 402 in JSON, where a route has no
+   * `paywall` of its own; `false` for JSON to all. @defaultValue a page with the merchant's name
+   */
+  readonly paywall?: PaywallOptions | false
   /** Settings of the UCP handler. @defaultValue none */
   readonly ucp?: {
     /** Root URL under which the handler's documents are published. @defaultValue where the router is mounted */

@@ -19,6 +19,7 @@ import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, RateLimitOptions, WebhookOptions } from './options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
+import { paywallSchema, type CheckedPaywall } from '../protect/paywall/options.js'
 import { resolveProjects } from './projects.js'
 import { resolveRates } from './rates.js'
 import { RedisCounts } from './redis-counts.js'
@@ -90,6 +91,7 @@ const optionsSchema = z.strictObject({
     .optional(),
   rateLimit: rateLimit.default({}),
   paymentRateLimit: rateLimit.default(false),
+  paywall: paywallSchema.default({}),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   webhooks: webhooks
     .default({})
@@ -132,6 +134,7 @@ export interface ResolvedOptions {
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
+  readonly paywall: CheckedPaywall
   readonly webhooks: ReceiverRules
   readonly facilitator?: Facilitator | undefined
   readonly ledger?: LedgerStore | undefined

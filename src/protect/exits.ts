@@ -6,7 +6,7 @@ import type { SettleResponse } from '../protocol/payment.js'
 import { requestFields, type LoggedRequest } from './log-fields.js'
 import type { Offer } from './offer.js'
 import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
-import { paymentRequired, respondPaymentRequired } from './payment-required.js'
+import { askForPayment } from './payment-required.js'
 import { respondRouteProblem, setPaymentResponse } from './respond.js'
 import { respondAgain } from './stored-response.js'
 
@@ -53,17 +53,12 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'over':
       return
     case 'payment_required':
-      return respondPaymentRequired(res, paymentRequired(exit.offer, exit), exit.status)
+      return askForPayment(res, exit.offer, exit)
     case 'not_settled': {
       const { offer, settlement } = exit
       setPaymentResponse(res, settlement)
-      return respondPaymentRequired(
-        res,
-        paymentRequired(offer, {
-          error: settlement.errorReason,
-          message: settlement.errorMessage,
-        }),
-      )
+      const { errorReason: error, errorMessage: message } = settlement
+      return askForPayment(res, offer, { error, message })
     }
     case 'settlement_pending':
       setPaymentResponse(res, exit.settlement)

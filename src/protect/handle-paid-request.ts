@@ -82,6 +82,7 @@ async function charge(
   const { req, res, next } = exchange
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
+    route.paywall?.takeCookie(req, res)
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
       context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)
@@ -180,7 +181,8 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
 
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
 function offerAgain(offer: Offer, { requirements }: MatchedPayment): Offer {
-  return offer.failure === undefined ? offer : offerOf(offer.resource, [{ entry: requirements }])
+  if (offer.failure === undefined) return offer
+  return { ...offerOf(offer.resource, [{ entry: requirements }]), paywall: offer.paywall }
 }
 
 /**

@@ -2,8 +2,10 @@ import type { Request } from 'express'
 import type { RateError } from '../errors.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
+import type { ParsedPrice } from '../money/price.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { bodyFingerprint } from './body-fingerprint.js'
+import type { Paywall } from './paywall/paywall.js'
 
 /** What a route asks for a request. */
 export interface Offer {
@@ -13,6 +15,10 @@ export interface Offer {
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */
   readonly askedPrice?: string | undefined
+  /** The same price, parsed. */
+  readonly price?: ParsedPrice | undefined
+  /** The page that shows the offer to browsers; `undefined` if they get JSON. */
+  readonly paywall?: Paywall | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined
 }

@@ -7,6 +7,7 @@ import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
 import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
+import { paywallSchema, type CheckedPaywall, type PaywallOptions } from './paywall/options.js'
 
 /**
  * A price that depends on the request.
@@ -101,6 +102,11 @@ export interface ProtectOptions {
    * presents a payment, before anything is charged.
    */
   readonly reference?: string | ((req: Request) => string)
+  /**
+   * The page that browsers get instead of a 402 in JSON; `false` for JSON to all. Options that are left
+   * out are the gateway's. @defaultValue the gateway's
+   */
+  readonly paywall?: PaywallOptions | false
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
@@ -126,16 +132,22 @@ const optionsSchema = z.strictObject({
       `${NOT_A_REFERENCE}, or a function that returns them`,
     )
     .optional(),
+  paywall: paywallSchema.optional(),
 })
+
+/** What the check of a route's options returns. */
+export interface CheckedOptions {
+  readonly paywall?: CheckedPaywall | undefined
+}
 
 /**
  * Checks the form of a route's options.
  *
  * @throws `ConfigError` with everything that is wrong.
  */
-export function checkOptions(options: ProtectOptions): void {
+export function checkOptions(options: ProtectOptions): CheckedOptions {
   const read = readOptions(optionsSchema, options)
-  if (read.ok) return
+  if (read.ok) return read.value
   throw new ConfigError(
     read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
   )

@@ -5,6 +5,7 @@ import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
 import { explainReason } from '../protocol/reason-words.js'
 import { withProtocolVersion, X402_VERSION, type PaymentRequired } from '../protocol/payment.js'
 import type { Offer } from './offer.js'
+import { varyByAccept } from './paywall/prefers-html.js'
 import { exposeHeaders } from './respond.js'
 
 /** The `error` of a 402 to a request that brought no payment. */
@@ -49,6 +50,25 @@ export interface WrittenDocument {
   readonly header: string
   /** Of `json`. Node writes `latin1` faster, so that is used for ASCII. */
   readonly encoding: 'latin1' | 'utf8'
+}
+
+/** Why a payment is asked for, and with which status. */
+export interface AskedBecause extends Asking {
+  /** 400 if the payment header is unreadable. @defaultValue 402 */
+  readonly status?: 402 | 400 | undefined
+}
+
+/** Asks for the payment of an offer: by a page if a browser is to show it, otherwise in JSON. */
+export function askForPayment(
+  res: Response,
+  offer: Offer,
+  { status = 402, ...asking }: AskedBecause,
+): void {
+  const document = paymentRequired(offer, asking)
+  const { paywall, price } = offer
+  if (paywall !== undefined) varyByAccept(res)
+  if (paywall?.isWantedBy(res.req)) return paywall.respond(res, { document, price, status })
+  respondPaymentRequired(res, document, status)
 }
 
 /** Responds with a 402, or a 400: the document as the body, and encoded in the header. */

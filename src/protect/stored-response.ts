@@ -62,7 +62,10 @@ export function respondAgain(res: Response, stored: string): void {
     })
   }
   res.status(status)
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  for (const [name, value] of Object.entries(headers))
+    // Cookies that were set before the route, for example the one of a session, stay.
+    if (name.toLowerCase() === 'set-cookie') res.append(name, [value].flat().map(String))
+    else res.setHeader(name, value)
   // Headers that the app set before the route are not in the store.
   keepPrivate(res)
   res.end(Buffer.from(body, 'base64'))

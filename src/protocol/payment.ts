@@ -194,12 +194,14 @@ const payloadSchema = z.looseObject({
   extensions: optionalObject,
 }) satisfies z.ZodType<PaymentPayload>
 
-const submissionSchema = z.looseObject({
+/** Reads the body of verify and settle; {@link parsePaymentSubmission} says what is wrong. */
+export const submissionSchema = z.looseObject({
   paymentPayload: payloadSchema,
   paymentRequirements: requirementsSchema,
 }) satisfies z.ZodType<PaymentSubmission>
 
-const exactEvmSchema = z.looseObject({
+/** Reads the ERC-3009 part of a payment; {@link parseExactEvmPayload} says what is wrong. */
+export const exactEvmSchema = z.looseObject({
   signature,
   authorization: z.looseObject({
     from: address,

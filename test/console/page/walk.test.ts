@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { startReceiver, type Receiver } from '../../webhooks/receiver.js'
 import { until } from '../../support/until.js'
-import { findChromium, launch, openTab, PATIENCE_MS, signIn, visit, type Tab } from './browser.js'
-import { addWallet, type TestWallet } from './wallet.js'
+import { findChromium, launch, openTab, PATIENCE_MS, type Tab } from '../../support/browser.js'
+import { signIn, visit } from './browser.js'
+import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
 import { ADMIN_TOKEN, CREATED, openWorld, SHOP_TOKEN, type World } from './world.js'
 
 const executable = findChromium()

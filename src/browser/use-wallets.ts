@@ -1,13 +1,6 @@
 /** Wallets of the browser, as EIP-6963 announces them. */
 import { useEffect, useState } from 'preact/hooks'
-
-/** EIP-1193. */
-export interface Provider {
-  request(asked: {
-    readonly method: string
-    readonly params?: readonly unknown[]
-  }): Promise<unknown>
-}
+import type { Provider } from './provider.js'
 
 export interface Wallet {
   readonly info: {

@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { en, type PaywallTextKey } from './texts/en.js'
+import { isPaywallLocale, languages } from './texts/languages.js'
+
+export type { PaywallTextKey }
+
+/**
+ * The page that a browser gets instead of a 402 in JSON.
+ *
+ * @example
+ * ```ts
+ * import type { PaywallOptions } from 'express-x402-gateway'
+ *
+ * const paywall: PaywallOptions = {
+ *   name: 'The Daily Example',
+ *   logo: '/assets/logo.svg',
+ *   accent: '#0b5d4d',
+ *   texts: { heading: 'This article costs a little' },
+ * }
+ * ```
+ */
+export interface PaywallOptions {
+  /** Who sells. @defaultValue the merchant's name */
+  readonly name?: string
+  /**
+   * A picture: a path of the app itself (`/logo.svg`) or a `data:` URL of at most 64 kB. The page loads
+   * nothing from other hosts. @defaultValue none
+   */
+  readonly logo?: string
+  /** Colour of the buttons: `#0b5d4d`. Their text is black or white, whichever can be read. */
+  readonly accent?: string
+  /**
+   * Language of the page, and how it writes numbers: `en`, `de`, `zh`, `ja` or `es`, with or without a
+   * region (`de-AT`). @defaultValue the best for each request's `Accept-Language`
+   */
+  readonly locale?: string
+  /** Texts that replace the page's own, in every language. @defaultValue none */
+  readonly texts?: { readonly [Key in PaywallTextKey]?: string }
+}
+
+const MAX_LOGO_LENGTH = 64 * 1024
+const MAX_TEXT_LENGTH = 1000
+
+/** A path of the same origin: `//host` and `/\host` would be another host. */
+const OWN_PATH = /^\/(?![/\\])[^\s"'<>]*$/
+
+const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,][^\s"<>]*$/i
+
+const text = z.string().min(1).max(MAX_TEXT_LENGTH)
+
+/** The option `paywall`, of a route and of the gateway. */
+export const paywallSchema = z.union([
+  z.literal(false),
+  z.strictObject({
+    name: text.optional(),
+    logo: z
+      .string()
+      .max(MAX_LOGO_LENGTH)
+      .refine(
+        (logo) => OWN_PATH.test(logo) || DATA_URL.test(logo),
+        "must be a path of the app, like '/logo.svg', or a data: URL of a picture",
+      )
+      .optional(),
+    accent: z
+      .string()
+      .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, "must be a colour like '#0b5d4d'")
+      .optional(),
+    locale: z
+      .string()
+      .refine(
+        isPaywallLocale,
+        `must be one of ${Object.keys(languages).join(', ')}, with or without a region`,
+      )
+      .optional(),
+    texts: z
+      .strictObject(
+        Object.fromEntries(Object.keys(en).map((key) => [key, text.optional()])) as Readonly<
+          Record<PaywallTextKey, z.ZodOptional<typeof text>>
+        >,
+      )
+      .optional(),
+  }),
+])
+
+/** The option after its check. */
+export type CheckedPaywall = z.output<typeof paywallSchema>
+
+/** What the page of a route says: the route's options, and the gateway's where it has none. */
+export type ResolvedPaywall = Exclude<CheckedPaywall, false>
+
+/**
+ * Resolves the option of a route.
+ *
+ * @returns `undefined` if browsers get JSON, too.
+ */
+export function resolvePaywall(
+  ofRoute: CheckedPaywall | undefined,
+  ofGateway: CheckedPaywall,
+): ResolvedPaywall | undefined {
+  if (ofRoute === false) return undefined
+  if (ofGateway === false) return ofRoute
+  return { ...ofGateway, ...ofRoute, texts: { ...ofGateway.texts, ...ofRoute?.texts } }
+}
