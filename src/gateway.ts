@@ -7,18 +7,18 @@ import { countEvents } from './facilitator/count-events.js'
 import { checkGateway } from './health/check-gateway.js'
 import type { Finding } from './health/finding.js'
 import { Operations } from './health/operations.js'
+import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
-import { checkNamingVariables } from './config/from-environment.js'
+import { resolveFromAnywhere } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
 import { closeSharedCounts } from './config/redis-counts.js'
-import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
+import type { ResolvedOptions } from './config/resolve.js'
 import { merchantsOf } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
@@ -32,11 +32,10 @@ import { RevenueReader } from './router/views/revenue-reader.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
 import { openCore } from './open-core.js'
-import { warnOfMemory } from './config/memory-warning.js'
+import { warnOfRisks } from './config/risk-warnings.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { Router } from 'express'
-import { formatEther } from 'viem/utils'
 
 /** Milliseconds that a database is given to take the last counts, when the gateway is closed. */
 const LAST_COUNTS_MS = 1000
@@ -131,7 +130,7 @@ export interface Gateway {
  *     base: { rpcUrl: 'https://base.example', relayerKeys: [process.env['RELAYER_KEY'] ?? ''] },
  *   },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
  * })
  * const app = express()
@@ -140,7 +139,7 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(checkNamingVariables(options, resolveOptions))
+  return openGateway(resolveFromAnywhere(options))
 }
 
 /**
@@ -152,7 +151,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { logger, projects } = resolved
   const closing = new AbortController()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  if (store.sharedSecret === undefined) warnOfMemory(logger)
+  warnOfRisks({ ...resolved, isInMemory: store.sharedSecret === undefined })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   warnOfLowRelayers(events, logger)
   const telemetry = openTelemetry(resolved, events)
@@ -163,7 +162,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { facilitator, cores } = openCore(resolved, {
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
-  const merchants = merchantsOf(projects)
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
@@ -173,25 +171,20 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
-    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency: ledger.idempotency, quotes, wakeWebhooks },
-    settledAssets: settledAssetsOf(resolved),
+    ...{ ...resolved, facilitator, directory, readMerchant, counters, revenue, streams },
+    ...{ operations, ledger, idempotency: ledger.idempotency, quotes },
+    ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
+    ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
   }
-
-  let hasProbes = false
 
   return {
     x402Protect: createX402Protect(context),
     gatewayRouter: (options) =>
-      createGatewayRouter(
-        { ...context, ...mountConsole(context), hasProbes: () => hasProbes },
-        options,
-      ),
+      createGatewayRouter({ ...context, ...mountConsole(context) }, options),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -199,10 +192,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await directory.whenLoaded()
       return checkGateway({ ...surroundings, projects: directory.all })
     },
-    healthRouter() {
-      hasProbes = true
-      return createHealthRouter(readiness)
-    },
+    healthRouter: () => createHealthRouter(readiness),
     metricsRouter() {
       if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
       throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
@@ -216,15 +206,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await ledger.close()
     },
   }
-}
-
-function warnOfLowRelayers(events: EventBus, logger: Logger): void {
-  events.on('relayerLow', ({ balance, ...low }) =>
-    logger.warn('A relayer is running out of gas money: send native currency to its address.', {
-      ...low,
-      balance: formatEther(balance),
-    }),
-  )
 }
 
 /** The tokens that this process settles itself. */

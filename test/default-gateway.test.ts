@@ -60,7 +60,7 @@ describe('the default gateway', () => {
   it('is created anew after it was closed, and its earlier routes take no payments', async () => {
     const first = defaultGateway()
     await first.close()
-    process.env['X402_PAY_TO'] = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+    process.env['X402_PAY_TO'] = '0x209693bc6afc0c5328ba36faf03c514ef312287c'
     const second = defaultGateway({ logger: recordLog() })
     expect(second).not.toBe(first)
     const app = express().get('/weather', x402Protect('$0.01'))

@@ -1,6 +1,12 @@
 import { ConfigError, isConfigError } from '../errors.js'
-import { nameVariables, optionsFromEnvironment, type Environment } from './environment.js'
+import {
+  explainUnknownVariables,
+  nameVariables,
+  optionsFromEnvironment,
+  type Environment,
+} from './environment.js'
 import type { GatewayOptions } from './options.js'
+import { resolveOptions, type ResolvedOptions } from './resolve.js'
 
 /**
  * Key under which options remember the variables that they were read from. It is registered, so that
@@ -50,27 +56,22 @@ export function fromEnvironment(
   return sourced
 }
 
-/** The variables that options were read from; `undefined` for options that are all written in code. */
-export function environmentOf(options: SourcedOptions): Environment | undefined {
-  return options[SOURCE]?.env
-}
-
 /**
- * Checks options; reports mistakes in those of {@link fromEnvironment} under the names of variables.
+ * Resolves options that may be read from the environment, and reports mistakes in those under the names
+ * of variables.
  *
  * @throws {@link ConfigError}
  */
-export function checkNamingVariables<T>(
-  options: GatewayOptions,
-  check: (options: GatewayOptions) => T,
-): T {
+export function resolveFromAnywhere(options: GatewayOptions): ResolvedOptions {
   const source = (options as SourcedOptions | undefined)?.[SOURCE]
-  if (source === undefined) return check(options)
+  if (source === undefined) return resolveOptions(options)
   const isRead = (path: string): boolean => {
     const name = path.split('.')[0] as keyof GatewayOptions
     return options[name] === source.options[name]
   }
-  return nameMistakes(source.env, () => check(options), isRead)
+  const resolved = nameMistakes(source.env, () => resolveOptions(options), isRead)
+  for (const unknown of explainUnknownVariables(source.env, [])) resolved.logger.warn(unknown)
+  return resolved
 }
 
 function nameMistakes<T>(

@@ -63,7 +63,7 @@ const MAX_ANSWER_BYTES = 256 * 1024
  *   }),
  *   networks: { base: {} },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
  * })
  * ```

@@ -1,12 +1,13 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, type ConfigIssue } from '../errors.js'
+import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
+import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
-import { paywallSchema, type CheckedPaywall, type PaywallOptions } from './paywall/options.js'
+import { paywallSchema, type PaywallOptions } from './paywall/options.js'
 
 /**
  * A price that depends on the request.
@@ -134,30 +135,16 @@ const optionsSchema = z.strictObject({
   paywall: paywallSchema.optional(),
 })
 
-/** What the check of a route's options returns. */
-export interface CheckedOptions {
-  readonly paywall?: CheckedPaywall | undefined
-}
-
 /**
  * Checks the form of a route's options.
  *
  * @throws `ConfigError` with everything that is wrong.
  */
-export function checkOptions(options: ProtectOptions): CheckedOptions {
-  const result = optionsSchema.safeParse(options)
-  if (result.success) return result.data
+export function checkOptions(options: ProtectOptions): void {
+  const read = readOptions(optionsSchema, options)
+  if (read.ok) return
   throw new ConfigError(
-    result.error.issues.flatMap((issue): readonly ConfigIssue[] => {
-      if (issue.code === 'unrecognized_keys')
-        return issue.keys.map((key) => ({
-          option: [...issue.path, key].join('.'),
-          code: 'unknown_option',
-          message: 'x402Protect has no such option',
-        }))
-      const option = issue.path.join('.') || 'options'
-      return [{ option, code: 'invalid_value', message: issue.message }]
-    }),
+    read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
   )
 }
 

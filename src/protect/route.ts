@@ -10,12 +10,13 @@ import { createQuoter, type Quote, type Quoter, type QuoteStyle } from '../merch
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
+import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
-import { checkOptions, checkValidity, resolveMaxHeldBytes } from './options.js'
+import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
@@ -69,12 +70,11 @@ export class PaidRoute {
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
-    const { paywall } = checkOptions(options)
     this.#context = context
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
-    this.paywall = openPaywall(context, this.merchant, paywall)
+    this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
@@ -223,7 +223,7 @@ function chooseMerchant(
   if (wanted !== undefined) {
     const merchant = merchants.get(wanted)
     if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; there is ${ids || 'none'}`
+    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
     throw new ConfigError('merchant', message, 'unknown_project')
   }
   const [only, ...others] = merchants.values()
