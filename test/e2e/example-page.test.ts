@@ -132,7 +132,7 @@ suite('the page of the example', () => {
     expect(await page.title()).not.toBe('The example shop')
     await page.goto(shop)
     await page.getByRole('link', { name: 'API documentation' }).click()
-    await page.getByText('/api/v2/payment/settle').first().waitFor()
+    await page.getByText('Settle a payment on chain').first().waitFor()
     await page.goto(shop)
     await page.getByRole('link', { name: 'Console' }).click()
     await page.getByLabel('Token').fill('example-admin-token-for-the-devnet-only')
