@@ -1,11 +1,10 @@
 // Builds a page for the browser: one script and one style sheet, whose names tell their content, and
-// the HTML that loads them. Rolldown reads TSX by itself, as it builds the library: there is no second
-// bundler to keep.
+// the HTML that loads them.
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'rolldown'
+import { bundleScript, joinStyles, licensesOf } from './bundle-page.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -24,7 +23,7 @@ export async function buildPage({ name, source, icon, styles = [], packages }, f
   await mkdir(assets, { recursive: true })
   const picture = await readFile(join(root, icon ?? join(source, 'icon.svg')), 'utf8')
   const names = {
-    [`${name}.js`]: await writeScript(page, name, assets),
+    [`${name}.js`]: await writeAsset(assets, `${name}.js`, await bundleScript(page)),
     [`${name}.css`]: await writeAsset(assets, `${name}.css`, await styleSheet(page, styles)),
     'icon.svg': await writeAsset(assets, 'icon.svg', picture),
   }
@@ -32,41 +31,15 @@ export async function buildPage({ name, source, icon, styles = [], packages }, f
   for (const [plain, hashed] of Object.entries(names))
     html = html.replace(`./assets/${plain}`, `./assets/${hashed}`)
   await writeFile(join(folder, 'index.html'), html)
-  await writeFile(join(folder, 'licenses.txt'), await licenses(packages))
+  await writeFile(join(folder, 'licenses.txt'), await licensesOf(packages))
 }
 
-/** The terms of what is bundled go where it goes. */
-async function licenses(packages) {
-  const texts = packages.map(async (name) => {
-    const text = await readFile(join(root, 'node_modules', name, 'LICENSE'), 'utf8')
-    return `${name}\n\n${text.trim()}\n`
-  })
-  return (await Promise.all(texts)).join('\n')
-}
-
-async function writeScript(page, name, dir) {
-  const { output } = await build({
-    input: { [name]: join(page, 'main.tsx') },
-    platform: 'browser',
-    tsconfig: join(page, 'tsconfig.json'),
-    transform: { target: 'es2022' },
-    output: { dir, format: 'esm', minify: true, entryFileNames: '[name]-[hash].js' },
-  })
-  return output[0].fileName
-}
-
-/** The style sheets one after the other, without comments and indentation. */
 async function styleSheet(page, before) {
   const own = (await readdir(join(page, 'styles'))).toSorted()
-  const files = [
+  return joinStyles([
     ...before.map((file) => join(root, file)),
     ...own.map((file) => join(page, 'styles', file)),
-  ]
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
-  return texts
-    .join('\n')
-    .replaceAll(/\/\*[^]*?\*\//g, '')
-    .replaceAll(/\s*\n\s*/g, '\n')
+  ])
 }
 
 async function writeAsset(assets, name, content) {

@@ -10,13 +10,14 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { buildConsole } from './build-console.mjs'
+import { buildPaywall } from './build-paywall.mjs'
 import { buildDocs } from './build-docs.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-const publicEntries = ['index', 'sql', 'devnet/index']
+const publicEntries = ['index', 'sql', 'devnet/index', 'testing/index']
 
 /** The command line is an ES module only: nobody requires it. */
 const formats = {
@@ -113,6 +114,7 @@ try {
   const results = await Promise.allSettled([
     ...Object.keys(formats).map((f) => compile(staging, f)),
     buildConsole(join(staging, 'console')),
+    buildPaywall(join(staging, 'paywall')),
     buildDocs(join(staging, 'docs')),
   ])
   const failure = results.find(({ status }) => status === 'rejected')

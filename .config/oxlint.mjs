@@ -27,7 +27,7 @@ const arrows = {
   relayer: [...leaves, 'chain', 'ledger'],
   schemes: [...leaves, 'relayer', 'chain', 'ledger'],
   facilitator: [...leaves, 'schemes', 'ledger', 'idempotency'],
-  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks'],
+  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks', 'protect'],
   webhooks: [...leaves, 'ledger'],
   health: [
     ...leaves,
@@ -53,6 +53,7 @@ const arrows = {
   ],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
+  testing: [...leaves, 'surface', 'devnet'],
   cli: [
     ...leaves,
     'merchants',
@@ -77,9 +78,17 @@ const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).fi
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
   if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet', 'health', 'cli'].includes(
-    folder,
-  )
+  return [
+    'chain',
+    'crypto',
+    'relayer',
+    'schemes',
+    'config',
+    'devnet',
+    'testing',
+    'health',
+    'cli',
+  ].includes(folder)
     ? []
     : ['viem']
 }
@@ -132,46 +141,56 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
   })),
 )
 
-/** Pages are programs of their own, in the browser, with the packages that each may import. */
-const pages = {
-  'console/page': ['preact', 'uplot'],
-  'router/docs/page': ['preact'],
+/**
+ * Pages are programs of their own, in the browser. Each folder: how many folders lead out of its
+ * program, how many lead to src, and the packages that it may import.
+ */
+const pageFolders = [
+  ['console/page', 1, 2, ['preact', 'uplot']],
+  ['console/page/*', 2, 3, ['preact', 'uplot']],
+  ['router/docs/page', 1, 3, ['preact']],
+  ['router/docs/page/*', 2, 4, ['preact']],
+  ['protect/paywall/page', 1, 3, ['preact']],
+  ['browser', 1, 1, ['preact']],
+]
+
+/** What a file of a page may not import; of src it may import `browser` only. */
+function notForPages(out, toSource, allowed) {
+  const folders = Object.keys(arrows).join('|')
+  const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
+  for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
+  const notAllowed = [...packages, ...Object.keys(devDependencies)].filter(
+    (name) => !allowed.includes(name),
+  )
+  return [...ways, `^(node:|(${notAllowed.join('|')})(/|$))`].join('|')
 }
 
-const notOnPage = (allowed) =>
-  [...packages, ...Object.keys(devDependencies)].filter((name) => !allowed.includes(name))
-
-const pageRules = Object.entries(pages).flatMap(([page, allowed]) =>
-  ['', '*/'].map((deeper) => rulesOfPage(page, deeper, allowed)),
-)
-
-function rulesOfPage(page, deeper, allowed) {
-  return {
-    files: [`**/src/${page}/${deeper}*.{ts,tsx}`],
-    plugins: ['jsx-a11y', 'react'],
-    rules: {
-      'eslint/no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            {
-              regex: `^(\\.\\./){${deeper === '' ? 1 : 2}}|^(node:|(${notOnPage(allowed).join('|')})(/|$))`,
-              message: `The page imports itself and ${allowed.join(' and ')} only.`,
-            },
-          ],
-        },
-      ],
-      'react/no-danger': 'error',
-      // The runtime is Preact's, which takes `for`, `class` and `spellcheck` as HTML has them.
-      'react/no-unknown-property': 'off',
-      'react/react-in-jsx-scope': 'off',
-      'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
-      'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
-      'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
-      'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
-    },
-  }
-}
+const pageRules = pageFolders.map(([folder, out, toSource, allowed]) => ({
+  files: [`**/src/${folder}/*.{ts,tsx}`],
+  plugins: ['jsx-a11y', 'react'],
+  rules: {
+    'eslint/no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            regex: notForPages(out, toSource, allowed),
+            message: `A page imports itself, src/browser, and ${allowed.join(' and ')} only.`,
+          },
+        ],
+      },
+    ],
+    'react/no-danger': 'error',
+    // The runtime is Preact's, which takes `for`, `class` and `spellcheck` as HTML has them.
+    'react/no-unknown-property': 'off',
+    'react/react-in-jsx-scope': 'off',
+    'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
+    'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
+    'jsx-a11y/media-has-caption': 'off', // sound that was bought has what its seller gave it
+    'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
+    'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
+  },
+}))
 
 export default {
   plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'promise', 'node'],

@@ -14,8 +14,8 @@ import type { GatewayRouterOptions } from './router/gateway-router.js'
  * A request without a payment is answered with 402 and the ways to pay (x402 v2 §5.1). A payment is
  * verified first, settled once the handler has answered, and charged only for an answer below 400.
  *
- * The default gateway is built from `X402_*` environment variables when the first route is declared.
- * For options in code, use {@link createGateway}.
+ * The default gateway is built from `X402_*` environment variables when the first route is declared;
+ * {@link defaultGateway} sets options beside them. For a gateway of your own, use {@link createGateway}.
  *
  * @param price - `'$0.01'`, `'0.01 EUR'`, atomic units of a token, or a function of the request.
  * @param options - What is for sale, who is paid, and when the money moves.
@@ -30,7 +30,7 @@ import type { GatewayRouterOptions } from './router/gateway-router.js'
  *
  * const app = express()
  * app.get('/weather', x402Protect('$0.01'), (req, res) => {
- *   res.json({ forecast: 'sunny', paidBy: req.x402.payer })
+ *   res.json({ forecast: 'sunny', paidBy: req.x402?.payer })
  * })
  * ```
  */
@@ -82,7 +82,10 @@ export type { GatewayEvents, GatewayListener, PaymentEvent } from './schemes/eve
 export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
+export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
 export { createGateway, type Gateway } from './gateway.js'
+export { defaultGateway } from './default-gateway.js'
+export { fromEnvironment } from './config/from-environment.js'
 export type { GatewayRouterOptions } from './router/gateway-router.js'
 export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
 export type { Ledger } from './ledger/ledger.js'
@@ -109,8 +112,9 @@ export type {
   RatesOptions,
   WebhookOptions,
 } from './config/options.js'
-export type { PaidRequest } from './protect/paid-request.js'
-export type { PriceFunction, ProtectOptions } from './protect/options.js'
+export { paidRequest, type PaidRequest } from './protect/paid-request.js'
+export type { MerchantFunction, PriceFunction, ProtectOptions } from './protect/options.js'
+export type { PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
 export type { X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {

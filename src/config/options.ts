@@ -7,6 +7,7 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { FieldsFirstLogger, Logger } from '../logger.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
+import type { PaywallOptions } from '../protect/paywall/options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { NetworkOptions } from './network-options.js'
 import type { MetricsOptions, WebhookOptions } from './operator-options.js'
@@ -22,7 +23,7 @@ export type { MetricsOptions, RateLimitOptions, WebhookOptions }
  *
  * const merchant: MerchantOptions = {
  *   name: 'Acme',
- *   payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+ *   payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C',
  *   currency: 'EUR',
  *   accepts: [{ network: 'base', asset: 'USDC' }],
  *   crossCurrency: true,
@@ -134,7 +135,7 @@ export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['h
  *     base: { rpcUrl: 'https://base.example', relayerKeys: [process.env['RELAYER_KEY'] ?? ''] },
  *   },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
  *   rates: [{ http: { url: 'https://api.frankfurter.dev/v1' } }, { 'EUR/USD': '1.08' }],
  * }
@@ -180,6 +181,11 @@ export interface GatewayOptions {
    * @defaultValue false
    */
   readonly paymentRateLimit?: RateLimitOptions | false
+  /**
+   * The page that browsers get from a paid route instead of a 402 in JSON, where a route has no
+   * `paywall` of its own; `false` for JSON to all. @defaultValue a page with the merchant's name
+   */
+  readonly paywall?: PaywallOptions | false
   /** Settings of the UCP handler. @defaultValue none */
   readonly ucp?: {
     /** Root URL under which the handler's documents are published. @defaultValue where the router is mounted */

@@ -6,11 +6,20 @@ import { isLedgerStore, type LedgerStore } from '../ledger/ledger.js'
 import { adaptLogger, processWarnings, type FieldsFirstLogger, type Logger } from '../logger.js'
 import type { Project } from '../merchants/project.js'
 import type { RateSource } from '../money/rates.js'
-import { callback, instanceWith, mistake, omitUndefined, rootUrl, type FieldsOf } from './fields.js'
+import {
+  callback,
+  hasMethod,
+  instanceWith,
+  mistake,
+  omitUndefined,
+  rootUrl,
+  type FieldsOf,
+} from './fields.js'
 import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, RateLimitOptions, WebhookOptions } from './options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
+import { paywallSchema, type CheckedPaywall } from '../protect/paywall/options.js'
 import { resolveProjects } from './projects.js'
 import { resolveRates } from './rates.js'
 import { RedisCounts } from './redis-counts.js'
@@ -82,11 +91,17 @@ const optionsSchema = z.strictObject({
     .optional(),
   rateLimit: rateLimit.default({}),
   paymentRateLimit: rateLimit.default(false),
+  paywall: paywallSchema.default({}),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   webhooks: webhooks
     .default({})
     .transform(({ allowPrivate = false }) => receiverRules(allowPrivate)),
-  facilitator: instanceWith<Facilitator>('verify', 'settle', 'supported').optional(),
+  facilitator: z
+    .custom<Facilitator>(
+      (value) => ['verify', 'settle', 'supported'].every((name) => hasMethod(value, name)),
+      'must be httpFacilitator({ url }), or an object with the methods verify, settle, supported',
+    )
+    .optional(),
   ledger: z
     .custom<LedgerStore>(isLedgerStore, {
       error: 'must come from memoryLedger(), sqliteLedger(file) or postgresLedger(url)',
@@ -119,6 +134,8 @@ export interface ResolvedOptions {
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
+  /** The page of paid routes; `false` for JSON to all. */
+  readonly paywall: CheckedPaywall
   readonly webhooks: ReceiverRules
   readonly facilitator?: Facilitator | undefined
   readonly ledger?: LedgerStore | undefined

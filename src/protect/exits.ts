@@ -6,7 +6,7 @@ import type { SettleResponse } from '../protocol/payment.js'
 import { requestFields, type LoggedRequest } from './log-fields.js'
 import type { Offer } from './offer.js'
 import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
-import { paymentRequired, respondPaymentRequired } from './payment-required.js'
+import { askForPayment } from './payment-required.js'
 import { respondRouteProblem, setPaymentResponse } from './respond.js'
 import { respondAgain } from './stored-response.js'
 
@@ -21,6 +21,8 @@ export type Exit =
       readonly kind: 'payment_required'
       readonly offer: Offer
       readonly error: string
+      /** A reason in words, where more is known than what it always means. */
+      readonly message?: string | undefined
       /** 400 if the payment header is unreadable. @defaultValue 402 */
       readonly status?: 402 | 400 | undefined
     }
@@ -51,11 +53,12 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'over':
       return
     case 'payment_required':
-      return respondPaymentRequired(res, paymentRequired(exit.offer, exit.error), exit.status)
+      return askForPayment(res, exit.offer, exit)
     case 'not_settled': {
       const { offer, settlement } = exit
       setPaymentResponse(res, settlement)
-      return respondPaymentRequired(res, paymentRequired(offer, settlement.errorReason))
+      const { errorReason: error, errorMessage: message } = settlement
+      return askForPayment(res, offer, { error, message })
     }
     case 'settlement_pending':
       setPaymentResponse(res, exit.settlement)

@@ -2,8 +2,10 @@ import type { Request } from 'express'
 import type { RateError } from '../errors.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
+import type { ParsedPrice } from '../money/price.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { bodyFingerprint } from './body-fingerprint.js'
+import type { Paywall } from './paywall/paywall.js'
 
 /** What a route asks for a request. */
 export interface Offer {
@@ -13,6 +15,10 @@ export interface Offer {
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */
   readonly askedPrice?: string | undefined
+  /** The same price, parsed. */
+  readonly price?: ParsedPrice | undefined
+  /** The page that shows the offer to browsers; `undefined` if they get JSON. */
+  readonly paywall?: Paywall | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined
 }
@@ -31,20 +37,27 @@ export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
+/** What a quote is signed for, beside the request itself. */
+interface Quoted {
+  readonly resource: ResourceInfo
+  /** Id of the project that is paid: a quote of one merchant is not valid at another. */
+  readonly project: string
+  /** What else the price depends on, for example the user. */
+  readonly quotedFor: string | undefined
+}
+
 /**
- * Names what a quote is signed for: the method, resource, URL and body of a request.
+ * Names what a quote is signed for: the method, resource, URL and body of a request, and the merchant.
  *
- * @param quotedFor - What else the price depends on, for example the user.
  * @returns `undefined` if the body has no fingerprint: then the quote is not signed.
  */
 export function quotedRequest(
   req: Request,
-  { url }: ResourceInfo,
-  quotedFor: string | undefined,
+  { resource, project, quotedFor }: Quoted,
 ): QuoteSubject['request'] | undefined {
   const body = bodyFingerprint(req)
   if (body === undefined) return undefined
-  const request = [pricedMethod(req), url, req.originalUrl, body]
+  const request = [pricedMethod(req), resource.url, req.originalUrl, body, 'at', project]
   return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 

@@ -1,11 +1,13 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, type ConfigIssue } from '../errors.js'
+import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
+import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
+import { paywallSchema, type PaywallOptions } from './paywall/options.js'
 
 /**
  * A price that depends on the request.
@@ -18,6 +20,18 @@ import type { PaymentFlow } from '../protocol/payment.js'
  */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
 
+/**
+ * Chooses who is paid for a request, for example the seller of a marketplace.
+ *
+ * It runs once for each request, paid or not, and must choose the same project when a request comes
+ * again with its payment: a payment for another merchant is refused with a fresh 402. What it throws,
+ * and the id of a project that does not exist, goes to the app's error handlers, and nothing is charged.
+ *
+ * @param req - The request. Its parameters are those of the route.
+ * @returns Id of the project that is paid.
+ */
+export type MerchantFunction = (req: Request) => string | Promise<string>
+
 /** Options of `x402Protect`, for one route. */
 export interface ProtectOptions {
   /** What is for sale, for people and agents. @defaultValue empty */
@@ -25,10 +39,11 @@ export interface ProtectOptions {
   /** Media type of the response. @defaultValue not mentioned */
   readonly mimeType?: string
   /**
-   * Id of the project that is paid. With the gateway's option `admin`, it may be one that is made later:
-   * until it has a merchant, requests get a 503. @defaultValue the only project with a merchant
+   * Id of the project that is paid, or a function that chooses it for each request. With the gateway's
+   * option `admin`, it may be one that is made later: until it has a merchant, requests get a 503.
+   * @defaultValue the only project with a merchant
    */
-  readonly merchant?: string
+  readonly merchant?: string | MerchantFunction
   /**
    * When the payment is settled. `authorization`: after the handler has responded; if the handler
    * fails, nothing is charged. `upfront`: before the handler runs, so that it may stream.
@@ -87,6 +102,11 @@ export interface ProtectOptions {
    * presents a payment, before anything is charged.
    */
   readonly reference?: string | ((req: Request) => string)
+  /**
+   * The page that browsers get instead of a 402 in JSON; `false` for JSON to all. Options that are left
+   * out are the gateway's. @defaultValue the gateway's
+   */
+  readonly paywall?: PaywallOptions | false
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
@@ -95,7 +115,7 @@ const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must
 const optionsSchema = z.strictObject({
   description: z.string().optional(),
   mimeType: z.string().optional(),
-  merchant: z.string().optional(),
+  merchant: z.union([z.string(), fn]).optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   minValiditySeconds: z.number().min(0).max(86_400).optional(),
@@ -112,6 +132,7 @@ const optionsSchema = z.strictObject({
       `${NOT_A_REFERENCE}, or a function that returns them`,
     )
     .optional(),
+  paywall: paywallSchema.optional(),
 })
 
 /**
@@ -120,19 +141,10 @@ const optionsSchema = z.strictObject({
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
-  const result = optionsSchema.safeParse(options)
-  if (result.success) return
+  const read = readOptions(optionsSchema, options)
+  if (read.ok) return
   throw new ConfigError(
-    result.error.issues.flatMap((issue): readonly ConfigIssue[] => {
-      if (issue.code === 'unrecognized_keys')
-        return issue.keys.map((option) => ({
-          option,
-          code: 'unknown_option',
-          message: 'x402Protect has no such option',
-        }))
-      const option = issue.path.join('.') || 'options'
-      return [{ option, code: 'invalid_value', message: issue.message }]
-    }),
+    read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
   )
 }
 

@@ -27,7 +27,7 @@ export interface PreparedDocument {
 }
 
 /**
- * Prepares the 402 of a route, to the byte what `respondPaymentRequired` would send.
+ * Prepares the 402 of a route, to the byte what `askForPayment` would send.
  *
  * @param askedAt - What the route asks for, at a URL.
  * @param urlOf - The URL that a request asks for.
@@ -36,7 +36,9 @@ export function preparePaymentRequired(
   askedAt: (url: string) => AskedPayment,
   urlOf: (req: Request) => string,
 ): RespondUnpaid {
-  const prepare = prepareDocument((url, id) => paymentRequired(askedAt(url), NOT_PAID, id))
+  const prepare = prepareDocument((url, id) =>
+    paymentRequired(askedAt(url), { error: NOT_PAID }, id),
+  )
   const documents = new LRUCache<string, PreparedDocument>({
     maxSize: MAX_KEPT_BYTES,
     sizeCalculation: ({ bytes }) => bytes,

@@ -7,23 +7,26 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type Quoter, type QuoteStyle } from '../merchants/quote.js'
-import { signQuote } from '../merchants/signed-quote.js'
+import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
-import { isBelowOneUnit } from '../money/token-amount.js'
+import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import { checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
-import { checkOptions, checkValidity, resolveMaxHeldBytes } from './options.js'
+import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
+import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
+import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
 import { preparePaymentRequired, type RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 
 /** What declaring a route needs from the gateway. */
-export interface RouteContext extends SigningContext {
+export interface RouteContext extends SigningContext, PaywallContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
@@ -33,6 +36,9 @@ export interface RouteContext extends SigningContext {
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
 }
+
+/** Options of a route whose merchant is known. */
+export type RouteOptions = Omit<ProtectOptions, 'merchant'> & { readonly merchant?: string }
 
 /** A price, and how it was asked. */
 interface AskedPrice {
@@ -48,10 +54,12 @@ export class PaidRoute {
   readonly maxHeldBytes: number
   readonly minValiditySeconds: number | undefined
   readonly redeemWithoutProof: RedeemWithoutProof
+  /** The page for browsers; `undefined` if they get JSON. */
+  readonly paywall: Paywall | undefined
   /** Responds to a request without a payment, if that response is the same for every request. */
   readonly respondUnpaid: RespondUnpaid | undefined
   readonly #context: RouteContext
-  readonly #options: ProtectOptions
+  readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
@@ -61,12 +69,12 @@ export class PaidRoute {
   readonly #warnOnce: (accepts: readonly PaymentRequirements[]) => void
 
   /** @throws `ConfigError` for options or a price that cannot work. */
-  constructor(context: RouteContext, price: Price | PriceFunction, options: ProtectOptions = {}) {
-    checkOptions(options)
+  constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
     this.#context = context
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
+    this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
@@ -83,11 +91,6 @@ export class PaidRoute {
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
   }
 
-  /** Tells whether a request passes unpaid. */
-  skip(req: Request): boolean | Promise<boolean> {
-    return this.#options.skip?.(req) ?? false
-  }
-
   /**
    * Quotes what a request costs; `undefined` if it is free.
    *
@@ -98,28 +101,34 @@ export class PaidRoute {
     const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
     const resource = this.#resourceAt(this.#urlOf(req))
+    const shown = { askedPrice, price, paywall: this.paywall }
     if (this.#fixedQuotes !== undefined)
-      return { ...offerOf(resource, this.#fixedQuotes), askedPrice }
+      return { ...offerOf(resource, this.#fixedQuotes), ...shown }
     try {
       const quotes = await this.#quoter.quote(price, this.#style)
       this.#warnOnce(quotes.map(({ entry }) => entry))
       const signed = quotes.map((quote) => this.#sign(quote, req, resource))
-      return { ...offerOf(resource, await Promise.all(signed)), askedPrice }
+      return { ...offerOf(resource, await Promise.all(signed)), ...shown }
     } catch (error) {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
-      return offerOf(resource, [], error)
+      return { ...offerOf(resource, [], error), paywall: this.paywall }
     }
   }
 
   /**
-   * What the price of a request depends on, according to the route's `quoteFor` option.
+   * Names what a quote is signed for; `undefined` if it is not signed.
    *
-   * @throws `ConfigError` if that returns anything but a string.
+   * @throws `ConfigError` if the route's `quoteFor` returns anything but a string.
    */
-  quoteFor(req: Request): string | undefined {
+  quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] | undefined {
+    const { project } = this.merchant
+    return quotedRequest(req, { resource, project, quotedFor: this.#quoteFor(req) })
+  }
+
+  #quoteFor(req: Request): string | undefined {
     if (this.#options.quoteFor === undefined) return undefined
     const quotedFor: unknown = this.#options.quoteFor(req)
     if (typeof quotedFor === 'string') return quotedFor
@@ -172,10 +181,13 @@ export class PaidRoute {
 
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
     if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
-    return preparePaymentRequired(
-      (url) => ({ resource: this.#resourceAt(url), accepts }),
-      (req) => this.#urlOf(req),
-    )
+    const { price } = this.#price
+    const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
+    const respondJson = preparePaymentRequired(askedAt, (req) => this.#urlOf(req))
+    if (this.paywall === undefined) return respondJson
+    return this.paywall.before(respondJson, (req) => {
+      return { document: paymentRequired(askedAt(this.#urlOf(req)), { error: NOT_PAID }), price }
+    })
   }
 
   /** Signs a quote, if the route signs it and the request's body has a fingerprint. */
@@ -184,7 +196,7 @@ export class PaidRoute {
     const isFunction = typeof this.#price === 'function'
     const signs = signQuotes ?? (!isFunction || quoteFor !== undefined)
     if (!signs || (!isFunction && quote.applied === undefined)) return quote
-    const request = quotedRequest(req, resource, this.quoteFor(req))
+    const request = this.quotedRequest(req, resource)
     if (request === undefined) return quote
     const { quotes, now } = this.#context
     return signQuote(quotes, quote, { request, now: now() })
@@ -211,7 +223,7 @@ function chooseMerchant(
   if (wanted !== undefined) {
     const merchant = merchants.get(wanted)
     if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; there is ${ids || 'none'}`
+    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
     throw new ConfigError('merchant', message, 'unknown_project')
   }
   const [only, ...others] = merchants.values()
@@ -220,25 +232,9 @@ function chooseMerchant(
   throw new ConfigError('merchant', `name the project that is paid: ${ids}`, 'missing_option')
 }
 
-/** Refuses a price that is less than the smallest unit of every token it could be paid with. */
-function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
-  if (price.kind === 'asset' || isFree(price)) return
-  const pegged = accepts.filter(({ currency }) => currency === price.currency)
-  if (pegged.length > 0 && pegged.every(({ decimals }) => isBelowOneUnit(price.amount, decimals)))
-    throw new ConfigError(
-      'price',
-      `is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
-      'invalid_price',
-    )
-}
-
 /** The URL of a request, as its client sees it. */
 function requestUrl(req: Request, publicUrl: string | undefined): string {
   // A request line may contain an absolute URL (RFC 9112 §3.2.2).
   const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
   return publicRootOf(req, publicUrl) + path
-}
-
-function isFree(price: ParsedPrice): boolean {
-  return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n
 }

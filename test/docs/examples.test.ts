@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { blocks } from './documents.js'
 import {
-  examplesInMarkdown,
   examplesInSources,
   exportedFunctions,
   unmarkedExamples,
@@ -13,11 +13,13 @@ import {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const entries = ['index.ts', 'sql.ts', 'devnet/index.ts'].map((file) => join(source, file))
+const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) =>
+  join(source, file),
+)
 
 const examples = [
   ...examplesInSources(source, root),
-  ...examplesInMarkdown(join(root, 'README.md'), root),
+  ...blocks.filter(({ lang, meta }) => lang === 'ts' && meta === ''),
 ]
 
 /** What a user's own tsconfig.json has. */
@@ -51,6 +53,7 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
     'express-x402-gateway': [`${toSource}/index.ts`],
     'express-x402-gateway/sql': [`${toSource}/sql.ts`],
     'express-x402-gateway/devnet': [`${toSource}/devnet/index.ts`],
+    'express-x402-gateway/testing': [`${toSource}/testing/index.ts`],
   }
   const project = { compilerOptions: { ...consumerOptions, paths }, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project))
@@ -70,7 +73,7 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
 
 describe('an example of the documentation', () => {
   it('is there at all', () => {
-    expect(examples.length).toBeGreaterThan(5)
+    expect(examples.length).toBeGreaterThan(50)
   })
 
   it.each(examples)('type-checks under strict: $at', ({ at }) => {

@@ -8,12 +8,10 @@ import {
   launch,
   openTab,
   PATIENCE_MS,
-  signIn,
-  visit,
-  type View,
-} from './browser.js'
+} from '../../support/browser.js'
+import { signIn, visit, type View } from './browser.js'
 import { fillWorld } from './fill-world.js'
-import { addWallet } from './wallet.js'
+import { addWallet } from '../../support/browser-wallet.js'
 import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN, type World } from './world.js'
 
 const executable = findChromium()

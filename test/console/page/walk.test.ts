@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { startReceiver, type Receiver } from '../../webhooks/receiver.js'
 import { until } from '../../support/until.js'
-import { findChromium, launch, openTab, PATIENCE_MS, signIn, visit, type Tab } from './browser.js'
-import { addWallet, type TestWallet } from './wallet.js'
+import { findChromium, launch, openTab, PATIENCE_MS, type Tab } from '../../support/browser.js'
+import { signIn, visit } from './browser.js'
+import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
 import { ADMIN_TOKEN, CREATED, openWorld, SHOP_TOKEN, type World } from './world.js'
 
 const executable = findChromium()
@@ -243,8 +244,8 @@ suite('the console', () => {
     const own = await startReceiver(toEnd)
     await visit(page, ['#/webhooks', 'Webhooks'])
     await button(page, 'New webhook').click()
-    expect(await page.getByRole('checkbox').count()).toBe(1)
     await field(page, 'URL').fill(own.url)
+    expect(await page.getByRole('checkbox').count()).toBe(1)
     await button(page, 'Add the webhook').click()
     await button(page, 'I have kept it').waitFor()
     const secret = await shownOnce(page)

@@ -8,8 +8,8 @@ import {
   openTab,
   PATIENCE_MS,
   type Tab,
-} from '../../console/page/browser.js'
-import { addWallet, type TestWallet } from '../../console/page/wallet.js'
+} from '../../support/browser.js'
+import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
 import { ADMIN_TOKEN, openWorld, SHOP_TOKEN, type World } from '../../console/page/world.js'
 
 const executable = findChromium()
@@ -210,6 +210,7 @@ suite('the documentation page', () => {
     await page.route('**/openapi.json', (route) => route.abort())
     await page.goto(docs)
     await page.getByRole('heading', { name: 'The API could not be loaded' }).waitFor()
+    expect(await page.getByRole('alert').textContent()).toContain('Reload this page')
     await context.close()
   })
 

@@ -1,16 +1,11 @@
 /** Amounts as people read them. Computed with text and integers: nothing is rounded but by Intl. */
+import { decimalOf } from '../../../browser/decimal.js'
 import type { TokenAmount } from '../api/documents.js'
+
+export { decimalOf }
 
 /** Digits that an amount of any currency shows at most. */
 const MAX_DIGITS = 18
-
-/** Atomic units as a decimal: 250000 with 6 decimals is 0.25. */
-export function decimalOf(units: string, decimals: number): string {
-  const digits = units.padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return fraction === '' ? whole : `${whole}.${fraction}`
-}
 
 /** A decimal as atomic units. @returns `undefined` for what is no amount of the token. */
 export function unitsOf(text: string, decimals: number): bigint | undefined {

@@ -7,7 +7,7 @@ import { TextField } from '../parts/field.js'
 import { Notice, ProblemNotice } from '../parts/notice.js'
 import { announce } from '../state/announce.js'
 import { findNetwork, useSession } from '../state/session.js'
-import { useWallets, type Wallet } from '../wallet/discover.js'
+import { useWallets, type Wallet } from '../../../browser/use-wallets.js'
 import {
   checkRefund,
   findAccount,

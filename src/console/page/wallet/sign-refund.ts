@@ -1,6 +1,11 @@
 /** Has a refund signed by the merchant's wallet. */
 import type { SessionNetwork, Settlement } from '../api/documents.js'
-import type { Provider } from './discover.js'
+import {
+  callProvider,
+  ProviderFailure,
+  sameAddress,
+  type Provider,
+} from '../../../browser/provider.js'
 
 /** What the gateway wants signed (EIP-712). */
 export interface TypedData {
@@ -24,10 +29,6 @@ export interface TypedData {
 
 /** Why a wallet does not sign, and what to do. */
 export class WalletError extends Error {}
-
-/** Codes of EIP-1193 and of what wallets add to it. */
-const USER_REJECTED = 4001
-const UNKNOWN_CHAIN = 4902
 
 interface Asked {
   readonly payment: Settlement
@@ -53,7 +54,7 @@ export async function switchChain(provider: Provider, network: SessionNetwork): 
   const current = await call(provider, 'eth_chainId')
   if (String(current).toLowerCase() === chainId) return
   await call(provider, 'wallet_switchEthereumChain', [{ chainId }]).catch((error: unknown) => {
-    if (codeOf(error) === UNKNOWN_CHAIN)
+    if (error instanceof ProviderFailure && error.kind === 'unknown_chain')
       throw new WalletError(
         `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there, and try again.`,
       )
@@ -97,21 +98,11 @@ async function call(
   params: readonly unknown[] = [],
 ): Promise<unknown> {
   try {
-    return await provider.request({ method, params })
+    return await callProvider(provider, method, params)
   } catch (error) {
-    if (codeOf(error) === USER_REJECTED)
+    if (!(error instanceof ProviderFailure) || error.kind === 'unknown_chain') throw error
+    if (error.kind === 'declined')
       throw new WalletError('You declined in the wallet. Nothing was sent.')
-    if (codeOf(error) === UNKNOWN_CHAIN) throw error
-    throw new WalletError(`The wallet refused: ${messageOf(error)}`)
+    throw new WalletError(`The wallet refused: ${error.message}`)
   }
 }
-
-const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | null)?.code
-
-function messageOf(error: unknown): string {
-  const { message } = (error ?? {}) as { readonly message?: unknown }
-  return typeof message === 'string' ? message : 'it did not say why.'
-}
-
-const sameAddress = (one: string, other: string): boolean =>
-  one.toLowerCase() === other.toLowerCase()

@@ -7,16 +7,16 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../../../protocol/payment.js'
+import { explainReason } from '../../../protocol/reason-words.js'
 import { reasons } from '../../../protocol/reasons.js'
 import { component } from '../components.js'
 import { address, anyObject, atomicUnits, network } from './fields.js'
-import { REASON_TEXTS } from './reason-texts.js'
 
 /** Why a payment is refused. */
 export const reasonSchema = component(
   'Reason',
   z.enum(reasons).meta({
-    description: `Why a payment is refused:\n\n${reasons.map((reason) => `- \`${reason}\`: ${REASON_TEXTS[reason]}`).join('\n')}`,
+    description: `Why a payment is refused:\n\n${reasons.map((reason) => `- \`${reason}\`: ${explainReason(reason)}`).join('\n')}`,
   }),
 )
 
@@ -83,20 +83,30 @@ export const paymentRequired = component(
         description: 'Ways to pay, in the merchant’s order. A payer chooses one and signs for it.',
       }),
       protocolVersion: z.literal(2).meta({ description: 'The same as `x402Version`.' }),
-    } satisfies Record<Exclude<keyof PaymentRequired, 'error' | 'extensions'>, z.ZodType>)
+    } satisfies Record<
+      Exclude<keyof PaymentRequired, 'error' | 'errorMessage' | 'extensions'>,
+      z.ZodType
+    >)
     .meta({ description: 'What a payer is offered.' }),
 )
+
+const reasonMessage = z.string().meta({
+  description: 'The reason in words. They may change: compare the code beside them.',
+  examples: ['the payer has less of the token than the amount'],
+})
 
 /** Members of the refusal of a payment, as problem details carry them. */
 export const verifyRefusalMembers = {
   isValid: z.literal(false).optional().meta({ description: 'As in VerifyResponse2.' }),
   invalidReason: reasonSchema.optional().meta({ description: 'As in VerifyResponse2.' }),
+  invalidMessage: reasonMessage.optional(),
 }
 
 /** Members of a settlement that failed, as problem details carry them. */
 export const settleRefusalMembers = {
   success: z.literal(false).optional().meta({ description: 'As in SettleResponse.' }),
   errorReason: reasonSchema.optional().meta({ description: 'As in SettleResponse.' }),
+  errorMessage: reasonMessage.optional(),
   transaction: transaction.optional(),
   network: network.optional(),
   payer: payer.optional(),
@@ -117,6 +127,7 @@ export const verifyResponse = component(
         .object({
           isValid: z.literal(false).meta({ description: 'The payment is refused.' }),
           invalidReason: reasonSchema,
+          invalidMessage: reasonMessage.optional(),
           payer: payer.optional(),
         })
         .meta({ description: 'The payment is refused.' }),
@@ -143,6 +154,7 @@ export const settleResponse = component(
             .literal(false)
             .meta({ description: 'The payment was not settled, or not yet.' }),
           errorReason: reasonSchema,
+          errorMessage: reasonMessage.optional(),
           transaction,
           settledBy: z.string().optional().meta({
             description: 'The transaction by which this project was paid before.',

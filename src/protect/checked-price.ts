@@ -1,0 +1,21 @@
+import { ConfigError } from '../errors.js'
+import type { Merchant } from '../merchants/project.js'
+import type { ParsedPrice } from '../money/price.js'
+import { isBelowOneUnit } from '../money/token-amount.js'
+
+/** Refuses a price that is less than the smallest unit of every token it could be paid with. */
+export function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
+  if (price.kind === 'asset' || isFree(price)) return
+  const pegged = accepts.filter(({ currency }) => currency === price.currency)
+  if (pegged.length > 0 && pegged.every(({ decimals }) => isBelowOneUnit(price.amount, decimals)))
+    throw new ConfigError(
+      'price',
+      `is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
+      'invalid_price',
+    )
+}
+
+/** Tells whether a price is nothing. */
+export function isFree(price: ParsedPrice): boolean {
+  return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n
+}

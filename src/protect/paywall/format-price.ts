@@ -1,0 +1,48 @@
+/** Prices as people read them. Computed with integers and text: nothing is rounded but by Intl. */
+import type { Merchant } from '../../merchants/project.js'
+import { findAcceptedAsset } from '../../merchants/project.js'
+import type { Asset } from '../../money/assets.js'
+import { formatDecimal } from '../../money/decimal.js'
+import type { ParsedPrice } from '../../money/price.js'
+
+/** Digits that an amount shows at most. */
+const MAX_DIGITS = 18
+
+/** Writes a price in its currency: `$0.01`. @returns `undefined` for a token without a currency. */
+export function formatFiat(
+  price: ParsedPrice,
+  merchant: Merchant,
+  locale: string,
+): string | undefined {
+  if (price.kind === 'fiat') return inCurrency(formatDecimal(price.amount), price.currency, locale)
+  const asset = findAcceptedAsset(merchant, price)
+  if (asset?.currency === undefined) return undefined
+  const decimal = formatDecimal({ units: price.amount, scale: asset.decimals })
+  return inCurrency(decimal, asset.currency, locale)
+}
+
+/** Writes an amount of a token: `0.01 USDC`. */
+export function formatToken(
+  units: string,
+  { decimals, symbol }: Pick<Asset, 'decimals' | 'symbol'>,
+  locale: string,
+): string {
+  const decimal = formatDecimal({ units: BigInt(units), scale: decimals })
+  const format = new Intl.NumberFormat(locale, {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: MAX_DIGITS,
+  })
+  return `${format.format(decimal as Intl.StringNumericLiteral)} ${symbol}`
+}
+
+function inCurrency(decimal: string, currency: string, locale: string): string {
+  const style = { style: 'currency', currency } as const
+  const usual = new Intl.NumberFormat(locale, style).resolvedOptions().maximumFractionDigits ?? 2
+  // A tenth of a cent is a price here.
+  const digits = Math.min(decimal.split('.', 2)[1]?.length ?? 0, MAX_DIGITS)
+  const format = new Intl.NumberFormat(locale, {
+    ...style,
+    maximumFractionDigits: Math.max(usual, digits),
+  })
+  return format.format(decimal as Intl.StringNumericLiteral)
+}

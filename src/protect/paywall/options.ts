@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { en } from './texts/en.js'
+import type { PaywallTextKey } from './texts/paywall-texts.js'
+import { isPaywallLocale, languages } from './texts/languages.js'
+
+export type { PaywallTextKey }
+
+/**
+ * The page that a browser gets instead of a 402 in JSON.
+ *
+ * @example
+ * ```ts
+ * import type { PaywallOptions } from 'express-x402-gateway'
+ *
+ * const paywall: PaywallOptions = {
+ *   name: 'The Daily Example',
+ *   logo: '/assets/logo.svg',
+ *   accent: '#0b5d4d',
+ *   texts: { heading: 'This article costs a little' },
+ * }
+ * ```
+ */
+export interface PaywallOptions {
+  /** Who sells. @defaultValue the merchant's name */
+  readonly name?: string
+  /**
+   * A picture: a path of the app itself (`/logo.svg`) or a `data:` URL of at most 64 kB. The page loads
+   * nothing from other hosts. @defaultValue none
+   */
+  readonly logo?: string
+  /** Colour of the buttons: `#0b5d4d`. Their text is black or white, whichever can be read. */
+  readonly accent?: string
+  /**
+   * Language of the page, and how it writes numbers: `en`, `de`, `zh`, `ja` or `es`, with or without a
+   * region (`de-AT`). @defaultValue the best for each request's `Accept-Language`
+   */
+  readonly locale?: string
+  /** Texts that replace the page's own, in every language. @defaultValue none */
+  readonly texts?: { readonly [Key in PaywallTextKey]?: string }
+}
+
+const MAX_LOGO_LENGTH = 64 * 1024
+const MAX_TEXT_LENGTH = 1000
+
+/** A path of the same origin: `//host` and `/\host` would be another host. */
+const OWN_PATH = /^\/(?![/\\])[^\s"'<>]*$/
+
+const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,][^\s"<>]*$/i
+
+const text = z.string().min(1).max(MAX_TEXT_LENGTH)
+
+/** The option `paywall`, of a route and of the gateway. */
+export const paywallSchema = z.union([
+  z.literal(false),
+  z.strictObject({
+    name: text.optional(),
+    logo: z
+      .string()
+      .max(MAX_LOGO_LENGTH)
+      .refine(
+        (logo) => OWN_PATH.test(logo) || DATA_URL.test(logo),
+        "must be a path of the app, like '/logo.svg', or a data: URL of a picture",
+      )
+      .optional(),
+    accent: z
+      .string()
+      .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, "must be a colour like '#0b5d4d'")
+      .optional(),
+    locale: z
+      .string()
+      .refine(
+        isPaywallLocale,
+        `must be one of ${Object.keys(languages).join(', ')}, with or without a region`,
+      )
+      .optional(),
+    texts: z
+      .strictObject(
+        Object.fromEntries(Object.keys(en).map((key) => [key, text.optional()])) as Readonly<
+          Record<PaywallTextKey, z.ZodOptional<typeof text>>
+        >,
+      )
+      .optional(),
+  }),
+])
+
+/** What the page of a route says. */
+export type ResolvedPaywall = Omit<PaywallOptions, 'texts'> & {
+  readonly texts: Partial<Record<PaywallTextKey, string>>
+}
+
+/** The option after its check: `undefined` counts as not given. */
+export type CheckedPaywall = z.output<typeof paywallSchema>
+
+/**
+ * Resolves the option of a route: what it leaves out is the gateway's.
+ *
+ * @returns `undefined` if browsers get JSON, too.
+ */
+export function resolvePaywall(
+  ofRoute: CheckedPaywall | undefined,
+  ofGateway: CheckedPaywall,
+): ResolvedPaywall | undefined {
+  if (ofRoute === false || (ofRoute === undefined && ofGateway === false)) return undefined
+  const { texts: general, ...gateway } = ofGateway || {}
+  const { texts: own, ...route } = ofRoute ?? {}
+  return {
+    ...given({ ...gateway, ...given(route) }),
+    texts: given({ ...general, ...given(own ?? {}) }),
+  }
+}
+
+/** Without the members that are `undefined`. */
+function given<T extends object>(options: T): { [Name in keyof T]: NonNullable<T[Name]> } {
+  const members = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(members) as { [Name in keyof T]: NonNullable<T[Name]> }
+}

@@ -1,0 +1,124 @@
+/** Presents a payment by `fetch`, and tells what became of it. */
+import { decodeJson } from './base64.js'
+import type { PageDocument } from './page-data.js'
+
+/** What became of a payment that was presented. */
+export type Presented =
+  /** What was bought comes, or is a redirect that only a navigation follows. */
+  | {
+      readonly kind: 'bought'
+      readonly response: Response
+      readonly transaction: string | undefined
+    }
+  /** The payment may still be settled: present it again, and sign no other. */
+  | {
+      readonly kind: 'open'
+      readonly code: string
+      readonly transaction: string | undefined
+      /** Milliseconds after which to present it again by itself; `undefined` if the buyer decides. */
+      readonly againAfterMs: number | undefined
+    }
+  /** The payment is of no more use. `document` is what is offered now. */
+  | {
+      readonly kind: 'refused'
+      readonly code: string
+      readonly transaction: string | undefined
+      readonly document: PageDocument | undefined
+    }
+  /** The seller's own error. Without a transaction, nothing was charged. */
+  | {
+      readonly kind: 'seller_failed'
+      readonly response: Response
+      readonly transaction: string | undefined
+    }
+  /** No response came. */
+  | { readonly kind: 'lost' }
+
+/** A navigation's `Accept`, so that the seller sends what it would send to one. */
+const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+/** Codes after which the same payment may still be settled, and this page asks again by itself. */
+const RUNNING: readonly string[] = [
+  'settlement_pending',
+  'duplicate_settlement',
+  'idempotency_in_progress',
+]
+
+/** Problems that end a payment. After all others, the same payment may be presented again. */
+const FINAL_PROBLEMS: readonly string[] = [
+  'idempotency_conflict',
+  'answer_not_kept',
+  'answer_too_large',
+]
+
+/** Below 500, and a proxy's: timeout and too many requests. */
+const UNKNOWN_STATUSES: readonly number[] = [408, 429]
+
+const PROBLEM_TYPE = 'urn:x402-gateway:problem:'
+const DEFAULT_RETRY_SECONDS = 5
+
+interface Settlement {
+  readonly success?: boolean
+  readonly transaction?: string
+  readonly settledBy?: string
+}
+
+/** @param header - The payment, as the header carries it. */
+export async function presentPayment(header: string): Promise<Presented> {
+  let response: Response
+  try {
+    response = await fetch(location.pathname + location.search, {
+      headers: { Accept: ACCEPT, 'PAYMENT-SIGNATURE': header },
+      cache: 'no-store',
+      redirect: 'manual',
+    })
+  } catch {
+    return { kind: 'lost' }
+  }
+  const settlement = decodeJson(response.headers.get('PAYMENT-RESPONSE')) as Settlement | undefined
+  const transaction = settlement?.transaction || settlement?.settledBy
+  if (response.ok || response.type === 'opaqueredirect')
+    return { kind: 'bought', response, transaction }
+  const offered = decodeJson(response.headers.get('PAYMENT-REQUIRED')) as PageDocument | undefined
+  if (offered !== undefined) return refusal(offered, transaction)
+  const code = await problemCode(response)
+  if (code === undefined) return failure(response, settlement?.success ? transaction : undefined)
+  if (FINAL_PROBLEMS.includes(code))
+    return { kind: 'refused', code, transaction, document: undefined }
+  const again = RUNNING.includes(code) ? retryAfterMs(response) : undefined
+  return { kind: 'open', code, transaction, againAfterMs: again }
+}
+
+function refusal(document: PageDocument, transaction: string | undefined): Presented {
+  const code = document.error ?? ''
+  if (RUNNING.includes(code))
+    return { kind: 'open', code, transaction, againAfterMs: DEFAULT_RETRY_SECONDS * 1000 }
+  return { kind: 'refused', code, transaction, document }
+}
+
+/** An error that is not the gateway's. A proxy's own does not tell what became of the payment. */
+function failure(response: Response, transaction: string | undefined): Presented {
+  const { status } = response
+  const isUnknown =
+    transaction === undefined && (status >= 500 || UNKNOWN_STATUSES.includes(status))
+  if (!isUnknown) return { kind: 'seller_failed', response, transaction }
+  return { kind: 'open', code: 'server_busy', transaction, againAfterMs: undefined }
+}
+
+/** The code of the gateway's problem details; `undefined` for an error of the seller's own. */
+async function problemCode(response: Response): Promise<string | undefined> {
+  if (!(response.headers.get('Content-Type') ?? '').startsWith('application/problem+json'))
+    return undefined
+  try {
+    const { type } = (await response.clone().json()) as { readonly type?: unknown }
+    if (typeof type !== 'string' || !type.startsWith(PROBLEM_TYPE)) return undefined
+    return type.slice(PROBLEM_TYPE.length)
+  } catch {
+    return undefined
+  }
+}
+
+function retryAfterMs(response: Response): number {
+  const seconds = Number(response.headers.get('Retry-After'))
+  return (seconds > 0 ? seconds : DEFAULT_RETRY_SECONDS) * 1000
+}

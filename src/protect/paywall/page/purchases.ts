@@ -1,0 +1,197 @@
+/** Where a purchase is, and how it goes on. */
+import type { Wallet } from '../../../browser/use-wallets.js'
+import { data } from './data.js'
+import { deliver, type Delivery } from './deliver.js'
+import { keep, readKept, type KeptPayment } from './kept-payment.js'
+import type { PageDocument } from './page-data.js'
+import { presentPayment, type Presented } from './present-payment.js'
+import { NotSigned, signPayment } from './sign-payment.js'
+import { messageOf, text } from './texts.js'
+
+/** Something that the buyer is told. */
+export interface Notice {
+  readonly message: string
+  readonly faucet?: string | undefined
+  /** URL of the transaction. */
+  readonly transaction?: string | undefined
+}
+
+/** Where a purchase is. */
+export type Phase =
+  | { readonly kind: 'offer'; readonly notice?: Notice | undefined }
+  | { readonly kind: 'busy'; readonly step: string; readonly transaction?: string | undefined }
+  /** A payment is kept that may still be settled, or has bought what can be shown again. */
+  | { readonly kind: 'kept'; readonly payment: KeptPayment; readonly notice?: Notice | undefined }
+  | {
+      readonly kind: 'delivered'
+      readonly delivery: Delivery
+      readonly transaction: string | undefined
+    }
+
+/** Milliseconds after which a payment that was not refused is being settled: refusals come sooner. */
+const VERIFIED_AFTER_MS = 2000
+
+/** Where the notice waits while the page is loaded again. */
+const NOTICE_KEY = 'x402-notice'
+
+/** A purchase. It tells its listener each phase. */
+export class Purchases {
+  #document: PageDocument = data.document
+  readonly #show: (phase: Phase) => void
+
+  constructor(show: (phase: Phase) => void) {
+    this.#show = show
+  }
+
+  /** Has a payment signed, and presents it. */
+  async pay({ provider, info }: Wallet, choice: number): Promise<void> {
+    const terms = this.#document.accepts[choice]
+    const offer = data.offers[choice]
+    if (terms === undefined || offer === undefined) return
+    const purchase = { provider, wallet: info.name, document: this.#document, terms, offer }
+    try {
+      const payment = await signPayment(purchase, (step) => this.#show({ kind: 'busy', step }))
+      keep(payment)
+      await this.present(payment)
+    } catch (error) {
+      if (!(error instanceof NotSigned)) throw error
+      const { message, faucet } = error
+      this.#show({ kind: 'offer', notice: { message, faucet } })
+    }
+  }
+
+  /** Presents a payment that was signed before. */
+  async present(payment: KeptPayment): Promise<void> {
+    this.#show({ kind: 'busy', step: text('verifying') })
+    const network = data.offers[0]?.network ?? ''
+    const settling = setTimeout(() => {
+      this.#show({ kind: 'busy', step: text('settling', { network }) })
+    }, VERIFIED_AFTER_MS)
+    const presented = await presentPayment(payment.header).finally(() => clearTimeout(settling))
+    await this.#goOn(payment, presented)
+  }
+
+  /** Forgets the payment that is kept. */
+  forget(): void {
+    keep(undefined)
+    this.#show({ kind: 'offer' })
+  }
+
+  async #goOn(payment: KeptPayment, presented: Presented): Promise<void> {
+    const { explorer } = payment
+    switch (presented.kind) {
+      case 'lost':
+        return this.#show({ kind: 'kept', payment, notice: { message: text('connectionLost') } })
+      case 'open':
+        return this.#wait(payment, presented)
+      case 'refused':
+        return this.#refuse(presented, explorer)
+      case 'seller_failed': {
+        keep(undefined)
+        const { response, transaction } = presented
+        const key = transaction === undefined ? 'sellerFailed' : 'sellerFailedPaid'
+        const message = text(key, { status: response.status })
+        const url = transactionUrl(explorer, transaction)
+        return this.#show({ kind: 'offer', notice: { message, transaction: url } })
+      }
+      case 'bought':
+        return this.#deliver(payment, presented)
+    }
+  }
+
+  async #deliver(
+    payment: KeptPayment,
+    { response, transaction }: Extract<Presented, { kind: 'bought' }>,
+  ): Promise<void> {
+    this.#show({ kind: 'busy', step: text('receiving') })
+    try {
+      const delivery = await deliver(response)
+      // Text is still on its way; whoever shows it forgets the payment at its end.
+      if (delivery.kind !== 'leaving' && delivery.kind !== 'text') keep(undefined)
+      const url = transactionUrl(payment.explorer, transaction)
+      this.#show({ kind: 'delivered', delivery, transaction: url })
+    } catch {
+      this.#show({ kind: 'kept', payment, notice: { message: text('connectionLost') } })
+    }
+  }
+
+  #wait(
+    payment: KeptPayment,
+    { code, transaction, againAfterMs }: Extract<Presented, { kind: 'open' }>,
+  ): void {
+    const message = messageOf(code) ?? text('unavailable')
+    const url = transactionUrl(payment.explorer, transaction)
+    if (againAfterMs === undefined)
+      return this.#show({ kind: 'kept', payment, notice: { message, transaction: url } })
+    this.#show({ kind: 'busy', step: message, transaction: url })
+    setTimeout(() => void this.present(payment), againAfterMs)
+  }
+
+  /** Goes back to the offer. Another offer than the page shows makes it load again. */
+  #refuse(
+    { code, transaction, document }: Extract<Presented, { kind: 'refused' }>,
+    explorer: string | undefined,
+  ): void {
+    keep(undefined)
+    const message = messageOf(code) ?? text('wrongSetup')
+    if (document !== undefined && !isSameOffer(document, this.#document)) return loadAgain()
+    this.#document = document ?? this.#document
+    const url = transactionUrl(explorer, transaction)
+    this.#show({ kind: 'offer', notice: { message, transaction: url } })
+  }
+}
+
+/** The phase that a page begins in. */
+export function firstPhase(): Phase {
+  const payment = readKept()
+  const { error } = data.document
+  const refusal = messageOf(error) ?? takeNotice()
+  const notice = refusal === undefined ? undefined : { message: refusal }
+  return payment === undefined ? { kind: 'offer', notice } : { kind: 'kept', payment, notice }
+}
+
+/** Whether a payment may be signed beside one that is kept: that one can no longer be settled. */
+export function allowsAnother(
+  { isDelivered, validBefore }: KeptPayment,
+  nowSeconds: number,
+): boolean {
+  return isDelivered || nowSeconds > validBefore + LAPSED_SECONDS
+}
+
+/** Seconds that the clocks of a chain and a server may differ. */
+const LAPSED_SECONDS = 60
+
+function isSameOffer(one: PageDocument, other: PageDocument): boolean {
+  const terms = ({ accepts }: PageDocument): string =>
+    JSON.stringify(
+      accepts.map(({ network, asset, amount, payTo }) => [network, asset, amount, payTo]),
+    )
+  return terms(one) === terms(other)
+}
+
+function loadAgain(): void {
+  try {
+    sessionStorage.setItem(NOTICE_KEY, 'priceChanged')
+  } catch {
+    // Storage is off: the new offer speaks for itself.
+  }
+  location.reload()
+}
+
+function takeNotice(): string | undefined {
+  try {
+    const key = sessionStorage.getItem(NOTICE_KEY)
+    sessionStorage.removeItem(NOTICE_KEY)
+    return key === null ? undefined : text(key)
+  } catch {
+    return undefined
+  }
+}
+
+function transactionUrl(
+  explorer: string | undefined,
+  transaction: string | undefined,
+): string | undefined {
+  if (explorer === undefined || !/^0x[0-9a-f]{64}$/i.test(transaction ?? '')) return undefined
+  return `${explorer}/tx/${transaction}`
+}

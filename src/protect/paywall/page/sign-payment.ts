@@ -1,0 +1,170 @@
+/** Has a payment signed by a wallet: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
+import { decimalOf } from '../../../browser/decimal.js'
+import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
+import { encodeJson } from './base64.js'
+import { data, serverNow } from './data.js'
+import type { KeptPayment } from './kept-payment.js'
+import type { PageDocument, PageOffer, PageTerms } from './page-data.js'
+import { text } from './texts.js'
+
+/** Why nothing was signed, in words. */
+export class NotSigned extends Error {
+  /** @param faucet - Where test money is given away, if that is what is missing. */
+  constructor(
+    message: string,
+    readonly faucet?: string,
+  ) {
+    super(message)
+  }
+}
+
+/** What is to be signed, and by which wallet. */
+export interface Purchase {
+  readonly provider: Provider
+  /** Name of the wallet. */
+  readonly wallet: string
+  readonly document: PageDocument
+  readonly terms: PageTerms
+  readonly offer: PageOffer
+}
+
+/** Seconds for which the authorization was valid already: the clocks of chains differ. */
+const BACKDATED_SECONDS = 600
+
+const TYPES = {
+  EIP712Domain: [
+    { name: 'name', type: 'string' },
+    { name: 'version', type: 'string' },
+    { name: 'chainId', type: 'uint256' },
+    { name: 'verifyingContract', type: 'address' },
+  ],
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+}
+
+/**
+ * Connects the wallet, switches its network, looks at the balance, and has the payment signed.
+ *
+ * @param tell - Told what the wallet is asked for.
+ * @returns The payment, to be kept before it is sent.
+ * @throws {@link NotSigned}
+ */
+export async function signPayment(
+  purchase: Purchase,
+  tell: (step: string) => void,
+): Promise<KeptPayment> {
+  const { wallet, offer } = purchase
+  try {
+    tell(text('connecting', { wallet }))
+    const account = await connect(purchase)
+    tell(text('switching', { wallet, network: offer.network }))
+    await switchChain(purchase)
+    tell(text('checkingBalance'))
+    await checkBalance(purchase, account)
+    tell(text('signing', { wallet }))
+    return await sign(purchase, account)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    if (error.kind === 'declined') throw new NotSigned(text('declined'))
+    throw new NotSigned(text('walletFailed', { message: error.message }))
+  }
+}
+
+async function connect({ provider }: Purchase): Promise<string> {
+  const accounts = await callProvider(provider, 'eth_requestAccounts')
+  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  if (typeof account === 'string') return account
+  throw new NotSigned(text('noAccount'))
+}
+
+/** Switches to the network of the offer, and adds it where the wallet does not know it (EIP-3085). */
+async function switchChain({ provider, offer }: Purchase): Promise<void> {
+  const chainId = `0x${offer.chainId.toString(16)}`
+  const isThere = async (): Promise<boolean> =>
+    String(await callProvider(provider, 'eth_chainId')).toLowerCase() === chainId
+  const unknown = new NotSigned(
+    text('unknownChain', { network: offer.network, chainId: offer.chainId }),
+  )
+  if (await isThere()) return
+  try {
+    await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.kind !== 'unknown_chain') throw error
+    if (offer.chain === undefined) throw unknown
+    await callProvider(provider, 'wallet_addEthereumChain', [offer.chain])
+    // Most wallets switch after they have added, but not all.
+    if (!(await isThere()))
+      await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
+  }
+  if (!(await isThere())) throw unknown
+}
+
+/** Selector of `balanceOf(address)`. */
+const BALANCE_OF = '0x70a08231'
+
+/** Compares the balance with the price. A wallet that cannot tell the balance does not hinder the payment. */
+async function checkBalance({ provider, terms, offer }: Purchase, account: string): Promise<void> {
+  const call = {
+    to: terms.asset,
+    data: BALANCE_OF + account.slice(2).toLowerCase().padStart(64, '0'),
+  }
+  const result = await callProvider(provider, 'eth_call', [call, 'latest']).catch(() => undefined)
+  if (typeof result !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(result)) return
+  const balance = BigInt(result)
+  if (balance >= BigInt(terms.amount)) return
+  const decimal = decimalOf(balance.toString(), offer.decimals)
+  const format = new Intl.NumberFormat(data.locale, {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: 18,
+  })
+  const shown = `${format.format(decimal as Intl.StringNumericLiteral)} ${offer.symbol}`
+  throw new NotSigned(text('balanceTooLow', { balance: shown, amount: offer.amount }), offer.faucet)
+}
+
+async function sign(
+  { provider, document, terms, offer }: Purchase,
+  from: string,
+): Promise<KeptPayment> {
+  const now = serverNow()
+  const validBefore = now + terms.maxTimeoutSeconds
+  const authorization = {
+    from,
+    to: terms.payTo,
+    value: terms.amount,
+    validAfter: String(now - BACKDATED_SECONDS),
+    validBefore: String(validBefore),
+    nonce: `0x${randomHex(32)}`,
+  }
+  const { name, version } = terms.extra ?? {}
+  const typedData = {
+    domain: { name, version, chainId: offer.chainId, verifyingContract: terms.asset },
+    types: TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: authorization,
+  }
+  const signature = await callProvider(provider, 'eth_signTypedData_v4', [
+    from,
+    JSON.stringify(typedData),
+  ])
+  if (typeof signature !== 'string') throw new NotSigned(text('walletFailed', { message: '' }))
+  const header = encodeJson({
+    x402Version: 2,
+    resource: document.resource,
+    accepted: terms,
+    payload: { signature, authorization },
+    // The seller knows the payment again by this id: it gives the same response, and takes no money twice.
+    extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
+  })
+  return { header, validBefore, explorer: offer.explorer, isDelivered: false }
+}
+
+function randomHex(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes))
+  return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

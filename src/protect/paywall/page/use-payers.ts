@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Provider } from '../../../browser/provider.js'
+import { useWallets, type Wallet } from '../../../browser/use-wallets.js'
+import { text } from './texts.js'
+
+/** Milliseconds that wallets are given to announce themselves: they do it at once, or not at all. */
+const ANNOUNCED_MS = 300
+
+/** The wallets of the browser; `undefined` until it is known whether there is any. */
+export function usePayers(): readonly Wallet[] | undefined {
+  const announced = useWallets()
+  const [injected, setInjected] = useState<readonly Wallet[]>()
+  useEffect(() => {
+    const timer = setTimeout(() => setInjected(injectedWallet()), ANNOUNCED_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return announced.length > 0 ? announced : injected
+}
+
+/** A wallet older than EIP-6963. */
+function injectedWallet(): readonly Wallet[] {
+  const { ethereum } = globalThis as { readonly ethereum?: Provider }
+  if (typeof ethereum?.request !== 'function') return []
+  const info = { uuid: 'injected', name: text('browserWallet'), icon: '', rdns: '' }
+  return [{ info, provider: ethereum }]
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import type { Request, Response } from 'express'
+import type { Logger } from '../../logger.js'
+import type { Merchant } from '../../merchants/project.js'
+import type { ParsedPrice } from '../../money/price.js'
+import { encodeHeader, PAYMENT_REQUIRED } from '../../protocol/headers.js'
+import type { PaymentRequired } from '../../protocol/payment.js'
+import { bringsPayment } from '../read-payment.js'
+import { exposeHeaders } from '../respond.js'
+import { MAX_STORED_BYTES } from '../stored-response.js'
+import { describeOffers } from './describe-offers.js'
+import { formatFiat } from './format-price.js'
+import { resolvePaywall, type CheckedPaywall, type ResolvedPaywall } from './options.js'
+import { setPageHeaders } from './page-headers.js'
+import { pageFiles, type PageFiles } from './page-files.js'
+import { cameByCookie, PAYMENT_COOKIE, takePaymentCookie } from './payment-cookie.js'
+import { prefersHtml, varyByAccept } from './prefers-html.js'
+import { renderPage } from './render-page.js'
+import type { PaywallTextKey } from './texts/paywall-texts.js'
+import { localeOf, textsOf } from './texts/languages.js'
+import { messageOf } from './texts/message-of.js'
+
+/** What the pages of a gateway share. */
+export interface PaywallContext {
+  /** The gateway's option. */
+  readonly paywall: CheckedPaywall
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly logger: Logger
+}
+
+/** A 402, or a 400 to an unreadable payment, that is shown as a page. */
+export interface ShownPayment {
+  readonly document: PaymentRequired
+  /** `undefined` if what is offered has no price of its own, but only an amount of tokens. */
+  readonly price: ParsedPrice | undefined
+  /** @defaultValue 402 */
+  readonly status?: 402 | 400 | undefined
+}
+
+const messageKeys: Readonly<Record<string, PaywallTextKey>> = messageOf
+
+/** The page that a route shows to a browser in place of a 402 in JSON. */
+export class Paywall {
+  readonly #context: PaywallContext
+  readonly #merchant: Merchant
+  readonly #options: ResolvedPaywall
+  #hasReported = false
+
+  constructor(context: PaywallContext, merchant: Merchant, options: ResolvedPaywall) {
+    this.#context = context
+    this.#merchant = merchant
+    this.#options = options
+  }
+
+  /** Prepares a route's 402 to a request without a payment: the page for browsers, JSON for programs. */
+  before(
+    respondJson: (req: Request, res: Response) => void,
+    shownTo: (req: Request) => ShownPayment,
+  ): (req: Request, res: Response) => void {
+    return (req, res) => {
+      varyByAccept(res)
+      if (this.isWantedBy(req)) this.respond(res, shownTo(req))
+      else respondJson(req, res)
+    }
+  }
+
+  /** Lets a navigation present the payment of its cookie. */
+  takeCookie(req: Request, res: Response): void {
+    if (prefersHtml(req)) takePaymentCookie(req, res)
+  }
+
+  /** Whether a person is to read the response. What presents a payment in a header is a program. */
+  isWantedBy(req: Request): boolean {
+    if (!prefersHtml(req) || (bringsPayment(req) && !cameByCookie(req))) return false
+    if (pageFiles() !== undefined) return true
+    this.#reportMissing()
+    return false
+  }
+
+  /** Responds with the page. */
+  respond(res: Response, { document, price, status = 402 }: ShownPayment): void {
+    const files = pageFiles()
+    if (files === undefined) throw new Error('The page of the paywall was not built.')
+    const nonce = randomBytes(16).toString('base64')
+    const html = this.#render(res.req, { document, price, files, nonce })
+    const loadsLogo = this.#options.logo?.startsWith('/') ?? false
+    exposeHeaders(res)
+    setPageHeaders(res, { nonce, loadsLogo })
+    res.statusCode = status
+    res.setHeader(PAYMENT_REQUIRED, encodeHeader(document))
+    res.setHeader('Cache-Control', 'no-store')
+    res.setHeader('Content-Type', 'text/html; charset=utf-8')
+    res.end(html)
+  }
+
+  #reportMissing(): void {
+    if (this.#hasReported) return
+    this.#hasReported = true
+    this.#context.logger.warn(
+      'Browsers get the 402 as JSON: the page of the paywall is not there. In a bundle, leave express-x402-gateway out of it.',
+      {},
+    )
+  }
+
+  #render(
+    req: Request,
+    { document, price, files, nonce }: ShownPayment & { files: PageFiles; nonce: string },
+  ): string {
+    const options = this.#options
+    const locale = options.locale ?? localeOf(req)
+    const texts = { ...textsOf(locale), ...options.texts }
+    const { resource, accepts, error = '' } = document
+    const context = { merchant: this.#merchant, chains: files.chains, locale }
+    const offers = describeOffers(accepts, context)
+    const refusal = messageKeys[error]
+    return renderPage({
+      ...{ files, nonce, options, texts, offers, resource },
+      price: price && formatFiat(price, this.#merchant, locale),
+      notice: refusal && texts[refusal],
+      data: {
+        ...{ document, offers, locale, texts, messages: messageOf },
+        seller: options.name ?? this.#merchant.name ?? hostOf(resource.url),
+        canRepeat: req.method === 'GET' || req.method === 'HEAD',
+        now: Math.floor(this.#context.now() / 1000),
+        cookie: PAYMENT_COOKIE,
+        maxStoredBytes: MAX_STORED_BYTES,
+      },
+    })
+  }
+}
+
+/** Makes the page of a route; `undefined` if browsers get JSON, too. */
+export function openPaywall(
+  context: PaywallContext,
+  merchant: Merchant,
+  ofRoute: CheckedPaywall | undefined,
+): Paywall | undefined {
+  const options = resolvePaywall(ofRoute, context.paywall)
+  return options && new Paywall(context, merchant, options)
+}
+
+/** A route may name what it sells by something that is no URL. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url
+}

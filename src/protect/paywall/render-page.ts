@@ -1,0 +1,103 @@
+/** Writes the page. Whatever a stranger has written goes through {@link escapeHtml} or into JSON. */
+import { buttonColours } from './button-colours.js'
+import type { DescribedOffer } from './describe-offers.js'
+import type { ResolvedPaywall } from './options.js'
+import type { PageFiles } from './page-files.js'
+import type { PageData } from './page/page-data.js'
+import type { PaywallTexts } from './texts/paywall-texts.js'
+
+/** What the page shows. */
+export interface PageParts {
+  readonly files: PageFiles
+  readonly nonce: string
+  readonly options: ResolvedPaywall
+  readonly texts: PaywallTexts
+  readonly offers: readonly DescribedOffer[]
+  /** In the currency of the price, if it has one. */
+  readonly price: string | undefined
+  /** URL and description of what is for sale. */
+  readonly resource: { readonly url: string; readonly description?: string }
+  /** Why an earlier payment was refused, in words. */
+  readonly notice: string | undefined
+  readonly data: PageData
+}
+
+/** Writes the page as HTML. */
+export function renderPage(parts: PageParts): string {
+  const { files, nonce, options, texts, resource, data } = parts
+  const title = resource.description || texts.heading
+  const own = buttonColours(options.accent)
+  return `<!doctype html>
+<html lang="${escapeHtml(data.locale)}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>${escapeHtml(title)} · ${escapeHtml(data.seller)}</title>
+<style nonce="${nonce}">${files.style}${own}</style>
+</head>
+<body>
+<main>
+<header>${logo(options.logo)}<p>${escapeHtml(data.seller)}</p></header>
+${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
+<h1>${escapeHtml(title)}</h1>
+<dl>${facts(parts)}</dl>
+${fallback(parts)}
+<div id="pay"></div>
+</main>
+<script type="application/json" id="x402">${scriptJson(data)}</script>
+<script type="module" nonce="${nonce}">${files.script}</script>
+</body>
+</html>
+`
+}
+
+function facts({ texts, price, offers, resource, data }: PageParts): string {
+  const [first] = data.document.accepts
+  const rows: readonly (readonly [label: string, value: string, className?: string])[] = [
+    ...(price === undefined ? [] : [[texts.price, price, 'price'] as const]),
+    ...offers.flatMap(({ amount, network, testnet }) => [
+      [texts.inTokens, amount] as const,
+      [texts.network, testnet ? `${network} (${texts.testNetwork})` : network] as const,
+    ]),
+    [texts.seller, data.seller],
+    [texts.paidTo, first?.payTo ?? '', 'code'],
+    [texts.address, resource.url, 'code'],
+  ]
+  return rows
+    .map(
+      ([label, value, className = 'plain']) =>
+        `<div><dt>${escapeHtml(label)}</dt><dd class="${className}">${escapeHtml(value)}</dd></div>`,
+    )
+    .join('')
+}
+
+/** What is read without JavaScript, and after a form. */
+function fallback({ texts, data, notice }: PageParts): string {
+  if (!data.canRepeat) return `<p class="notice">${escapeHtml(texts.cannotRepeat)}</p>`
+  const refused = notice === undefined ? '' : `<p class="notice">${escapeHtml(notice)}</p>`
+  return `<noscript>${refused}<p class="notice">${escapeHtml(texts.noScript)}</p></noscript>`
+}
+
+function logo(source: string | undefined): string {
+  return source === undefined ? '' : `<img src="${escapeHtml(source)}" alt="" height="40">`
+}
+
+/** JSON that cannot end the element it is in, nor begin a comment. */
+function scriptJson(data: PageData): string {
+  return JSON.stringify(data).replaceAll('<', '\\u003c')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}

@@ -1,0 +1,99 @@
+import type { PaywallTexts } from './paywall-texts.js'
+
+/** The paywall's texts in German. */
+export const de: PaywallTexts = {
+  heading: 'Zahlung erforderlich',
+  price: 'Preis',
+  inTokens: 'Sie zahlen',
+  network: 'Netzwerk',
+  testNetwork: 'Testnetz, das Geld darin hat keinen Wert',
+  seller: 'Verkäufer',
+  paidTo: 'Gezahlt an',
+  address: 'Seite',
+  noScript:
+    'Um in diesem Browser zu zahlen, schalten Sie JavaScript für diese Seite ein. Programme zahlen mit jedem x402-Client: Das Angebot steht im Header PAYMENT-REQUIRED dieser Antwort.',
+  cannotRepeat:
+    'Sie sind durch das Absenden eines Formulars hierher gekommen. Eine Zahlung kann es nicht noch einmal absenden, daher kann es auf dieser Seite nicht bezahlt werden. Es wurde nichts abgebucht. Gehen Sie zurück oder fragen Sie den Verkäufer.',
+  choose: 'Zahlungsart',
+  payWith: '{amount} mit {wallet} zahlen',
+  browserWallet: 'der Wallet dieses Browsers',
+  noWallet:
+    'In diesem Browser wurde keine Wallet gefunden. Installieren oder entsperren Sie eine und laden Sie die Seite neu.',
+  loadAgain: 'Seite neu laden',
+  openIn: 'Öffnen Sie diese Seite in der App Ihrer Wallet:',
+  whatYouSign: 'Was Sie unterschreiben',
+  signedWords:
+    'Eine Überweisung von {amount} auf {network} an {seller} ({address}). Die Unterschrift gilt ein einziges Mal, {minutes} Minuten lang, und erlaubt sonst nichts. Sie zahlen keine Netzwerkgebühr.',
+  connecting: 'Erlauben Sie die Verbindung in {wallet}.',
+  switching: 'Wechseln Sie in {wallet} zu {network}.',
+  checkingBalance: 'Ihr Guthaben wird geprüft …',
+  signing: 'Unterschreiben Sie in {wallet}. Vorher wird nichts gezahlt.',
+  verifying: 'Ihre Zahlung wird geprüft …',
+  settling: 'Ihre Zahlung wird auf {network} ausgeführt …',
+  pending:
+    'Ihre Zahlung wurde gesendet und ist noch nicht bestätigt. Diese Seite fragt weiter nach. Zahlen Sie nicht noch einmal.',
+  receiving: 'Bezahlt. Ihr Kauf wird empfangen …',
+  paid: 'Bezahlt. Das haben Sie gekauft:',
+  saved: 'Bezahlt. Die Datei wurde als {name} gespeichert.',
+  saveAgain: 'Datei noch einmal speichern',
+  tooLargeToShow:
+    'Die Seite ist zu groß, um hier gezeigt zu werden, und wurde als Datei gespeichert.',
+  transaction: 'Transaktion ansehen',
+  balanceTooLow:
+    'Ihr Konto hat {balance}. Sie brauchen {amount}: Laden Sie es auf oder wählen Sie ein anderes Konto.',
+  faucet: 'Testgeld holen',
+  kept: 'In diesem Tab wurde eine Zahlung für diese Seite unterschrieben, deren Ausgang hier nicht bekannt ist. Legen Sie sie noch einmal vor: Sie zahlen nicht doppelt.',
+  presentAgain: 'Zahlung noch einmal vorlegen',
+  bought:
+    'Sie haben in diesem Tab für diese Seite bezahlt. Sie können sie noch einmal ansehen, ohne zu zahlen.',
+  showAgain: 'Noch einmal zeigen',
+  payAnew: 'Für eine neue Ausgabe zahlen',
+  sellerFailed: 'Der Verkäufer hat mit einem Fehler geantwortet ({status}) und nichts abgebucht.',
+  sellerFailedPaid:
+    'Der Verkäufer hat mit einem Fehler geantwortet ({status}), die Zahlung wurde aber ausgeführt. Wenden Sie sich an ihn und nennen Sie die Transaktion.',
+  priceChanged:
+    'Das Angebot hat sich geändert. Es wurde nichts abgebucht. Prüfen Sie den Preis, bevor Sie zahlen.',
+  declined: 'Sie haben in der Wallet abgelehnt. Es wurde nichts gezahlt.',
+  walletFailed: 'Die Wallet meldet einen Fehler: {message}',
+  unknownChain:
+    'Die Wallet kennt {network} (Chain-ID {chainId}) nicht. Fügen Sie das Netzwerk dort hinzu und versuchen Sie es noch einmal.',
+  noAccount:
+    'Die Wallet hat kein Konto freigegeben. Entsperren Sie sie, wählen Sie ein Konto und versuchen Sie es noch einmal.',
+  connectionLost:
+    'Die Verbindung brach ab, bevor die Antwort kam. Ihre Zahlung ist aufbewahrt: Legen Sie sie noch einmal vor, Sie zahlen nicht doppelt.',
+  insufficientFunds:
+    'Das Konto hat zu wenig von diesem Token. Laden Sie es auf oder wählen Sie ein anderes und zahlen Sie noch einmal.',
+  alreadyUsed:
+    'Diese Zahlung wurde schon verwendet. Falls Sie Ihren Kauf nicht erhalten haben, wenden Sie sich an den Verkäufer und nennen Sie die Transaktion. Sonst zahlen Sie neu.',
+  lapsed: 'Die Unterschrift ist abgelaufen, es wurde nichts abgebucht. Unterschreiben Sie neu.',
+  clockWrong:
+    'Die Unterschrift gilt noch nicht. Prüfen Sie die Uhr Ihres Geräts und zahlen Sie noch einmal.',
+  badSignature:
+    'Die Unterschrift stammt nicht von diesem Konto. Wählen Sie das Konto in der Wallet und unterschreiben Sie noch einmal.',
+  contractAccount:
+    'Dieser Verkäufer nimmt keine Zahlungen von Smart Accounts dieser Art. Verwenden Sie ein gewöhnliches Konto.',
+  offerChanged:
+    'Das Angebot hat sich geändert, es wurde nichts abgebucht. Laden Sie die Seite neu, um das neue zu sehen.',
+  wrongSetup:
+    'Das System des Verkäufers versteht diese Zahlung nicht. Es wurde nichts abgebucht. Wenden Sie sich an den Verkäufer.',
+  transferFailed:
+    'Der Token hat die Überweisung verweigert, es wurde nichts abgebucht. Prüfen Sie das Konto in der Wallet oder zahlen Sie anders.',
+  stillRunning:
+    'Diese Zahlung wird schon bearbeitet. Diese Seite fragt weiter nach. Zahlen Sie nicht noch einmal.',
+  payerBlocked:
+    'Der Betreiber des Tokens hat dieses Konto gesperrt. Verwenden Sie ein anderes Konto oder einen anderen Token.',
+  sellerBlocked:
+    'Der Betreiber des Tokens hat den Verkäufer gesperrt. Es wurde nichts abgebucht. Wählen Sie einen anderen Token oder wenden Sie sich an den Verkäufer.',
+  tokenPaused:
+    'Der Betreiber des Tokens hat ihn angehalten. Es wurde nichts abgebucht. Versuchen Sie es später noch einmal.',
+  tryLater:
+    'Zu viele Versuche. Es wurde nichts abgebucht. Warten Sie eine Minute und versuchen Sie es noch einmal.',
+  tooExpensive:
+    'Das Netzwerk ist im Moment zu teuer. Es wurde nichts abgebucht. Versuchen Sie es später oder wählen Sie ein anderes Netzwerk.',
+  unavailable:
+    'Der Verkäufer kann im Moment keine Zahlungen annehmen. Ihre Zahlung ist aufbewahrt: Legen Sie sie in einigen Sekunden noch einmal vor.',
+  answerGone:
+    'Diese Zahlung wurde ausgeführt und die Antwort einmal gesendet. Sie ist nicht mehr vorhanden. Wenden Sie sich an den Verkäufer und nennen Sie die Transaktion.',
+  answerTooLarge:
+    'Die Antwort war zu groß, um verkauft zu werden. Es wurde nichts abgebucht. Wenden Sie sich an den Verkäufer.',
+}

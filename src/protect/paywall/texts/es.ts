@@ -1,0 +1,91 @@
+import type { PaywallTexts } from './paywall-texts.js'
+
+/** The paywall's texts in Spanish. */
+export const es: PaywallTexts = {
+  heading: 'Se requiere un pago',
+  price: 'Precio',
+  inTokens: 'Usted paga',
+  network: 'Red',
+  testNetwork: 'red de pruebas, su dinero no tiene valor',
+  seller: 'Vendedor',
+  paidTo: 'Se paga a',
+  address: 'Página',
+  noScript:
+    'Para pagar en este navegador, active JavaScript en esta página. Los programas pagan con cualquier cliente x402: la oferta está en la cabecera PAYMENT-REQUIRED de esta respuesta.',
+  cannotRepeat:
+    'Ha llegado aquí al enviar un formulario. Un pago no puede volver a enviarlo, así que no se puede pagar en esta página. No se ha cobrado nada. Vuelva atrás o pregunte al vendedor cómo pagar.',
+  choose: 'Forma de pago',
+  payWith: 'Pagar {amount} con {wallet}',
+  browserWallet: 'la billetera de este navegador',
+  noWallet:
+    'No se ha encontrado ninguna billetera en este navegador. Instale o desbloquee una y vuelva a cargar la página.',
+  loadAgain: 'Volver a cargar la página',
+  openIn: 'Abra esta página en la aplicación de su billetera:',
+  whatYouSign: 'Lo que va a firmar',
+  signedWords:
+    'Una transferencia de {amount} en {network} a {seller} ({address}). La firma sirve una sola vez, es válida durante {minutes} minutos y no permite nada más. Usted no paga comisión de red.',
+  connecting: 'Permita la conexión en {wallet}.',
+  switching: 'Cambie a {network} en {wallet}.',
+  checkingBalance: 'Comprobando su saldo…',
+  signing: 'Firme en {wallet}. Antes de eso no se paga nada.',
+  verifying: 'Se está verificando su pago…',
+  settling: 'Su pago se está ejecutando en {network}…',
+  pending:
+    'Su pago se ha enviado y aún no está confirmado. Esta página sigue preguntando. No pague otra vez.',
+  receiving: 'Pagado. Recibiendo su compra…',
+  paid: 'Pagado. Esto es lo que ha comprado:',
+  saved: 'Pagado. El archivo se ha guardado como {name}.',
+  saveAgain: 'Guardar el archivo otra vez',
+  tooLargeToShow:
+    'La página es demasiado grande para mostrarla aquí y se ha guardado como archivo.',
+  transaction: 'Ver la transacción',
+  balanceTooLow: 'Su cuenta tiene {balance}. Necesita {amount}: añada fondos o elija otra cuenta.',
+  faucet: 'Obtener dinero de prueba',
+  kept: 'En esta pestaña se firmó un pago por esta página y aquí no se conoce su resultado. Preséntelo de nuevo: no pagará dos veces.',
+  presentAgain: 'Presentar el pago de nuevo',
+  bought: 'Ha pagado por esta página en esta pestaña. Puede verla otra vez sin pagar.',
+  showAgain: 'Mostrarla otra vez',
+  payAnew: 'Pagar por una copia nueva',
+  sellerFailed: 'El vendedor ha respondido con un error ({status}) y no le ha cobrado.',
+  sellerFailedPaid:
+    'El vendedor ha respondido con un error ({status}), pero el pago se ha ejecutado. Contacte con el vendedor e indique la transacción.',
+  priceChanged: 'La oferta ha cambiado. No se ha cobrado nada. Compruebe el precio antes de pagar.',
+  declined: 'Ha rechazado la petición en la billetera. No se ha pagado nada.',
+  walletFailed: 'La billetera comunica un error: {message}',
+  unknownChain:
+    'La billetera no conoce {network} (identificador de cadena {chainId}). Añádala en la billetera e inténtelo de nuevo.',
+  noAccount:
+    'La billetera no ha compartido ninguna cuenta. Desbloquéela, elija una cuenta e inténtelo de nuevo.',
+  connectionLost:
+    'La conexión se perdió antes de que llegara la respuesta. Su pago está guardado: preséntelo de nuevo y no pagará dos veces.',
+  insufficientFunds:
+    'La cuenta no tiene suficiente de este token. Añada fondos o elija otra cuenta y pague de nuevo.',
+  alreadyUsed:
+    'Este pago ya se ha utilizado. Si no ha recibido su compra, contacte con el vendedor e indique la transacción. Si no, haga un pago nuevo.',
+  lapsed: 'La firma ha caducado y no se ha cobrado nada. Firme de nuevo.',
+  clockWrong: 'La firma aún no es válida. Compruebe el reloj de su dispositivo y pague de nuevo.',
+  badSignature: 'La firma no es de esta cuenta. Elija la cuenta en la billetera y firme de nuevo.',
+  contractAccount:
+    'Este vendedor no acepta pagos de cuentas inteligentes de este tipo. Use una cuenta normal.',
+  offerChanged:
+    'La oferta ha cambiado y no se ha cobrado nada. Vuelva a cargar la página para ver la nueva.',
+  wrongSetup:
+    'El sistema del vendedor no entiende este pago. No se ha cobrado nada. Contacte con el vendedor.',
+  transferFailed:
+    'El token ha rechazado la transferencia y no se ha cobrado nada. Compruebe la cuenta en la billetera o pague de otra forma.',
+  stillRunning:
+    'Este pago ya se está procesando. Esta página sigue preguntando. No pague otra vez.',
+  payerBlocked: 'El operador del token ha bloqueado esta cuenta. Use otra cuenta u otro token.',
+  sellerBlocked:
+    'El operador del token ha bloqueado al vendedor. No se ha cobrado nada. Elija otro token o contacte con el vendedor.',
+  tokenPaused: 'El operador del token lo ha pausado. No se ha cobrado nada. Inténtelo más tarde.',
+  tryLater: 'Demasiados intentos. No se ha cobrado nada. Espere un minuto e inténtelo de nuevo.',
+  tooExpensive:
+    'La red es demasiado cara en este momento. No se ha cobrado nada. Inténtelo más tarde o elija otra red.',
+  unavailable:
+    'El vendedor no puede aceptar pagos en este momento. Su pago está guardado: preséntelo de nuevo en unos segundos.',
+  answerGone:
+    'Este pago se ejecutó y la respuesta se envió una vez. Ya no se conserva. Contacte con el vendedor e indique la transacción.',
+  answerTooLarge:
+    'La respuesta era demasiado grande para venderla. No se ha cobrado nada. Contacte con el vendedor.',
+}

@@ -1,0 +1,86 @@
+import type { ProblemCode } from '../../../http/problem-status.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import type { PaywallTextKey } from './paywall-texts.js'
+
+/** Problems that only the API responds with. */
+type ApiProblem =
+  | 'invalid_request'
+  | 'invalid_json'
+  | 'unauthorized'
+  | 'cross_origin'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'project_exists'
+  | 'project_configured'
+  | 'settlement_not_refundable'
+  | 'refund_exceeds_payment'
+  | 'refund_refused'
+  | 'too_many_webhooks'
+  | 'precondition_failed'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'internal_error'
+  | 'refunds_not_available'
+  | 'transaction_failed'
+
+/** Every code that a paid route may respond with instead of what is for sale. */
+export type RouteCode = Reason | Exclude<ProblemCode, ApiProblem>
+
+/** What a buyer is told of each code: what happened, and what to do. */
+export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
+  invalid_payload: 'wrongSetup',
+  invalid_x402_version: 'wrongSetup',
+  unsupported_scheme: 'wrongSetup',
+  invalid_network: 'offerChanged',
+  invalid_payment_requirements: 'wrongSetup',
+  invalid_exact_evm_payload_recipient_mismatch: 'offerChanged',
+  invalid_exact_evm_payload_authorization_value_mismatch: 'offerChanged',
+  invalid_exact_evm_payload_authorization_valid_after: 'clockWrong',
+  invalid_exact_evm_payload_authorization_valid_before: 'lapsed',
+  invalid_exact_evm_payload_signature: 'badSignature',
+  insufficient_funds: 'insufficientFunds',
+  invalid_transaction_state: 'transferFailed',
+  unexpected_verify_error: 'wrongSetup',
+  unexpected_settle_error: 'alreadyUsed',
+  invalid_exact_evm_nonce_already_used: 'alreadyUsed',
+  invalid_exact_evm_transaction_simulation_failed: 'transferFailed',
+  invalid_exact_evm_eip3009_not_supported: 'wrongSetup',
+  invalid_exact_evm_transfer_event_mismatch: 'alreadyUsed',
+  eip6492_factory_not_allowed: 'contractAccount',
+  duplicate_settlement: 'stillRunning',
+  settlement_pending: 'pending',
+  unsupported_asset: 'offerChanged',
+  accepted_mismatch: 'offerChanged',
+  pay_to_mismatch: 'offerChanged',
+  resource_mismatch: 'wrongSetup',
+  quote_mismatch: 'offerChanged',
+  quote_expired: 'offerChanged',
+  payment_identifier_conflict: 'alreadyUsed',
+  contract_payer_not_accepted: 'contractAccount',
+  payer_temporarily_refused: 'tryLater',
+  settlement_too_expensive: 'tooExpensive',
+  payer_blacklisted: 'payerBlocked',
+  pay_to_blacklisted: 'sellerBlocked',
+  token_paused: 'tokenPaused',
+
+  merchant_not_configured: 'unavailable',
+  idempotency_conflict: 'alreadyUsed',
+  idempotency_in_progress: 'stillRunning',
+  answer_not_kept: 'answerGone',
+  answer_too_large: 'answerTooLarge',
+  rate_limited: 'tryLater',
+  server_busy: 'unavailable',
+  unsupported_currency: 'unavailable',
+  amount_out_of_range: 'unavailable',
+  rate_unavailable: 'unavailable',
+  chain_unreachable: 'unavailable',
+  chain_refused: 'unavailable',
+  chain_mismatch: 'unavailable',
+  settlement_timeout: 'unavailable',
+  facilitator_unreachable: 'unavailable',
+  facilitator_refused: 'unavailable',
+  ledger_full: 'unavailable',
+  ledger_unavailable: 'unavailable',
+  relayer_without_funds: 'unavailable',
+  gas_price_too_high: 'tooExpensive',
+}

@@ -1,0 +1,65 @@
+/** A shop that sells what people buy in a browser. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Express } from 'express'
+import type { Gateway } from '../../../../src/gateway.js'
+
+/** Sold HTML: its own script must run, under its own policy. */
+const ARTICLE = `<!doctype html><html lang="en"><title>The article</title>
+<style>h1 { color: rgb(1, 2, 3) }</style>
+<main><h1>What was bought</h1><p id="by-script"></p></main>
+<script>document.querySelector('#by-script').textContent = 'written by its own script'</script></html>`
+
+/** The policy of {@link ARTICLE}. */
+export const ARTICLE_POLICY =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+
+/** How often each handler has run. */
+export type Runs = Record<string, number>
+
+/** Declares the routes. */
+export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs): void {
+  const charge = x402Protect('$0.01', { description: 'A thing to buy' })
+  const count = (name: string): void => void (runs[name] = (runs[name] ?? 0) + 1)
+  app.get('/buy/article', charge, (_req, res) => {
+    count('article')
+    res.set('Content-Security-Policy', ARTICLE_POLICY).type('html').send(ARTICLE)
+  })
+  app.get('/buy/large-article', charge, (_req, res) => {
+    count('large')
+    res.type('html').send(ARTICLE + 'x'.repeat(300_000))
+  })
+  app.get('/buy/redirect', charge, (_req, res) => res.redirect('/free'))
+  // A browser looks for it by itself.
+  app.get('/favicon.ico', (_req, res) => void res.sendStatus(204))
+  app.get('/free', (_req, res) => void res.type('html').send('<h1>The signed link</h1>'))
+  app.get('/buy/file', charge, (_req, res) => {
+    res.attachment('Bericht für Ä.csv').send('a,b\n1,2\n')
+  })
+  app.get('/buy/json', charge, (_req, res) => {
+    res
+      .type('json')
+      .send('{"big":12345678901234567890,"text":"a, {b}: [c]","none":[],"list":[1,2]}')
+  })
+  app.get('/buy/picture', charge, (_req, res) => {
+    res.type('svg').send('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"/>')
+  })
+  app.get('/buy/fails', charge, (_req, res) => void res.status(404).send('nothing here'))
+  app.get('/buy/costly', x402Protect('$1000'), (_req, res) => void res.send('costly'))
+  app.post('/buy/form', charge, (_req, res) => void res.send('posted'))
+}
+
+/** A stream whose parts go out when the test says so. */
+export function sellStream(app: Express, { x402Protect }: Gateway, parts: StreamParts): void {
+  const upfront = x402Protect('$0.01', { paymentFlow: 'upfront' })
+  app.get('/buy/stream', upfront, async (_req, res) => {
+    res.type('text/plain')
+    res.write('the first part\n')
+    while (!parts.mayEnd) await sleep(5)
+    res.end('the last part\n')
+  })
+}
+
+/** What a test tells the stream. */
+export interface StreamParts {
+  mayEnd: boolean
+}

@@ -1,0 +1,192 @@
+/** What a buyer is told when a payment does not go through, and that nobody pays twice. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Browser } from 'playwright-core'
+import { findChromium, launch } from '../../../support/browser.js'
+import { until } from '../../../support/until.js'
+import {
+  CENT,
+  openBuyer,
+  openWorld,
+  PAY,
+  type Buyer,
+  type BuyerOptions,
+  type World,
+} from './world.js'
+
+const executable = findChromium()
+const withBrowser = executable === undefined ? describe.skip : describe
+
+let world: World
+let browser: Browser
+let buyer: Buyer | undefined
+
+beforeAll(async () => {
+  if (executable === undefined) return
+  world = await openWorld({ settleTimeoutMs: 1000 })
+  browser = await launch(executable)
+})
+afterAll(async () => {
+  await browser?.close()
+  await world?.close()
+})
+afterEach(async () => {
+  world.node.fault = undefined
+  world.losesAnswers = false
+  await buyer?.context.close()
+})
+
+/** Opens a paid page with a wallet. */
+async function meet(path: string, options: BuyerOptions = {}): Promise<Buyer> {
+  buyer = await openBuyer(world, browser, {
+    expected: /\b(402|503) \(|ERR_EMPTY_RESPONSE/,
+    ...options,
+  })
+  await buyer.page.goto(world.url + path)
+  return buyer
+}
+
+withBrowser('the paywall in trouble', () => {
+  it('switches a wallet that is on another network', async () => {
+    const { page, wallet } = await meet('/buy/json')
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('Paid.').waitFor()
+    expect(wallet.asked).toContain('wallet_switchEthereumChain')
+    expect(wallet.asked).not.toContain('wallet_addEthereumChain')
+  })
+
+  it('adds the network to a wallet that does not know it, by public endpoints only', async () => {
+    const { page, wallet } = await meet('/buy/json', {
+      wallet: { knows: ['0x1'], addsChains: true },
+    })
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('Paid.').waitFor()
+    expect(wallet.asked).toContain('wallet_addEthereumChain')
+    expect(await page.content()).not.toContain('secret-provider-key')
+  })
+
+  it('does not sign on another network if the wallet stays there', async () => {
+    const { page, wallet } = await meet('/buy/json', { wallet: { knows: ['0x1'] } })
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('You declined in the wallet. Nothing was paid.').waitFor()
+    expect(wallet.signed).toEqual([])
+  })
+
+  it('does not ask for a signature that the balance does not cover, and leads to test money', async () => {
+    const { page, wallet, complaints } = await meet('/buy/costly', { payer: 'merchant' })
+    await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).click()
+    await page.getByText('You need 1,000.00 USDC').waitFor()
+    const faucet = page.getByRole('link', { name: 'Get test money' })
+    expect(await faucet.getAttribute('href')).toBe('https://faucet.circle.com')
+    expect(wallet.signed).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  it('says what a refused payment lacks if the wallet cannot tell the balance', async () => {
+    const { page, wallet } = await meet('/buy/costly', {
+      payer: 'merchant',
+      wallet: { rpcUrl: undefined },
+    })
+    await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).click()
+    await page.getByText('does not have enough of this token').waitFor()
+    expect(wallet.signed).toHaveLength(1)
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  })
+
+  it('pays nothing if the signature is declined, and can be tried again', async () => {
+    const before = await world.earned()
+    const { page, wallet, complaints } = await meet('/buy/json')
+    wallet.behaviour = 'decline'
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('You declined in the wallet. Nothing was paid.').waitFor()
+    expect(await world.earned()).toBe(before)
+    wallet.behaviour = 'sign'
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('Paid.').waitFor()
+    expect(await world.earned()).toBe(before + CENT)
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps the payment while the node is away, and presents the same one again', async () => {
+    const before = await world.earned()
+    const { page, wallet, complaints } = await meet('/buy/json')
+    world.node.fault = () => ({ kind: 'drop_request' })
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('cannot take payments at the moment').waitFor()
+    expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
+    world.node.fault = undefined
+    await until(async () => {
+      await page.getByRole('button', { name: 'Present the payment again' }).click()
+      await page
+        .getByText('cannot take payments at the moment')
+        .or(page.getByText('Paid.'))
+        .waitFor()
+      return (await page.getByText('Paid.').count()) > 0
+    })
+    expect(wallet.signed).toHaveLength(1)
+    expect(await world.earned()).toBe(before + CENT)
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps asking for a payment whose transaction is not mined yet', async () => {
+    const before = await world.earned()
+    const { page, wallet, complaints } = await meet('/buy/json')
+    // Sent, but neither the transaction nor its receipt is seen.
+    world.node.fault = (method) =>
+      /^eth_(sendRawTransaction|getTransactionReceipt)/.test(method)
+        ? { kind: 'drop_request' }
+        : undefined
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('was sent and is not confirmed yet').waitFor()
+    const link = page.getByRole('link', { name: 'Look at the transaction' })
+    expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/tx\/0x/)
+    expect(await page.getByRole('button').count()).toBe(0)
+    world.node.fault = undefined
+    await page.getByText('Paid.').waitFor({ timeout: 120_000 })
+    expect(wallet.signed).toHaveLength(1)
+    expect(await world.earned()).toBe(before + CENT)
+    expect(complaints).toEqual([])
+  })
+
+  it('presents a payment again whose response was lost, and pays once', async () => {
+    const before = await world.earned()
+    const { page, wallet, complaints } = await meet('/buy/article')
+    const runs = world.runs['article'] ?? 0
+    world.losesAnswers = true
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('The connection was lost').waitFor()
+    world.losesAnswers = false
+    expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page.getByText('written by its own script').waitFor()
+    expect(wallet.signed).toHaveLength(1)
+    expect(world.runs['article']).toBe(runs + 1)
+    expect(await world.earned()).toBe(before + CENT)
+    expect(complaints).toEqual([])
+  })
+
+  it('has kept the payment after a reload, and signs no other beside it', async () => {
+    const before = await world.earned()
+    const { page, wallet } = await meet('/buy/json')
+    world.losesAnswers = true
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('The connection was lost').waitFor()
+    world.losesAnswers = false
+    await page.reload()
+    await page.getByText('A payment for this page was signed in this tab').waitFor()
+    expect(await page.getByRole('button').allTextContents()).toEqual(['Present the payment again'])
+    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page.getByText('Paid.').waitFor()
+    expect(wallet.signed).toHaveLength(1)
+    expect(await world.earned()).toBe(before + CENT)
+  })
+
+  it('finds a wallet that is older than EIP-6963', async () => {
+    const before = await world.earned()
+    const { page } = await meet('/buy/json', { wallet: { isAnnounced: false } })
+    await page
+      .getByRole('button', { name: 'Pay 0.01 USDC with the wallet of this browser' })
+      .click()
+    await page.getByText('Paid.').waitFor()
+    expect(await world.earned()).toBe(before + CENT)
+  })
+})

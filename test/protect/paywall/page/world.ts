@@ -1,0 +1,91 @@
+/** A shop that sells in a browser, on a chain whose node can be away, and whose responses can be lost. */
+import express, { type RequestHandler } from 'express'
+import type { Browser } from 'playwright-core'
+import { startDevnet, type Devnet } from '../../../../src/devnet/index.js'
+import { createGateway } from '../../../../src/gateway.js'
+import type { GatewayOptions } from '../../../../src/config/options.js'
+import { openTab, type Tab, type TabOptions } from '../../../support/browser.js'
+import { addWallet, type TestWallet, type WalletOptions } from '../../../support/browser-wallet.js'
+import { balanceOf, shopOptions } from '../../../support/devnet.js'
+import { listen } from '../../../support/http.js'
+import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
+import { sellStream, sellToPeople, type Runs, type StreamParts } from './shop.js'
+
+/** What a route charges, in atomic units. */
+export const CENT = 10_000n
+
+export interface World {
+  readonly devnet: Devnet
+  readonly url: string
+  /** Between the gateway and its node. */
+  readonly node: RpcProxy
+  readonly runs: Runs
+  readonly stream: StreamParts
+  /** Whether responses to payments are lost on their way. */
+  losesAnswers: boolean
+  /** What the merchant's address holds on chain. */
+  earned(): Promise<bigint>
+  close(): Promise<void>
+}
+
+/** Starts all of it. @param inFront - Middleware of the app, before the paid routes. */
+export async function openWorld(
+  options: GatewayOptions = {},
+  inFront: readonly RequestHandler[] = [],
+): Promise<World> {
+  const devnet = await startDevnet()
+  const node = await startRpcProxy(devnet.rpcUrl)
+  const gateway = createGateway({ ...shopOptions({ ...devnet, rpcUrl: node.url }), ...options })
+  const app = express()
+  const runs: Runs = {}
+  const stream = { mayEnd: false }
+  const lose: RequestHandler = (req, res, next) => {
+    if (world.losesAnswers && req.get('payment-signature') !== undefined)
+      res.end = () => res.destroy()
+    next()
+  }
+  app.use(lose, ...inFront)
+  sellToPeople(app, gateway, runs)
+  sellStream(app, gateway, stream)
+  const server = await listen(app)
+  const world: World = {
+    ...{ devnet, node, runs, stream, url: server.url, losesAnswers: false },
+    earned: () => balanceOf(devnet, devnet.merchant.address),
+    async close() {
+      await server.close()
+      await gateway.close()
+      await node.close()
+      await devnet.close()
+    },
+  }
+  return world
+}
+
+/** A person with a wallet, in front of a page. */
+export interface Buyer extends Tab {
+  readonly wallet: TestWallet
+}
+
+/** Who buys, and with what. */
+export interface BuyerOptions extends TabOptions {
+  /** The merchant's account holds less money. @defaultValue 'payer' */
+  readonly payer?: 'payer' | 'merchant'
+  readonly wallet?: WalletOptions
+}
+
+/** Opens a tab with a wallet that holds money. */
+export async function openBuyer(
+  { devnet }: World,
+  browser: Browser,
+  { wallet: walletOptions, payer = 'payer', ...tabOptions }: BuyerOptions = {},
+): Promise<Buyer> {
+  // Each 402 is an error to the console of the browser.
+  const tab = await openTab(browser, { expected: /\b402 \(/, ...tabOptions })
+  const options = { rpcUrl: devnet.rpcUrl, ...walletOptions }
+  const account = payer === 'payer' ? devnet.payers[0]! : devnet.merchant
+  const wallet = await addWallet(tab.page, account, options)
+  return { ...tab, wallet }
+}
+
+/** The button that pays by the test's wallet. */
+export const PAY = /^Pay 0\.01 USDC with Test Wallet$/

@@ -1,0 +1,112 @@
+/** A wallet of the browser, as EIP-6963 announces it, which signs with a key of the devnet. */
+import type { Page } from 'playwright-core'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { DevnetAccount } from '../../src/devnet/index.js'
+
+/** What a wallet was asked. */
+export interface TestWallet {
+  readonly asked: readonly string[]
+  /** What was signed, as its JSON. */
+  readonly signed: readonly string[]
+  /** What it does when asked to sign. @defaultValue 'sign' */
+  behaviour: 'sign' | 'decline'
+}
+
+/** How a wallet begins, and what it can. */
+export interface WalletOptions {
+  readonly name?: string
+  /** Whether it announces itself (EIP-6963), or is only `window.ethereum`. @defaultValue true */
+  readonly isAnnounced?: boolean
+  /** Chains that it switches to without adding them. @defaultValue all */
+  readonly knows?: readonly string[]
+  /** Whether it adds chains. @defaultValue false */
+  readonly addsChains?: boolean
+  /** Node that it asks for balances. @defaultValue none: it cannot tell them */
+  readonly rpcUrl?: string | undefined
+}
+
+/** Puts a wallet into every page that the tab loads from now on. It begins on another chain. */
+export async function addWallet(
+  page: Page,
+  account: DevnetAccount,
+  options: WalletOptions = {},
+): Promise<TestWallet> {
+  const { name = 'Test Wallet', isAnnounced = true } = options
+  const wallet: WalletState = { asked: [], signed: [], behaviour: 'sign' }
+  const answers = answersOf(account, options, wallet)
+  const handle = `askWallet${name.replaceAll(/\W/g, '')}`
+  await page.exposeFunction(handle, async (method: string, params: readonly unknown[]) => {
+    wallet.asked.push(method)
+    const answer = answers[method]
+    if (answer === undefined) return { error: { code: -32601, message: `no method ${method}` } }
+    try {
+      return { result: await answer(params) }
+    } catch (error) {
+      const { code, message } = error as { code?: number; message: string }
+      return { error: { code: code ?? -32603, message } }
+    }
+  })
+  await page.addInitScript(`{
+    const provider = {
+      async request({ method, params = [] }) {
+        const { result, error } = await ${handle}(method, params)
+        if (error) throw Object.assign(new Error(error.message), error)
+        return result
+      },
+    }
+    const info = { uuid: '${handle}', name: '${name}', rdns: 'example.wallet', icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>' }
+    const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }))
+    if (${isAnnounced}) {
+      addEventListener('eip6963:requestProvider', announce)
+      announce()
+    } else window.ethereum = provider
+  }`)
+  return wallet
+}
+
+type Answers = Readonly<Record<string, (params: readonly unknown[]) => unknown>>
+
+interface WalletState extends TestWallet {
+  readonly asked: string[]
+  readonly signed: string[]
+}
+
+function answersOf(account: DevnetAccount, options: WalletOptions, wallet: WalletState): Answers {
+  const key = privateKeyToAccount(account.privateKey)
+  const knows = options.knows === undefined ? undefined : [...options.knows]
+  let chainId = '0x1'
+  return {
+    eth_requestAccounts: () => [account.address.toLowerCase()],
+    eth_chainId: () => chainId,
+    wallet_switchEthereumChain: ([wanted]) => {
+      const { chainId: other } = wanted as { chainId: string }
+      if (knows?.includes(other) === false) throw failure(4902, 'Unrecognized chain ID.')
+      chainId = other
+      return null
+    },
+    wallet_addEthereumChain: ([added]) => {
+      if (options.addsChains !== true) throw failure(4001, 'User rejected the request.')
+      knows?.push((added as { chainId: string }).chainId)
+      return null
+    },
+    eth_call: async (params) => {
+      if (options.rpcUrl === undefined) throw failure(-32601, 'no node')
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params })
+      const headers = { 'Content-Type': 'application/json' }
+      const response = await fetch(options.rpcUrl, { method: 'POST', headers, body })
+      return ((await response.json()) as { result: unknown }).result
+    },
+    eth_signTypedData_v4: ([signer, text]) => {
+      if (wallet.behaviour === 'decline') throw failure(4001, 'User rejected the request.')
+      if (String(signer).toLowerCase() !== account.address.toLowerCase())
+        throw new Error('another account')
+      wallet.signed.push(String(text))
+      const typedData = JSON.parse(String(text)) as Parameters<typeof key.signTypedData>[0]
+      return key.signTypedData(typedData)
+    },
+  }
+}
+
+function failure(code: number, message: string): Error {
+  return Object.assign(new Error(message), { code })
+}
