@@ -176,6 +176,7 @@ suite('the documentation page', () => {
     await page.keyboard.press('Enter')
     expect(await page.evaluate('document.activeElement.id')).toBe('content')
     await field(page, 'Project token').focus()
+    await page.keyboard.press('Control+A')
     await page.keyboard.type(SHOP_TOKEN)
     await page.keyboard.press('Enter')
     await page.locator('.answer .status').getByText('200').waitFor()
