@@ -16,7 +16,7 @@ import type { AdminContext, AdminEndpoint } from './context.js'
 import { projectIdSchema } from './project-ids.js'
 
 /** The query of a list: that of a project's own, and which project. */
-export const ADMIN_SETTLEMENTS_QUERY = {
+const ADMIN_SETTLEMENTS_QUERY = {
   ...SETTLEMENTS_QUERY,
   known: [...SETTLEMENTS_QUERY.known, 'project'],
 }
