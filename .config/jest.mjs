@@ -22,6 +22,8 @@ export default {
     ],
     '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }],
   },
+  // Every answer of a gateway is compared with the OpenAPI document.
+  setupFilesAfterEnv: ['<rootDir>/test/support/watch-answers.ts'],
   // Many times what the longest takes: a busy machine fails no test.
   testTimeout: 180_000,
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
@@ -31,7 +33,12 @@ export default {
   collectCoverage: summaryFile !== undefined,
   // V8 counts a function that never ran as one branch, however many it holds.
   coverageProvider: 'babel',
-  // The pages run in a browser, where their tests drive them.
-  collectCoverageFrom: ['src/**/*.ts', '!src/devnet/artifacts.ts', '!src/console/page/**', '!src/protect/paywall/page/**', '!src/browser/**'],
+  // Pages run in a browser, where their tests drive them.
+  collectCoverageFrom: [
+    'src/**/*.ts',
+    '!src/devnet/artifacts.ts',
+    '!src/**/page/**',
+    '!src/browser/**',
+  ],
   coverageThreshold: { global: { lines: 95, branches: 90 } },
 }

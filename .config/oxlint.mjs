@@ -53,6 +53,7 @@ const arrows = {
   ],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
+  testing: [...leaves, 'surface', 'devnet'],
   cli: [
     ...leaves,
     'merchants',
@@ -77,9 +78,17 @@ const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).fi
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
   if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return ['chain', 'crypto', 'relayer', 'schemes', 'config', 'devnet', 'health', 'cli'].includes(
-    folder,
-  )
+  return [
+    'chain',
+    'crypto',
+    'relayer',
+    'schemes',
+    'config',
+    'devnet',
+    'testing',
+    'health',
+    'cli',
+  ].includes(folder)
     ? []
     : ['viem']
 }
@@ -132,28 +141,31 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
   })),
 )
 
-const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
-  (name) => !['preact', 'uplot'].includes(name),
-)
-
-/** Folders of the programs for browsers: how many folders lead out of each program, and how many to src. */
+/**
+ * Pages are programs of their own, in the browser. Each folder: how many folders lead out of its
+ * program, how many lead to src, and the packages that it may import.
+ */
 const pageFolders = [
-  ['console/page', 1, 2],
-  ['console/page/*', 2, 3],
-  ['protect/paywall/page', 1, 3],
-  ['browser', 1, 1],
+  ['console/page', 1, 2, ['preact', 'uplot']],
+  ['console/page/*', 2, 3, ['preact', 'uplot']],
+  ['router/docs/page', 1, 3, ['preact']],
+  ['router/docs/page/*', 2, 4, ['preact']],
+  ['protect/paywall/page', 1, 3, ['preact']],
+  ['browser', 1, 1, ['preact']],
 ]
 
 /** What a file of a page may not import; of src it may import `browser` only. */
-function notForPages(out, toSource) {
+function notForPages(out, toSource, allowed) {
   const folders = Object.keys(arrows).join('|')
   const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
   for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
-  return [...ways, `^(node:|(${notOnPage.join('|')})(/|$))`].join('|')
+  const notAllowed = [...packages, ...Object.keys(devDependencies)].filter(
+    (name) => !allowed.includes(name),
+  )
+  return [...ways, `^(node:|(${notAllowed.join('|')})(/|$))`].join('|')
 }
 
-/** A page is a program of its own, in the browser: it imports itself, what pages share, Preact and uPlot. */
-const pageRules = pageFolders.map(([folder, out, toSource]) => ({
+const pageRules = pageFolders.map(([folder, out, toSource, allowed]) => ({
   files: [`**/src/${folder}/*.{ts,tsx}`],
   plugins: ['jsx-a11y', 'react'],
   rules: {
@@ -162,8 +174,8 @@ const pageRules = pageFolders.map(([folder, out, toSource]) => ({
       {
         patterns: [
           {
-            regex: notForPages(out, toSource),
-            message: 'A page imports itself, src/browser, Preact and uPlot only.',
+            regex: notForPages(out, toSource, allowed),
+            message: `A page imports itself, src/browser, and ${allowed.join(' and ')} only.`,
           },
         ],
       },

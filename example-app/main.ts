@@ -8,12 +8,14 @@ import type { AddressInfo } from 'node:net'
 import { createGateway } from 'express-x402-gateway'
 import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
 import { createPublicClient, http, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { createApp } from './app.js'
 import { payingFetch, signPaymentFor } from './buy.js'
+import { accountsOf, gatewayOptions, TOKENS } from './gateway.js'
+import { invitation } from './invite.js'
 import { formatUsdc, narrate } from './narrate.js'
 
 const DEFAULT_PORT = 4021
-const TOKEN = 'example-project-token'
 const MEMBER_KEY = 'example-member-key'
 
 const print = (line: string): void => console.log(line)
@@ -23,20 +25,26 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const devnet = await startDevnet()
 const server = await listen(Number(process.env['PORT'] ?? DEFAULT_PORT))
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const gateway = createGateway({
-  publicUrl: url,
-  networks: { 'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: devnet.relayerKeys } },
-  projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo: devnet.merchant.address } }],
+const accounts = accountsOf(devnet)
+const gateway = createGateway(gatewayOptions(devnet, url))
+const merchant = privateKeyToAccount(accounts.merchant.privateKey)
+const app = createApp(gateway, {
+  memberKeys: new Set([MEMBER_KEY]),
+  refunder: { url, token: TOKENS.shop, merchant },
+  wallet: accounts.visitor,
 })
-const memberKeys = new Set([MEMBER_KEY])
-server.on('request', createApp(gateway, { memberKeys }))
+app.use(gateway.metricsRouter())
+server.on('request', app)
 
 try {
   print(`Chain  ${devnet.rpcUrl} (anvil as Base Sepolia, with USDC)`)
   print(`Shop   ${url}\n`)
   await buy(devnet)
   if (!process.argv.includes('--once')) {
-    await invite(devnet)
+    const signature = await signPaymentFor(`${url}/weather`, accounts.tryer.privateKey)
+    const { rpcUrl } = devnet
+    const { privateKey } = accounts.visitor
+    print(invitation({ url, rpcUrl, privateKey, signature, memberKey: MEMBER_KEY }))
     if (!ending.signal.aborted) await once(ending.signal, 'abort')
   }
 } catch (error) {
@@ -50,9 +58,8 @@ try {
 }
 
 /** Buys the weather, and shows that the money has moved. */
-async function buy({ rpcUrl, asset, payers, merchant }: Devnet): Promise<void> {
-  const [payer] = payers
-  if (payer === undefined) throw new Error('The devnet has no payer.')
+async function buy({ rpcUrl, asset }: Devnet): Promise<void> {
+  const payer = accounts.buyer
   const chain = createPublicClient({ transport: http(rpcUrl) })
   const balanceOf = async (account: `0x${string}`): Promise<string> =>
     formatUsdc(
@@ -74,35 +81,6 @@ async function buy({ rpcUrl, asset, payers, merchant }: Devnet): Promise<void> {
   print(`    payer       ${before[0]} → ${after[0]}`)
   print(`    merchant    ${before[1]} → ${after[1]}`)
   if (!response.ok) throw new Error(`The purchase failed with ${response.status}.`)
-}
-
-/** Prints what can be tried by hand. */
-async function invite({ payers }: Devnet): Promise<void> {
-  const [, payer] = payers
-  if (payer === undefined) throw new Error('The devnet has no second payer.')
-  const signature = await signPaymentFor(`${url}/weather`, payer.privateKey)
-  const token = `-H 'X-Project-Identify-Token: ${TOKEN}'`
-  const json = `${token} -H 'Content-Type: application/json'`
-  print(`
-Now try it yourself.
-
-# free, for a price, for a price that depends, and for members
-curl -i ${url}/
-curl -i ${url}/weather
-curl -i '${url}/headlines?words=20'
-curl -i ${url}/report -H 'X-API-Key: ${MEMBER_KEY}'
-
-# the gateway's API
-curl -i ${url}/api/v2/payment/supported ${token}
-curl -i ${url}/api/v2/payment/requirements ${json} -d '{"resourceUrl":"${url}/weather","requestedAmount":0.01}'
-curl -i ${url}/api/v2/merchant/checkout-prepare ${json} -d '{"amount":"15.00","currency":"USD","resource":{"url":"${url}/cart/42"}}'
-curl -i ${url}/.well-known/ucp
-curl -i ${url}/ucp/gateway.md
-
-# a payment that is signed already: good for five minutes, and once; a second time it is refused
-curl -i ${url}/weather -H 'PAYMENT-SIGNATURE: ${signature}'
-
-Ctrl-C ends everything.`)
 }
 
 /** Listens on a port, or on a free one where that is taken. */

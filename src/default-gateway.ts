@@ -1,5 +1,7 @@
-import { nameVariables, optionsFromEnvironment } from './config/environment.js'
-import { isConfigError } from './errors.js'
+import { omitUndefined } from './config/fields.js'
+import { fromEnvironment } from './config/from-environment.js'
+import type { GatewayOptions } from './config/options.js'
+import { ConfigError } from './errors.js'
 import { createGateway, type Gateway } from './gateway.js'
 
 /**
@@ -12,18 +14,78 @@ import { createGateway, type Gateway } from './gateway.js'
  */
 const KEY = Symbol.for('express-x402-gateway.default')
 
-const shared = globalThis as { [KEY]?: Pick<Gateway, 'x402Protect' | 'gatewayRouter'> }
+const shared = globalThis as { [KEY]?: Gateway | StandIn }
+
+/** Takes the place of the default gateway while an app is tested. */
+export interface StandIn extends Gateway {
+  /** Takes the options with which the app calls `defaultGateway`. */
+  setOptions(options: GatewayOptions): void
+}
 
 /**
- * The gateway of the package-level functions, created from the environment at first use.
+ * Replaces the default gateway of this process, also for other copies of this package.
  *
- * @throws {@link ConfigError} (`config_invalid`) naming every variable that is missing or wrong.
+ * @returns Whether there was one, with routes that stay on it.
  */
-export function defaultGateway(): Pick<Gateway, 'x402Protect' | 'gatewayRouter'> {
-  try {
-    return (shared[KEY] ??= createGateway(optionsFromEnvironment(process.env)))
-  } catch (error) {
-    if (!isConfigError(error)) throw error
-    throw nameVariables(error, { env: process.env, isAlone: true })
+export function standInForDefault(standIn: StandIn): boolean {
+  const existing = shared[KEY]
+  shared[KEY] = standIn
+  return existing !== undefined && !('setOptions' in existing)
+}
+
+/**
+ * The gateway behind the functions `x402Protect` and `gatewayRouter` of this package. It is created from
+ * `X402_*` environment variables, see {@link fromEnvironment}, when it is first needed: by a route, by
+ * the router, or by this function.
+ *
+ * Use it to listen to events, to mount the health probes, and to close the gateway when the app ends.
+ * After `close`, the next use creates another one; routes that were declared before respond with 503.
+ *
+ * @param options - What is not in the environment, for example a `logger`, and what replaces it. Only
+ * the first use can set options: call the function before the first route is declared.
+ * @returns The gateway, the same one each time.
+ * @throws {@link ConfigError} (`config_invalid`) naming every variable and option that is missing or
+ * wrong; and if there are options (`conflicting_options`) although the gateway exists.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { defaultGateway, x402Protect } from 'express-x402-gateway'
+ *
+ * const gateway = defaultGateway({ logger: console })
+ * gateway.on('settled', ({ amount, transaction }) => console.info(amount, transaction))
+ *
+ * const app = express()
+ * app.get('/weather', x402Protect('$0.01'), (_req, res) => void res.json({ forecast: 'sunny' }))
+ * const server = app.listen(3000)
+ * process.once('SIGTERM', () => server.close(() => void gateway.close()))
+ * ```
+ */
+export function defaultGateway(options: GatewayOptions = {}): Gateway {
+  const given = omitUndefined(options)
+  const existing = shared[KEY]
+  if (existing === undefined) return create(given)
+  if (Object.keys(given).length === 0) return existing
+  if ('setOptions' in existing) {
+    existing.setOptions(given)
+    return existing
   }
+  throw new ConfigError(
+    'defaultGateway',
+    'the default gateway exists, so its options cannot be set any more: call defaultGateway(options) before the first x402Protect and gatewayRouter',
+    'conflicting_options',
+  )
+}
+
+function create(options: GatewayOptions): Gateway {
+  const gateway = createGateway({ ...fromEnvironment(), ...options })
+  shared[KEY] = {
+    ...gateway,
+    async close() {
+      // Only once its relayers have ended: another gateway may use the same accounts.
+      await gateway.close()
+      delete shared[KEY]
+    },
+  }
+  return shared[KEY]
 }

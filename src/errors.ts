@@ -7,34 +7,18 @@
  * stable `code`. No message and no `cause` contains a key, a token or an RPC URL.
  */
 
-/** What is wrong with an option: the `code` of a {@link ConfigIssue}. */
-export type ConfigErrorCode =
-  | 'missing_option'
-  | 'missing_variable'
-  | 'unknown_option'
-  | 'conflicting_options'
-  | 'invalid_type'
-  | 'invalid_value'
-  | 'out_of_range'
-  | 'invalid_url'
-  | 'invalid_address'
-  | 'invalid_key'
-  | 'invalid_token'
-  | 'invalid_price'
-  | 'invalid_rate'
-  | 'invalid_file'
-  | 'unknown_network'
-  | 'unknown_asset'
-  | 'unknown_currency'
-  | 'unknown_project'
-  | 'duplicate_network'
-  | 'duplicate_asset'
-  | 'duplicate_key'
-  | 'duplicate_project'
-  | 'duplicate_token'
-  | 'missing_package'
-  | 'unusable_ledger'
-  | 'unusable_address'
+import { documentationOf } from './protocol/error-codes.js'
+import type {
+  ChainErrorCode,
+  ConfigErrorCode,
+  FacilitatorErrorCode,
+  GatewayErrorCode,
+  LedgerErrorCode,
+  RateErrorCode,
+  RelayerErrorCode,
+} from './protocol/error-codes.js'
+
+export type * from './protocol/error-codes.js'
 
 /** One wrong or missing option. */
 export interface ConfigIssue {
@@ -45,45 +29,6 @@ export interface ConfigIssue {
   /** What is wrong with the option and what to write instead. */
   readonly message: string
 }
-
-/**
- * Why a network could not be used. `chain_unreachable`: no answer came. `chain_refused`: the node
- * refused a request, or its answer cannot be used. `chain_mismatch`: the node is on another chain.
- * `settlement_timeout`: nothing could be sent in time, and nothing was.
- */
-export type ChainErrorCode =
-  'chain_unreachable' | 'chain_refused' | 'chain_mismatch' | 'settlement_timeout'
-
-/**
- * Why there is no token amount. `rate_unavailable`: no source has a usable rate now.
- * `unsupported_currency`: the merchant takes no token for that currency. `amount_out_of_range`: the
- * amount is outside the merchant's limits.
- */
-export type RateErrorCode = 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range'
-
-/** Why a ledger could not be used. `ledger_full`: it takes no new payments for now. */
-export type LedgerErrorCode = 'ledger_unavailable' | 'ledger_full'
-
-/**
- * Why no relayer can send. `relayer_without_funds`: none has enough gas money.
- * `gas_price_too_high`: gas costs more than `maxFeePerGasGwei`.
- */
-export type RelayerErrorCode = 'relayer_without_funds' | 'gas_price_too_high'
-
-/**
- * Why a remote facilitator could not be used. `facilitator_unreachable`: no answer came.
- * `facilitator_refused`: the answer is no result, or is about another payment.
- */
-export type FacilitatorErrorCode = 'facilitator_unreachable' | 'facilitator_refused'
-
-/** Every `code` of an error of this package, for an exhaustive `switch`. */
-export type GatewayErrorCode =
-  | 'config_invalid'
-  | ChainErrorCode
-  | RateErrorCode
-  | LedgerErrorCode
-  | RelayerErrorCode
-  | FacilitatorErrorCode
 
 /**
  * Base of every error that this package throws.
@@ -104,6 +49,11 @@ export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorC
     options?: ErrorOptions,
   ) {
     super(message, options)
+  }
+
+  /** URL of the page that says what the code means, and what to do. */
+  get documentation(): string {
+    return documentationOf(this.code)
   }
 }
 
@@ -147,10 +97,26 @@ export class ConfigError extends GatewayError<'config_invalid'> {
       typeof optionOrIssues === 'string'
         ? [{ option: optionOrIssues, code, message }]
         : optionOrIssues
-    super('config_invalid', issues.map((issue) => `${issue.option}: ${issue.message}`).join('\n'))
+    super('config_invalid', describeIssues(issues))
     this.issues = issues
     this.option = issues[0]?.option ?? ''
   }
+
+  /** URL of the page that says what the first mistake means, and what to do. */
+  override get documentation(): string {
+    return documentationOf(this.issues[0]?.code ?? this.code)
+  }
+}
+
+/** Links that the message of a {@link ConfigError} ends with, at most. */
+const MAX_LINKS = 3
+
+function describeIssues(issues: readonly ConfigIssue[]): string {
+  const codes = [...new Set(issues.map(({ code }) => code))].slice(0, MAX_LINKS)
+  return [
+    ...issues.map(({ option, message }) => `${option}: ${message}`),
+    ...codes.map((code) => `See ${documentationOf(code)}`),
+  ].join('\n')
 }
 
 /** The network could not be asked, or its answer cannot be used. Codes: {@link ChainErrorCode}. */

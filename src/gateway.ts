@@ -7,34 +7,35 @@ import { countEvents } from './facilitator/count-events.js'
 import { checkGateway } from './health/check-gateway.js'
 import type { Finding } from './health/finding.js'
 import { Operations } from './health/operations.js'
+import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
+import { resolveFromAnywhere } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
-import { resolveOptions, type ResolvedOptions } from './config/resolve.js'
+import { closeSharedCounts } from './config/redis-counts.js'
+import type { ResolvedOptions } from './config/resolve.js'
 import { merchantsOf } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
 import { mountConsole } from './console/console-routes.js'
-import { createGatewayRouter } from './router/gateway-router.js'
+import { createGatewayRouter, type GatewayRouterOptions } from './router/gateway-router.js'
 import { settlementDescriber } from './router/settlement-document.js'
 import { openStreams } from './router/streams/streams.js'
 import { RevenueReader } from './router/views/revenue-reader.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
 import { openCore } from './open-core.js'
-import { warnOfMemory } from './config/memory-warning.js'
+import { warnOfRisks } from './config/risk-warnings.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { Router } from 'express'
-import { formatEther } from 'viem/utils'
 
 /** Milliseconds that a database is given to take the last counts, when the gateway is closed. */
 const LAST_COUNTS_MS = 1000
@@ -61,9 +62,10 @@ export interface Gateway {
   /**
    * Creates the API of the payment gateway.
    *
+   * @param options - What of it is served.
    * @returns An Express router, mountable under any prefix.
    */
-  gatewayRouter(): Router
+  readonly gatewayRouter: (options?: GatewayRouterOptions) => Router
   /** Verifies and settles payments without HTTP. */
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
@@ -72,10 +74,14 @@ export interface Gateway {
    * Listens to what happens to payments.
    *
    * @param name - The event.
-   * @param listener - Called for each event. What it throws is logged.
+   * @param listener - Called for each event. What it throws, or its promise rejects with, is logged.
    * @returns A function that removes the listener.
+   * @throws {@link ConfigError} (`unknown_event`) for a name that is none.
    */
-  on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
+  readonly on: <Name extends keyof GatewayEvents>(
+    name: Name,
+    listener: GatewayListener<Name>,
+  ) => () => void
   /**
    * Checks what the gateway needs outside itself: the ledger, each network and its node, each relayer's
    * gas money and transactions, each token's contract, the rates of each project, and the remote
@@ -83,7 +89,7 @@ export interface Gateway {
    *
    * @returns What was found, good and bad; it rejects for no failure outside.
    */
-  check(): Promise<readonly Finding[]>
+  readonly check: () => Promise<readonly Finding[]>
   /**
    * Creates the probes of load balancers and orchestrators: `GET /livez` and `GET /readyz`. `serve` has
    * them at its root; an app mounts them where its operator wants them.
@@ -92,7 +98,7 @@ export interface Gateway {
    *
    * @returns An Express router.
    */
-  healthRouter(): Router
+  readonly healthRouter: () => Router
   /**
    * Creates the router of `GET /metrics`, for Prometheus. It is as public as the place where the app
    * mounts it, unless `metrics.token` is set.
@@ -100,9 +106,9 @@ export interface Gateway {
    * @returns An Express router.
    * @throws {@link ConfigError} (`config_invalid`) unless the option `metrics` is set.
    */
-  metricsRouter(): Router
+  readonly metricsRouter: () => Router
   /** Ends background work and closes the ledger. Settlements under way are answered as pending. */
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /**
@@ -124,7 +130,7 @@ export interface Gateway {
  *     base: { rpcUrl: 'https://base.example', relayerKeys: [process.env['RELAYER_KEY'] ?? ''] },
  *   },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
  * })
  * const app = express()
@@ -133,7 +139,7 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(resolveOptions(options))
+  return openGateway(resolveFromAnywhere(options))
 }
 
 /**
@@ -145,7 +151,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { logger, projects } = resolved
   const closing = new AbortController()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  if (store.sharedSecret === undefined) warnOfMemory(logger)
+  warnOfRisks({ ...resolved, isInMemory: store.sharedSecret === undefined })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   warnOfLowRelayers(events, logger)
   const telemetry = openTelemetry(resolved, events)
@@ -156,7 +162,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { facilitator, cores } = openCore(resolved, {
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
-  const merchants = merchantsOf(projects)
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
@@ -166,19 +171,20 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
-    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency: ledger.idempotency, quotes, wakeWebhooks },
-    settledAssets: settledAssetsOf(resolved),
+    ...{ ...resolved, facilitator, directory, readMerchant, counters, revenue, streams },
+    ...{ operations, ledger, idempotency: ledger.idempotency, quotes },
+    ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
+    ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
   }
 
   return {
     x402Protect: createX402Protect(context),
-    gatewayRouter: () => createGatewayRouter({ ...context, ...mountConsole(context) }),
+    gatewayRouter: (options) =>
+      createGatewayRouter({ ...context, ...mountConsole(context) }, options),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -200,21 +206,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await ledger.close()
     },
   }
-}
-
-async function closeSharedCounts({ rateLimit, paymentRateLimit }: ResolvedOptions): Promise<void> {
-  for (const limits of [rateLimit, paymentRateLimit])
-    // Any other store is the app's own.
-    if (limits && limits.redisUrl !== undefined) await limits.store?.shutdown?.()
-}
-
-function warnOfLowRelayers(events: EventBus, logger: Logger): void {
-  events.on('relayerLow', ({ balance, ...low }) =>
-    logger.warn('A relayer is running out of gas money: send native currency to its address.', {
-      ...low,
-      balance: formatEther(balance),
-    }),
-  )
 }
 
 /** The tokens that this process settles itself. */

@@ -3,8 +3,8 @@
  *
  * @packageDocumentation
  */
-import type { Router } from 'express'
 import { defaultGateway } from './default-gateway.js'
+import type { Gateway } from './gateway.js'
 import type { X402Protect } from './protect/x402-protect.js'
 
 /**
@@ -13,8 +13,8 @@ import type { X402Protect } from './protect/x402-protect.js'
  * A request without a payment is answered with 402 and the ways to pay (x402 v2 §5.1). A payment is
  * verified first, settled once the handler has answered, and charged only for an answer below 400.
  *
- * The default gateway is built from `X402_*` environment variables when the first route is declared.
- * For options in code, use {@link createGateway}.
+ * The default gateway is built from `X402_*` environment variables when the first route is declared;
+ * {@link defaultGateway} sets options beside them. For a gateway of your own, use {@link createGateway}.
  *
  * @param price - `'$0.01'`, `'0.01 EUR'`, atomic units of a token, or a function of the request.
  * @param options - What is for sale, who is paid, and when the money moves.
@@ -29,7 +29,7 @@ import type { X402Protect } from './protect/x402-protect.js'
  *
  * const app = express()
  * app.get('/weather', x402Protect('$0.01'), (req, res) => {
- *   res.json({ forecast: 'sunny', paidBy: req.x402.payer })
+ *   res.json({ forecast: 'sunny', paidBy: req.x402?.payer })
  * })
  * ```
  */
@@ -40,8 +40,9 @@ export const x402Protect: X402Protect = (price, options) =>
  * The payment gateway API of the default gateway, as an Express router.
  *
  * It serves `/api/v2/payment/*`, `/api/v2/merchant/*` and `/ucp/*` under the path where it is mounted,
- * and leaves every other path to the app. The gateway is the one that {@link x402Protect} uses.
+ * describes itself at `/api/v2/openapi.json` and `/api/v2/docs`, and leaves every other path to the app. The gateway is the one that {@link x402Protect} uses.
  *
+ * @param options - What of it is served.
  * @returns A router for `app.use`.
  * @throws {@link ConfigError} with code `config_invalid`, naming every variable that is missing or
  * wrong.
@@ -55,7 +56,8 @@ export const x402Protect: X402Protect = (price, options) =>
  * app.use('/pay', gatewayRouter())
  * ```
  */
-export const gatewayRouter = (): Router => defaultGateway().gatewayRouter()
+export const gatewayRouter: Gateway['gatewayRouter'] = (options) =>
+  defaultGateway().gatewayRouter(options)
 
 export {
   ChainError,
@@ -79,7 +81,11 @@ export type { GatewayEvents, GatewayListener, PaymentEvent } from './schemes/eve
 export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
+export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
 export { createGateway, type Gateway } from './gateway.js'
+export { defaultGateway } from './default-gateway.js'
+export { fromEnvironment } from './config/from-environment.js'
+export type { GatewayRouterOptions } from './router/gateway-router.js'
 export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
 export type { Ledger } from './ledger/ledger.js'
 export type { PaymentDetails } from './ledger/payment-details.js'
@@ -105,8 +111,8 @@ export type {
   RatesOptions,
   WebhookOptions,
 } from './config/options.js'
-export type { PaidRequest } from './protect/paid-request.js'
-export type { PriceFunction, ProtectOptions } from './protect/options.js'
+export { paidRequest, type PaidRequest } from './protect/paid-request.js'
+export type { MerchantFunction, PriceFunction, ProtectOptions } from './protect/options.js'
 export type { PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
 export type { X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'

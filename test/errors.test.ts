@@ -52,6 +52,17 @@ describe('a failure outside', () => {
   })
 })
 
+/** The page that the package ships. */
+const PAGE = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'
+
+describe('an error', () => {
+  it('names the page that documents its code', () => {
+    const { documentation } = new ChainError('chain_unreachable', 'No answer.')
+    expect(documentation).toBe(`${PAGE}#chain_unreachable`)
+    expect(new ConfigError([]).documentation).toBe(`${PAGE}#config_invalid`)
+  })
+})
+
 describe('a ConfigError', () => {
   it('is recognised in any copy, and has all that is wrong', () => {
     const error = new ConfigError([
@@ -63,8 +74,17 @@ describe('a ConfigError', () => {
     expect(error).toMatchObject({
       code: 'config_invalid',
       option: 'a',
-      message: 'a: is missing\nb: is wrong',
+      message: [
+        'a: is missing',
+        'b: is wrong',
+        `See ${PAGE}#missing_option`,
+        `See ${PAGE}#invalid_url`,
+      ].join('\n'),
+      documentation: `${PAGE}#missing_option`,
     })
+    const many = ['missing_option', 'invalid_url', 'invalid_key', 'invalid_token'] as const
+    const { message } = new ConfigError(many.map((code) => ({ option: 'a', code, message: 'b' })))
+    expect(message.match(/^See /gm)).toHaveLength(3)
     expect(new ConfigError('a', 'is wrong').issues).toStrictEqual([
       { option: 'a', code: 'invalid_value', message: 'is wrong' },
     ])

@@ -51,6 +51,10 @@ const fatal = (code: ConfigErrorCode, error: string) => ({ ...mistake(code, erro
 export const addressOf = (purpose: string) =>
   z
     .string({ error: missing(purpose) })
+    .refine(
+      (text) => !/^[^\s.]+(\.[^\s.]+)+$/.test(text),
+      fatal('invalid_address', 'must be an address; names like acme.eth are not looked up'),
+    )
     .refine(isHexAddress, fatal('invalid_address', 'must be 0x and 40 hexadecimal digits'))
     .refine((text) => BigInt(text) !== 0n, fatal('invalid_address', 'must not be the zero address'))
     .refine(
@@ -85,6 +89,10 @@ export const currency = z.string().refine((code) => isCurrency(code), {
 export const privateKey = z
   .string()
   .transform((key) => (/^[0-9a-fA-F]{64}$/.test(key) ? `0x${key}` : key))
+  .refine(
+    (key) => !isHexAddress(key),
+    fatal('invalid_key', 'is an address: write its private key, 0x and 64 hexadecimal digits'),
+  )
   .refine(is32Bytes, fatal('invalid_key', 'must be 0x and 64 hexadecimal digits'))
   .refine(
     (key) => BigInt(key) > 0n && BigInt(key) < SECP256K1_ORDER,

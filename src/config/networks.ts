@@ -2,13 +2,8 @@ import { z } from 'zod'
 import { findKnownAsset, knownAssets, type Asset } from '../money/assets.js'
 import { isCurrency } from '../money/currency.js'
 import { closestName } from '../protocol/did-you-mean.js'
-import {
-  findNetwork,
-  knownNetworks,
-  sameNetwork,
-  UNKNOWN_NETWORK,
-  type Network,
-} from '../protocol/networks.js'
+import { findNetwork, sameNetwork, UNKNOWN_NETWORK, type Network } from '../protocol/networks.js'
+import { suggestNetwork } from '../protocol/suggest-network.js'
 import type { ConfigErrorCode } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
@@ -143,12 +138,7 @@ function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | 
 /** Code and message for a name that is no network's. */
 function explainUnknownNetwork(id: string): [ConfigErrorCode, string] {
   if (id === '') return ['missing_option', "is missing: a network, like 'base' or 'base-sepolia'"]
-  const meant = /^\d{1,15}$/.test(id)
-    ? `eip155:${id}`
-    : closestName(
-        id.replace(/[-_]mainnet$/i, ''),
-        knownNetworks.map(({ shortName }) => shortName),
-      )
+  const meant = suggestNetwork(id)
   const suggestion = meant === undefined ? '' : `; did you mean '${meant}'?`
   return ['unknown_network', `${UNKNOWN_NETWORK}${suggestion}`]
 }

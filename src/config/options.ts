@@ -23,7 +23,7 @@ export type { MetricsOptions, RateLimitOptions, WebhookOptions }
  *
  * const merchant: MerchantOptions = {
  *   name: 'Acme',
- *   payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+ *   payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C',
  *   currency: 'EUR',
  *   accepts: [{ network: 'base', asset: 'USDC' }],
  *   crossCurrency: true,
@@ -135,7 +135,7 @@ export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['h
  *     base: { rpcUrl: 'https://base.example', relayerKeys: [process.env['RELAYER_KEY'] ?? ''] },
  *   },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
  *   rates: [{ http: { url: 'https://api.frankfurter.dev/v1' } }, { 'EUR/USD': '1.08' }],
  * }

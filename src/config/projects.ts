@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { findAcceptedAsset, MIN_TOKEN_LENGTH, parseConfiguredToken } from '../merchants/project.js'
 import type { Merchant, Project, ReadMerchant } from '../merchants/project.js'
+import type { Asset } from '../money/assets.js'
 import { compare, parseDecimal } from '../money/decimal.js'
 import type { DocumentError } from '../protocol/document.js'
-import { sameNetwork } from '../protocol/networks.js'
+import { suggestName } from '../protocol/did-you-mean.js'
+import { sameHex } from '../protocol/hex.js'
+import { sameNetwork, type Network } from '../protocol/networks.js'
 import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
@@ -136,9 +139,29 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
       report(
         `accepts.${index}`,
         'unknown_asset',
-        `'${asset}' on '${network}' is not among \`networks\``,
+        `'${asset}' on '${network}' is not among \`networks\`; ${suggestAccepted(asset, network, offered)}`,
       )
     return []
   })
+  const token = offered.find(({ address }) => sameHex(address, merchant.payTo))
+  if (token !== undefined)
+    report(
+      'payTo',
+      'invalid_address',
+      `is the contract of ${token.symbol}: what is sent there is lost; write an address of your own`,
+    )
   return { ...merchant, project, accepts: accepts ?? offered }
+}
+
+/** Tokens that a mistake lists, at most. */
+const MAX_LISTED = 5
+
+/** The entry of `accepts` that was probably meant, else what there is. */
+function suggestAccepted(asset: string, network: string, offered: readonly Asset[]): string {
+  const idOf = (one: Network): string => one.shortName ?? one.caip2
+  const there = offered.filter((one) => sameNetwork(one.network.caip2, network))
+  const symbols = there.map(({ symbol }) => symbol)
+  if (symbols.length > 0) return suggestName(asset, symbols)
+  const all = offered.slice(0, MAX_LISTED).map((one) => `'${one.symbol}' on '${idOf(one.network)}'`)
+  return all.length > 0 ? `there is ${all.join(', ')}` : 'no token is'
 }

@@ -1,6 +1,7 @@
 import type { ClientRateLimitInfo, Options, Store } from 'express-rate-limit'
 import type * as IoredisModule from 'ioredis'
 import type * as RateLimitRedisModule from 'rate-limit-redis'
+import type { RateLimitOptions } from '../http/rate-limiter.js'
 import { requirePeers } from '../ledger/sql/require-peers.js'
 
 /** What the names of all keys in Redis begin with. */
@@ -102,4 +103,13 @@ export class RedisCounts implements Store {
 function kindOf(error: unknown): string {
   const { code, message = '' } = error as { code?: unknown; message?: string }
   return typeof code === 'string' ? code : (/^[A-Z]+\b/.exec(message)?.[0] ?? 'timeout')
+}
+
+/** Ends the connections of limits that are shared. Any other store is the app's own. */
+export async function closeSharedCounts(options: {
+  readonly rateLimit: RateLimitOptions | false
+  readonly paymentRateLimit: RateLimitOptions | false
+}): Promise<void> {
+  for (const limits of [options.rateLimit, options.paymentRateLimit])
+    if (limits && limits.redisUrl !== undefined) await limits.store?.shutdown?.()
 }

@@ -1,7 +1,7 @@
 /** Collects everything that is wrong with options before anything is thrown. */
 import type { z } from 'zod'
 import type { ConfigErrorCode } from '../errors.js'
-import { parseWithIssues } from '../protocol/document.js'
+import { readOptions } from '../protocol/option-issues.js'
 
 /** Records one mistake; `option` is a path, `""` for the whole value. */
 export type Report = (option: string, code: ConfigErrorCode, message: string) => void
@@ -18,31 +18,10 @@ export function within(report: Report, path: string): Report {
  * @returns The schema's output; `undefined` when something was reported.
  */
 export function readOption<T>(schema: z.ZodType<T>, value: unknown, report: Report): T | undefined {
-  const parsed = parseWithIssues(schema, value)
-  if (parsed.ok) return parsed.value
-  for (const { path, message, issue } of parsed.issues) report(path, codeOf(issue), message)
+  const read = readOptions(schema, value)
+  if (read.ok) return read.value
+  for (const { option, code, message } of read.issues) report(option, code, message)
   return undefined
-}
-
-/** Classifies an issue of zod; schemas give their own checks a code with `params`. */
-function codeOf(issue: z.core.$ZodIssue): ConfigErrorCode {
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return 'unknown_option'
-    case 'invalid_type':
-      return issue.input === undefined ? 'missing_option' : 'invalid_type'
-    case 'too_small':
-    case 'too_big':
-      return 'out_of_range'
-    case 'invalid_union':
-      return 'invalid_type'
-    case 'custom': {
-      const code: ConfigErrorCode | undefined = issue.params?.['code']
-      return code ?? 'invalid_type'
-    }
-    default:
-      return 'invalid_value'
-  }
 }
 
 /** Type guard for objects that are not arrays. */

@@ -6,7 +6,15 @@ import { isLedgerStore, type LedgerStore } from '../ledger/ledger.js'
 import { adaptLogger, processWarnings, type FieldsFirstLogger, type Logger } from '../logger.js'
 import type { Project } from '../merchants/project.js'
 import type { RateSource } from '../money/rates.js'
-import { callback, instanceWith, mistake, omitUndefined, rootUrl, type FieldsOf } from './fields.js'
+import {
+  callback,
+  hasMethod,
+  instanceWith,
+  mistake,
+  omitUndefined,
+  rootUrl,
+  type FieldsOf,
+} from './fields.js'
 import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, RateLimitOptions, WebhookOptions } from './options.js'
@@ -88,7 +96,12 @@ const optionsSchema = z.strictObject({
   webhooks: webhooks
     .default({})
     .transform(({ allowPrivate = false }) => receiverRules(allowPrivate)),
-  facilitator: instanceWith<Facilitator>('verify', 'settle', 'supported').optional(),
+  facilitator: z
+    .custom<Facilitator>(
+      (value) => ['verify', 'settle', 'supported'].every((name) => hasMethod(value, name)),
+      'must be httpFacilitator({ url }), or an object with the methods verify, settle, supported',
+    )
+    .optional(),
   ledger: z
     .custom<LedgerStore>(isLedgerStore, {
       error: 'must come from memoryLedger(), sqliteLedger(file) or postgresLedger(url)',

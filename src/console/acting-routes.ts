@@ -18,7 +18,7 @@ import { isStoredId } from './project-ids.js'
 export function actingEndpoints(prefix: string): Endpoints {
   return {
     ...webhookEndpoints(prefix),
-    ...webhookEndpoints(`${prefix}/projects/{id}`),
+    ...webhookEndpoints(`${prefix}/projects/{project}`),
     ...refundEndpoints(`${prefix}/settlements/{id}`),
   }
 }

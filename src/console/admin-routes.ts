@@ -57,5 +57,9 @@ export function createAdminApi(
     endpoints: ENDPOINTS,
     identify,
     routes: router,
+    async describe() {
+      const { describeAdminApi } = await import('./openapi/describe-admin-api.js')
+      return describeAdminApi()
+    },
   }
 }

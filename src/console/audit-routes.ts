@@ -8,9 +8,10 @@ import type { AdminContext, AdminEndpoint } from './context.js'
 import { cursorSchema, isoTime, limitSchema, pageOf } from './pages.js'
 import { projectIdSchema } from './project-ids.js'
 
-const QUERY = { known: ['project', 'cursor', 'limit'], tolerated: ['_'] }
+export const AUDIT_QUERY = { known: ['project', 'cursor', 'limit'], tolerated: ['_'] }
 
-const querySchema = z.object({
+/** Reads the query of the audit log. */
+export const auditSchema = z.object({
   project: projectIdSchema.optional(),
   cursor: cursorSchema.optional(),
   limit: limitSchema,
@@ -24,7 +25,7 @@ export function auditRoutes(context: AdminContext): Router {
 }
 
 const listAudit: AdminEndpoint = async ({ ledger }, req) => {
-  const { project, cursor, limit } = readQuery(req, querySchema, QUERY)
+  const { project, cursor, limit } = readQuery(req, auditSchema, AUDIT_QUERY)
   const found = await ledger.projects.listAudit({ project, after: cursor, limit: limit + 1 })
   const { page, next } = pageOf(found, limit, ({ position }) => position)
   return { entries: page.map(entryOf), ...next }

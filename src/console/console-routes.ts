@@ -5,12 +5,12 @@ import { ownPackage } from '../http/own-package.cjs'
 import type { MountedApi, RouterContext } from '../router/context.js'
 import type { Endpoints } from '../router/endpoints.js'
 import { setProject } from '../router/authenticate.js'
+import { pageRoutes } from '../router/page-routes.js'
 import { setLimitKey } from '../router/rate-limit.js'
+import { securityHeaders } from '../router/security-headers.js'
 import { setAdmin } from './admin.js'
 import { createAdminApi } from './admin-routes.js'
 import type { AdminContext } from './context.js'
-import { pageRoutes } from './page-routes.js'
-import { securityHeaders } from './security-headers.js'
 import { ConsoleSessions } from './session/console-sessions.js'
 import { SessionAccess } from './session/session-access.js'
 import { sessionRoutes, type SessionContext } from './session/session-routes.js'
@@ -52,6 +52,7 @@ function createConsole(parts: SessionContext): MountedApi {
   }
   const routes = express.Router()
   routes.use('/session', sessionRoutes(parts))
-  routes.use(pageRoutes(folder && join(folder, 'dist', 'console')))
-  return { prefix: PREFIX, endpoints: ENDPOINTS, identify, routes }
+  routes.use(pageRoutes({ name: 'console', folder: folder && join(folder, 'dist', 'console') }))
+  const describe = async () => (await import('./openapi/console-operations.js')).consoleOperations
+  return { prefix: PREFIX, endpoints: ENDPOINTS, identify, routes, describe }
 }

@@ -17,14 +17,17 @@ import { configuredView, storedView } from './project-view.js'
 /** How often a change is tried that others get in the way of. */
 const MAX_ATTEMPTS = 20
 
-const LIST_QUERY = { known: ['cursor', 'limit'], tolerated: ['_'] }
-const CREATE_MEMBERS = { known: ['id', 'merchant'], tolerated: [] }
-const UPDATE_MEMBERS = { known: ['merchant'], tolerated: [] }
+export const LIST_QUERY = { known: ['cursor', 'limit'], tolerated: ['_'] }
+export const CREATE_MEMBERS = { known: ['id', 'merchant'], tolerated: [] }
+export const UPDATE_MEMBERS = { known: ['merchant'], tolerated: [] }
 
-const listSchema = z.object({ cursor: cursorSchema.optional(), limit: limitSchema })
+/** Reads the query of the list. */
+export const listSchema = z.object({ cursor: cursorSchema.optional(), limit: limitSchema })
 const merchantSchema = z.record(z.string(), z.unknown())
-const createSchema = z.object({ id: newProjectIdSchema, merchant: merchantSchema })
-const updateSchema = z.object({ merchant: merchantSchema })
+/** Reads the body that creates a project. */
+export const createSchema = z.object({ id: newProjectIdSchema, merchant: merchantSchema })
+/** Reads the body that changes one. */
+export const updateSchema = z.object({ merchant: merchantSchema })
 
 /** `/api/v2/admin/projects`. */
 export function projectRoutes(context: AdminContext): Router {

@@ -14,9 +14,10 @@ import type { AdminContext, AdminEndpoint } from './context.js'
 import { isoTime } from './pages.js'
 import { isStoredId } from './project-ids.js'
 
-const CREATE_MEMBERS = { known: ['label'], tolerated: [] }
+export const CREATE_MEMBERS = { known: ['label'], tolerated: [] }
 
-const createSchema = z.object({
+/** Reads the body that creates a token. */
+export const createSchema = z.object({
   label: z
     .string()
     .regex(/^[^\p{Cc}]{0,200}$/u, 'must be at most 200 characters without control characters')

@@ -16,7 +16,10 @@ import type { AdminContext, AdminEndpoint } from './context.js'
 import { projectIdSchema } from './project-ids.js'
 
 /** The query of a list: that of a project's own, and which project. */
-const QUERY = { ...SETTLEMENTS_QUERY, known: [...SETTLEMENTS_QUERY.known, 'project'] }
+export const ADMIN_SETTLEMENTS_QUERY = {
+  ...SETTLEMENTS_QUERY,
+  known: [...SETTLEMENTS_QUERY.known, 'project'],
+}
 
 const scopeSchema = z.object({ project: projectIdSchema.optional() })
 
@@ -39,7 +42,10 @@ export function adminSettlements(context: AdminContext): Router {
 }
 
 const listSettlements: AdminEndpoint = async (context, req) => {
-  const query: LedgerQuery = { ...readSettlementQuery(req, QUERY), project: projectOf(req) }
+  const query: LedgerQuery = {
+    ...readSettlementQuery(req, ADMIN_SETTLEMENTS_QUERY),
+    project: projectOf(req),
+  }
   const { records, nextCursor } = await readPage(context.ledger, query)
   const totals = await refundTotals(context.ledger, records)
   return {

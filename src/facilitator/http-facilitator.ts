@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import { invalidResponse, unsettledResponse } from '../protocol/reason-words.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { isHexAddress } from '../protocol/primitives.js'
 import type {
@@ -14,6 +15,7 @@ import type {
 import { fetchJson } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
 import type { Facilitator } from './facilitator.js'
+import { checkHeaders, headersFor, type FacilitatorHeaders } from './request-headers.js'
 import { hashOrNone, settleSchema, supportedSchema, verifySchema } from './remote-results.js'
 
 /** More than the 25 s that our own gateways take at most for a settlement. */
@@ -26,10 +28,10 @@ export interface HttpFacilitatorOptions {
   /** Sent as `X-Project-Identify-Token`. @defaultValue no token */
   readonly token?: string
   /**
-   * Sent with every request, for facilitators that authenticate in another way.
-   * @defaultValue no headers
+   * Sent with every request, for facilitators that authenticate in another way; a function makes them
+   * anew for each request. @defaultValue no headers
    */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | FacilitatorHeaders
   /** Milliseconds until a whole response must have arrived. @defaultValue 35000 */
   readonly timeoutMs?: number
 }
@@ -47,7 +49,8 @@ const MAX_ANSWER_BYTES = 256 * 1024
  *
  * @param options - Where it is, and how to authenticate.
  * @returns The option `facilitator` of `createGateway`.
- * @throws {@link ConfigError} (`config_invalid`) when `url` is not an absolute http(s) URL.
+ * @throws {@link ConfigError} (`config_invalid`) when `url` is not an absolute http(s) URL, or `headers`
+ * are none.
  *
  * @example
  * ```ts
@@ -60,8 +63,20 @@ const MAX_ANSWER_BYTES = 256 * 1024
  *   }),
  *   networks: { base: {} },
  *   projects: [
- *     { id: 'shop', merchant: { payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' } },
+ *     { id: 'shop', merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' } },
  *   ],
+ * })
+ * ```
+ *
+ * @example
+ * ```ts
+ * import { httpFacilitator } from 'express-x402-gateway'
+ *
+ * declare function signToken(method: string, url: string): Promise<string>
+ *
+ * const facilitator = httpFacilitator({
+ *   url: 'https://facilitator.example/x402',
+ *   headers: async ({ method, url }) => ({ authorization: `Bearer ${await signToken(method, url)}` }),
  * })
  * ```
  */
@@ -69,6 +84,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   const { url, token, headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   if (!isHttpUrl(url))
     throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL', 'invalid_url')
+  checkHeaders(headers)
   const remote = { url: url.replace(/\/+$/, ''), token, headers, timeoutMs }
   /**
    * Part of every idempotency key, random per process: a lost answer is repeated to this process
@@ -84,10 +100,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
         body: submission(payload, requirements),
       })
       const payer = payerOf(payload)
-      if (!answer.isValid) {
-        const { isValid, invalidReason } = answer
-        return { isValid, invalidReason, payer }
-      }
+      if (!answer.isValid) return invalidResponse({ reason: answer.invalidReason, payer })
       requireOwn('verify', answer, { payer })
       return { isValid: true, payer }
     },
@@ -98,13 +111,11 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       const payer = payerOf(payload)
       const { network } = requirements
       if (!answer.success) {
-        const { success, errorReason } = answer
         const settledBy = hashOrNone(answer.settledBy)
-        const sent = hashOrNone(answer.transaction) ?? ''
-        return {
-          ...{ success, errorReason, transaction: sent, network, payer },
-          ...(settledBy !== undefined && { settledBy }),
-        }
+        const transaction = hashOrNone(answer.transaction)
+        return unsettledResponse({
+          ...{ reason: answer.errorReason, transaction, settledBy, network, payer },
+        })
       }
       requireOwn('settle', answer, { payer, network })
       return { success: true, transaction: answer.transaction, network, payer }
@@ -117,7 +128,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
 interface Remote {
   readonly url: string
   readonly token: string | undefined
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: NonNullable<HttpFacilitatorOptions['headers']>
   readonly timeoutMs: number
 }
 
@@ -131,12 +142,15 @@ interface Question<T> {
 }
 
 async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>): Promise<T> {
-  const response = await fetchJson(`${remote.url}/${path}`, {
+  const url = `${remote.url}/${path}`
+  const request = { method: body ? 'POST' : 'GET', url } as const
+  const headers = await headersFor(request, remote.headers, remote.timeoutMs)
+  const response = await fetchJson(url, {
     headers: {
       ...(body && { 'content-type': 'application/json' }),
       ...(key !== undefined && { 'idempotency-key': key }),
       ...(remote.token !== undefined && { 'x-project-identify-token': remote.token }),
-      ...remote.headers,
+      ...headers,
     },
     body,
     timeoutMs: remote.timeoutMs,

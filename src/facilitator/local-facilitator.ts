@@ -1,4 +1,5 @@
 import { X402_VERSION, type Address } from '../protocol/payment.js'
+import { invalidResponse } from '../protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
 import { isRefusal } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Scheme, Verified } from '../schemes/scheme.js'
@@ -21,9 +22,8 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
     const { payment } = presented
     const mismatch = checkOffer(payment, (name) => schemes.has(name))
     const scheme = schemes.get(payment.requirements.scheme)
-    return mismatch === undefined && scheme !== undefined
-      ? scheme.verify(presented)
-      : { refused: mismatch ?? 'unsupported_scheme' }
+    if (mismatch !== undefined) return mismatch
+    return scheme?.verify(presented) ?? { refused: 'unsupported_scheme' }
   }
   const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
     if (presented.refundOf !== undefined) return
@@ -37,9 +37,9 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
       const presented = { payment, terms, purpose: 'verify' } as const
       const found = await verify(presented)
       announce(presented, found)
-      const { payer } = found
-      if (!isRefusal(found)) return { isValid: true, payer: found.payer }
-      return { isValid: false, invalidReason: found.refused, ...(payer && { payer }) }
+      return isRefusal(found)
+        ? invalidResponse({ reason: found.refused, ...found })
+        : { isValid: true, payer: found.payer }
     },
     async reserve(payment, terms, { isSettledNow = false, refundOf } = {}) {
       const purpose = isSettledNow ? 'settle' : 'reserve'

@@ -3,6 +3,7 @@ import { paymentFields } from '../ledger/payment-fields.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
+import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
 import { checkBuyer } from '../schemes/check-record.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
@@ -72,8 +73,9 @@ export class RemotePayment implements Reservation {
     }
     const response = await this.#outcomeOf(locked ?? record)
     if (!response.success) {
-      const { errorReason, transaction, settledBy } = response
-      return { refused: errorReason, payer, transaction: transaction || undefined, settledBy }
+      const { errorReason, errorMessage: message, transaction, settledBy } = response
+      const sent = transaction || undefined
+      return { refused: errorReason, message, payer, transaction: sent, settledBy }
     }
     return {
       payer,
@@ -103,7 +105,7 @@ export class RemotePayment implements Reservation {
       return { success: true, transaction: response.settledBy, network, payer: this.payer }
     // It may still be at work on that request.
     return response.errorReason === 'duplicate_settlement'
-      ? { ...response, errorReason: 'settlement_pending' }
+      ? unsettledResponse({ ...response, reason: 'settlement_pending' })
       : response
   }
 

@@ -4,10 +4,10 @@ import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/ledger.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
+import { invalidResponse } from '../protocol/reason-words.js'
 import { isAuthorized, type AuthorizedPayment, type Payment } from '../protocol/decoded-payment.js'
 import { withoutPaymentId } from '../protocol/payment-identifier.js'
 import { EXACT, type PaymentPayload } from '../protocol/payment.js'
-import type { Reason } from '../protocol/reasons.js'
 import { checkRecord, refusalDetails } from '../schemes/check-record.js'
 import { exactFormat } from '../schemes/exact-evm/format.js'
 import { authorizationDigest, domainSeparator } from '../schemes/exact-evm/verify/digest.js'
@@ -42,12 +42,12 @@ export function createRemoteReservations(options: RemoteReservationOptions): Res
     async verifyPayment(payment, terms) {
       const { payload, requirements } = payment
       const refused = checkPayment(payment, terms)
-      if (refused !== undefined) return { isValid: false, invalidReason: refused }
+      if (refused !== undefined) return invalidResponse({ reason: refused.refused, ...refused })
       return facilitator.verify(withoutPaymentId(payload), requirements, terms)
     },
     async reserve(payment, terms) {
       const refused = checkPayment(payment, terms)
-      if (refused !== undefined) return { refused }
+      if (refused !== undefined) return refused
       return isAuthorized(payment)
         ? reserve(options, payment, terms)
         : { refused: 'invalid_payload' }
@@ -88,7 +88,8 @@ async function reserve(
   // To the facilitator, a settled payment is a used one: whether its payer presents it is checked here.
   if (record !== undefined && (await isSignedByPayer(payment))) return reservation.resume(record)
   const verified = await facilitator.verify(payload, requirements, terms)
-  if (!verified.isValid) return { refused: verified.invalidReason, payer }
+  if (!verified.isValid)
+    return { refused: verified.invalidReason, message: verified.invalidMessage, payer }
 
   if (record === undefined) {
     const other = await ledger.reserve(entry)
@@ -99,11 +100,12 @@ async function reserve(
 }
 
 /** Why a payment is refused without asking the facilitator. */
-function checkPayment(payment: Payment, terms: MerchantTerms | undefined): Reason | undefined {
-  const mismatch =
-    checkOffer(payment, (scheme) => FORMATS.has(scheme)) ??
-    (terms && checkTerms(payment.requirements, terms))
-  return mismatch ?? (isAuthorized(payment) ? undefined : 'invalid_payload')
+function checkPayment(payment: Payment, terms: MerchantTerms | undefined): Refusal | undefined {
+  const otherOffer = checkOffer(payment, (scheme) => FORMATS.has(scheme))
+  if (otherOffer !== undefined) return otherOffer
+  const mismatch = terms && checkTerms(payment.requirements, terms)
+  if (mismatch !== undefined) return { refused: mismatch }
+  return isAuthorized(payment) ? undefined : { refused: 'invalid_payload' }
 }
 
 /** The EIP-712 domain of a token, as an offer carries it. */

@@ -93,6 +93,11 @@ export function findKnownAsset(network: Network, symbolOrAddress: string): Asset
   return findEntry(network, symbolOrAddress)?.asset
 }
 
+/** Type guard for the symbols of our table, on any network. */
+export function isTokenSymbol(text: unknown): text is string {
+  return entries.some(({ asset }) => asset.symbol === text)
+}
+
 /**
  * Tells whether official x402 clients pay in this asset by default.
  *

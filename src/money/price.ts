@@ -1,6 +1,8 @@
 import { ConfigError } from '../errors.js'
 import { findNetwork } from '../protocol/networks.js'
+import { suggestNetwork } from '../protocol/suggest-network.js'
 import { isHexAddress, parseUint256 } from '../protocol/primitives.js'
+import { isTokenSymbol } from './assets.js'
 import { currencyOfSign, explainCurrency, isCurrency } from './currency.js'
 import { readDecimal, type Decimal } from './decimal.js'
 import { explainAmount, showValue } from './explain-amount.js'
@@ -76,6 +78,8 @@ function readPrice(price: unknown, options: ParsePriceOptions): ParsedPrice {
     const currency = readCurrency(price.currency, options)
     return { kind: 'fiat', amount: readAmount(price.amount, options), currency }
   }
+  if (isRecord(price) && 'amount' in price)
+    throw invalid(options, "this object is not a price: its currency is missing; write { amount: '0.01', currency: 'EUR' }")
   throw invalid(options, `${showValue(price)} is not a price: ${FORMS}`)
 }
 
@@ -119,7 +123,10 @@ function readAmount(amount: unknown, options: ParsePriceOptions, text = amount):
 
 function readCurrency(currency: unknown, { option = 'price' }: ParsePriceOptions): string {
   if (isCurrency(currency)) return currency
-  throw new ConfigError(option, explainCurrency(currency), 'unknown_currency')
+  const tokens = isTokenSymbol(currency)
+    ? `; for the token ${currency}, write the currency that it is pegged to, or { asset: '${currency}', network: 'base', amount: '10000' }`
+    : ''
+  throw new ConfigError(option, explainCurrency(currency) + tokens, 'unknown_currency')
 }
 
 function readAssetPrice(price: Record<string, unknown>, options: ParsePriceOptions): ParsedPrice {
@@ -133,7 +140,10 @@ function readAssetPrice(price: Record<string, unknown>, options: ParsePriceOptio
     throw invalid(options, `${showValue(asset)} is no asset; write its symbol or address`)
   const network = typeof price.network === 'string' ? findNetwork(price.network) : undefined
   if (network === undefined) {
-    const message = `${showValue(price.network)} is no network we know; write 'base' or 'eip155:8453'`
+    const meant = typeof price.network === 'string' ? suggestNetwork(price.network) : undefined
+    const instead =
+      meant === undefined ? "write 'base' or 'eip155:8453'" : `did you mean '${meant}'?`
+    const message = `${showValue(price.network)} is no network we know; ${instead}`
     throw new ConfigError(option, message, 'unknown_network')
   }
   const text = typeof amount === 'bigint' ? amount.toString() : amount

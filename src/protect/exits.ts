@@ -21,6 +21,8 @@ export type Exit =
       readonly kind: 'payment_required'
       readonly offer: Offer
       readonly error: string
+      /** A reason in words, where more is known than what it always means. */
+      readonly message?: string | undefined
       /** 400 if the payment header is unreadable. @defaultValue 402 */
       readonly status?: 402 | 400 | undefined
     }
@@ -55,7 +57,8 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'not_settled': {
       const { offer, settlement } = exit
       setPaymentResponse(res, settlement)
-      return askForPayment(res, offer, { error: settlement.errorReason })
+      const { errorReason: error, errorMessage: message } = settlement
+      return askForPayment(res, offer, { error, message })
     }
     case 'settlement_pending':
       setPaymentResponse(res, exit.settlement)

@@ -1,4 +1,5 @@
-import { isOutsideFailure } from '../errors.js'
+import type { Request } from 'express'
+import { ConfigError, isOutsideFailure } from '../errors.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type OnceContext } from '../idempotency/once.js'
@@ -20,7 +21,10 @@ import type { CountRequest } from './payment-rate-limit.js'
 import { NOT_PAID } from './payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { respondOptions } from './respond-options.js'
+import type { ProtectOptions } from './options.js'
+import { respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
+import type { FindRoute } from './route-finder.js'
 import { settleThenRun } from './upfront-flow.js'
 
 /** What the paid routes of a gateway share. */
@@ -34,6 +38,12 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly countRequest: CountRequest | undefined
 }
 
+/** A route as it was declared. */
+export interface DeclaredRoute {
+  readonly skip: ProtectOptions['skip']
+  readonly find: FindRoute
+}
+
 /**
  * Handles a request to a paid route, from the first byte to the last.
  *
@@ -42,12 +52,34 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
+  { skip, find }: DeclaredRoute,
+  exchange: Exchange,
+): Promise<void> {
+  const { req, res, next } = exchange
+  if ((await skip?.(req)) === true) return next()
+  if (req.method === 'OPTIONS') return respondOptions(req, res)
+  requireFirst(req)
+  const route = await find(req)
+  return route === undefined ? respondNobodyPaid(res) : charge(context, route, exchange)
+}
+
+/** @throws `ConfigError` for the second of two `x402Protect`: one payment cannot pay for both. */
+function requireFirst({ x402, method, baseUrl, path }: Request): void {
+  if (x402 === undefined) return
+  throw new ConfigError(
+    'x402Protect',
+    `two of them protect ${method} ${baseUrl}${path}: no request could be paid; remove one, or let it skip`,
+    'conflicting_options',
+  )
+}
+
+/** Charges for a request that is not free by `skip`. */
+async function charge(
+  context: PaidRequestContext,
   route: PaidRoute,
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
-  if (await route.skip(req)) return next()
-  if (req.method === 'OPTIONS') return respondOptions(req, res)
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
     route.paywall?.takeCookie(req, res)
@@ -133,7 +165,7 @@ function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): Mer
 /** Ends a payment that was refused before this request sent anything for it. */
 async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Exit> {
   const { offer, payment, claim } = attempt
-  const { refused, transaction, settledBy } = refusal
+  const { refused, message, transaction, settledBy } = refusal
   const { kept } = claim
   if (refused === 'invalid_exact_evm_nonce_already_used' && kept !== undefined) {
     await claim.finish(kept)
@@ -144,7 +176,7 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
   if (!isUnsent || refused === 'settlement_pending')
     return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
   await claim.abandon()
-  return { kind: 'payment_required', offer, error: refused }
+  return { kind: 'payment_required', offer, error: refused, message }
 }
 
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */

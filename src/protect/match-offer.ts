@@ -5,11 +5,11 @@ import type { LedgerStore } from '../ledger/ledger.js'
 import { isSamePurchase } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import { isAuthorized, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
+import { sameHex } from '../protocol/hex.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
-import type { Reason } from '../protocol/reasons.js'
-import { sameOffer } from '../protocol/same-offer.js'
-import { checkTerms, type PurchaseTerms } from '../schemes/scheme.js'
-import { pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
+import { checkTerms, type PurchaseTerms, type Refusal } from '../schemes/scheme.js'
+import { pricedMethod, type Offer, type SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
 /** What matching a payment needs from its gateway. */
@@ -46,34 +46,52 @@ export async function matchOffer(
   context: MatchContext,
   { route, offer }: Asked,
   presented: OfferedPayment,
-): Promise<MatchedQuote | Reason> {
+): Promise<MatchedQuote | Refusal> {
   const { decoded, accepted } = presented
-  if (!context.facilitator.formats.has(accepted.scheme)) return 'unsupported_scheme'
+  if (!context.facilitator.formats.has(accepted.scheme)) return { refused: 'unsupported_scheme' }
   const mismatch = checkTerms(accepted, route.merchant)
-  if (mismatch !== undefined) return mismatch
+  if (mismatch !== undefined) return { refused: mismatch }
   const paidFor = decoded.payload.resource?.['url']
-  if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url)) return 'resource_mismatch'
+  if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url))
+    return otherResource(paidFor, offer.resource.url)
   const signed = accepted.extra?.['quote']
   if (typeof signed === 'string')
     return honourQuote(context, { route, offer }, { ...presented, signed })
-  return offer.quotes.find(({ entry }) => sameOffer(entry, accepted)) ?? 'accepted_mismatch'
+  return offer.quotes.find(({ entry }) => sameOffer(entry, accepted)) ?? otherOffer(offer, accepted)
+}
+
+/** A payment for another resource: often the same one at another host or port, behind a proxy or in a test. */
+function otherResource(paidFor: unknown, url: string): Refusal {
+  const named = typeof paidFor === 'string' ? shown(paidFor) : 'no URL'
+  return {
+    refused: 'resource_mismatch',
+    message: `The offer is for ${shown(url)}, the payment for ${named}. Behind a proxy, or where the port changes, the server needs publicUrl or resourceUrl.`,
+  }
+}
+
+function otherOffer({ accepts }: Offer, accepted: PaymentRequirements): Refusal {
+  const nearest = accepts.find((entry) => sameHex(entry.asset, accepted.asset)) ?? accepts[0]
+  return {
+    refused: 'accepted_mismatch',
+    message: nearest && describeDifference(accepted, nearest, 'the offer of this request'),
+  }
 }
 
 async function honourQuote(
   { quotes, now, ledger }: MatchContext,
   { route, offer }: Asked,
   { req, decoded, accepted, signed }: OfferedPayment & { readonly signed: string },
-): Promise<MatchedQuote | Reason> {
-  const request = quotedRequest(req, offer.resource, route.quoteFor(req))
+): Promise<MatchedQuote | Refusal> {
+  const request = route.quotedRequest(req, offer.resource)
   const terms = request && (await quotes.read(signed, { request, entry: accepted }))
   const entry = route.entryFor(accepted)
-  if (terms === undefined || entry === undefined) return 'quote_mismatch'
+  if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
   // A payment that was made in time may be redeemed later.
   const redeemOnly = now() > terms.expiresAt * 1000
   const url = offer.resource.url
   const presented = { decoded, accepted, project: route.merchant.project }
   if (redeemOnly && !(await isKnown(ledger, presented, { method: pricedMethod(req), url })))
-    return 'quote_expired'
+    return { refused: 'quote_expired' }
   return {
     entry: { ...entry, extra: { ...entry.extra, quote: signed } },
     applied: terms.applied,

@@ -1,10 +1,11 @@
 import type { Request } from 'express'
 import type { AppliedRate } from '../money/rates.js'
 import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
+import { isRefusal } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.js'
 import type { Offer } from './offer.js'
-import { NOT_PAID } from './payment-required.js'
+import { NOT_PAID, type Asking } from './payment-required.js'
 import { readPayment } from './read-payment.js'
 import type { PaidRoute } from './route.js'
 
@@ -34,22 +35,22 @@ export async function readMatchingPayment(
   req: Request,
 ): Promise<ReadPayment> {
   const { offer } = asked
-  const askAgain = (error: string, status?: 402 | 400): ReadPayment => {
+  const askAgain = (asking: Asking, status?: 402 | 400): ReadPayment => {
     if (offer.failure !== undefined) throw offer.failure
-    return { kind: 'payment_required', offer, error, status }
+    return { kind: 'payment_required', offer, ...asking, status }
   }
   const presented = readPayment(req, context.facilitator.formats)
   switch (presented.kind) {
     case 'none':
-      return askAgain(NOT_PAID)
+      return askAgain({ error: NOT_PAID })
     case 'unreadable':
-      return askAgain(presented.problem, 400)
+      return askAgain({ error: presented.problem }, 400)
     case 'other_version':
-      return askAgain('invalid_x402_version')
+      return askAgain({ error: 'invalid_x402_version' })
     case 'payment': {
       const { decoded, accepted } = presented
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
-      if (typeof quote === 'string') return askAgain(quote)
+      if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
       const { entry, applied, redeemOnly = false } = quote
       const payment = paymentFor(decoded, entry)
       const askedPrice = askedPriceOf(offer, quote)

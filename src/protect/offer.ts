@@ -37,20 +37,27 @@ export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
+/** What a quote is signed for, beside the request itself. */
+interface Quoted {
+  readonly resource: ResourceInfo
+  /** Id of the project that is paid: a quote of one merchant is not valid at another. */
+  readonly project: string
+  /** What else the price depends on, for example the user. */
+  readonly quotedFor: string | undefined
+}
+
 /**
- * Names what a quote is signed for: the method, resource, URL and body of a request.
+ * Names what a quote is signed for: the method, resource, URL and body of a request, and the merchant.
  *
- * @param quotedFor - What else the price depends on, for example the user.
  * @returns `undefined` if the body has no fingerprint: then the quote is not signed.
  */
 export function quotedRequest(
   req: Request,
-  { url }: ResourceInfo,
-  quotedFor: string | undefined,
+  { resource, project, quotedFor }: Quoted,
 ): QuoteSubject['request'] | undefined {
   const body = bodyFingerprint(req)
   if (body === undefined) return undefined
-  const request = [pricedMethod(req), url, req.originalUrl, body]
+  const request = [pricedMethod(req), resource.url, req.originalUrl, body, 'at', project]
   return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 

@@ -1,11 +1,11 @@
 import type { Request } from 'express'
 import { z } from 'zod'
-import { ConfigError, type ConfigIssue } from '../errors.js'
+import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
-import { parseWithIssues } from '../protocol/document.js'
+import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
 import { paywallSchema, type PaywallOptions } from './paywall/options.js'
 
@@ -20,6 +20,18 @@ import { paywallSchema, type PaywallOptions } from './paywall/options.js'
  */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
 
+/**
+ * Chooses who is paid for a request, for example the seller of a marketplace.
+ *
+ * It runs once for each request, paid or not, and must choose the same project when a request comes
+ * again with its payment: a payment for another merchant is refused with a fresh 402. What it throws,
+ * and the id of a project that does not exist, goes to the app's error handlers, and nothing is charged.
+ *
+ * @param req - The request. Its parameters are those of the route.
+ * @returns Id of the project that is paid.
+ */
+export type MerchantFunction = (req: Request) => string | Promise<string>
+
 /** Options of `x402Protect`, for one route. */
 export interface ProtectOptions {
   /** What is for sale, for people and agents. @defaultValue empty */
@@ -27,10 +39,11 @@ export interface ProtectOptions {
   /** Media type of the response. @defaultValue not mentioned */
   readonly mimeType?: string
   /**
-   * Id of the project that is paid. With the gateway's option `admin`, it may be one that is made later:
-   * until it has a merchant, requests get a 503. @defaultValue the only project with a merchant
+   * Id of the project that is paid, or a function that chooses it for each request. With the gateway's
+   * option `admin`, it may be one that is made later: until it has a merchant, requests get a 503.
+   * @defaultValue the only project with a merchant
    */
-  readonly merchant?: string
+  readonly merchant?: string | MerchantFunction
   /**
    * When the payment is settled. `authorization`: after the handler has responded; if the handler
    * fails, nothing is charged. `upfront`: before the handler runs, so that it may stream.
@@ -102,7 +115,7 @@ const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must
 const optionsSchema = z.strictObject({
   description: z.string().optional(),
   mimeType: z.string().optional(),
-  merchant: z.string().optional(),
+  merchant: z.union([z.string(), fn]).optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   minValiditySeconds: z.number().min(0).max(86_400).optional(),
@@ -128,14 +141,10 @@ const optionsSchema = z.strictObject({
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
-  const parsed = parseWithIssues(optionsSchema, options)
-  if (parsed.ok) return
+  const read = readOptions(optionsSchema, options)
+  if (read.ok) return
   throw new ConfigError(
-    parsed.issues.map(({ path, message, issue }): ConfigIssue =>
-      issue.code === 'unrecognized_keys'
-        ? { option: path, code: 'unknown_option', message: 'x402Protect has no such option' }
-        : { option: path || 'options', code: 'invalid_value', message },
-    ),
+    read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
   )
 }
 

@@ -1,3 +1,5 @@
+import type { Request } from 'express'
+import { ConfigError } from '../errors.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 
 /**
@@ -29,9 +31,38 @@ declare global {
     interface Request {
       /**
        * The payment for this request. Present behind `x402Protect`, except for requests that its `skip`
-       * or a price of zero let through unpaid.
+       * or a price of zero let through unpaid. `paidRequest(req)` is for handlers that always have one.
        */
-      x402: PaidRequest
+      x402?: PaidRequest
     }
   }
+}
+
+/**
+ * The payment for a request, for handlers that never run without one.
+ *
+ * @param req - The request, behind `x402Protect`.
+ * @returns What `req.x402` is, never `undefined`.
+ * @throws {@link ConfigError} (`unpaid_request`) if nothing was paid: the route is not protected, or its
+ * `skip` or a price of zero let the request pass. A handler for such routes reads `req.x402?.payer`.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { paidRequest, x402Protect } from 'express-x402-gateway'
+ *
+ * const app = express()
+ * app.get('/report', x402Protect('$0.25'), (req, res) => {
+ *   const { payer, amount } = paidRequest(req)
+ *   res.json({ paidBy: payer, units: amount })
+ * })
+ * ```
+ */
+export function paidRequest(req: Request): PaidRequest {
+  if (req.x402 !== undefined) return req.x402
+  throw new ConfigError(
+    'req.x402',
+    'nothing was paid for this request: the route is not protected by x402Protect, or skip or a price of zero let the request pass; use req.x402?. where that may be',
+    'unpaid_request',
+  )
 }

@@ -2,6 +2,7 @@ import type { Response } from 'express'
 import { PAYMENT_REQUIRED } from '../protocol/headers.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
+import { explainReason } from '../protocol/reason-words.js'
 import { withProtocolVersion, X402_VERSION, type PaymentRequired } from '../protocol/payment.js'
 import type { Offer } from './offer.js'
 import { varyByAccept } from './paywall/prefers-html.js'
@@ -13,20 +14,28 @@ export const NOT_PAID = 'Payment required'
 /** What a 402 asks for, and for which resource. */
 export type AskedPayment = Pick<Offer, 'resource' | 'accepts'>
 
+/** Why a 402 asks. */
+export interface Asking {
+  /** A reason, or text for the developer of the client. */
+  readonly error: string
+  /** A reason in words. @defaultValue what it always means */
+  readonly message?: string | undefined
+}
+
 /**
  * Makes the document of a 402.
  *
- * @param error - A reason, or text for the developer of the client.
  * @param offerId - Proves later that a payer received this very response.
  */
 export function paymentRequired(
   { resource, accepts }: AskedPayment,
-  error: string,
+  { error, message = explainReason(error) }: Asking,
   offerId = newOfferId(),
 ): PaymentRequired {
   return {
     x402Version: X402_VERSION,
     error,
+    ...(message !== undefined && { errorMessage: message }),
     resource,
     accepts: withProtocolVersion(withOfferId(accepts, offerId)),
     extensions: paymentIdentifierExtensions,
@@ -43,10 +52,8 @@ export interface WrittenDocument {
   readonly encoding: 'latin1' | 'utf8'
 }
 
-/** Why a payment is asked for. */
-export interface AskedBecause {
-  /** A reason, or text for the developer of the client. */
-  readonly error: string
+/** Why a payment is asked for, and with which status. */
+export interface AskedBecause extends Asking {
   /** 400 if the payment header is unreadable. @defaultValue 402 */
   readonly status?: 402 | 400 | undefined
 }
@@ -55,9 +62,9 @@ export interface AskedBecause {
 export function askForPayment(
   res: Response,
   offer: Offer,
-  { error, status = 402 }: AskedBecause,
+  { status = 402, ...asking }: AskedBecause,
 ): void {
-  const document = paymentRequired(offer, error)
+  const document = paymentRequired(offer, asking)
   const { paywall, price } = offer
   if (paywall !== undefined) varyByAccept(res)
   if (paywall?.isWantedBy(res.req)) return paywall.respond(res, { document, price, status })

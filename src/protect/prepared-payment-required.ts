@@ -36,7 +36,9 @@ export function preparePaymentRequired(
   askedAt: (url: string) => AskedPayment,
   urlOf: (req: Request) => string,
 ): RespondUnpaid {
-  const prepare = prepareDocument((url, id) => paymentRequired(askedAt(url), NOT_PAID, id))
+  const prepare = prepareDocument((url, id) =>
+    paymentRequired(askedAt(url), { error: NOT_PAID }, id),
+  )
   const documents = new LRUCache<string, PreparedDocument>({
     maxSize: MAX_KEPT_BYTES,
     sizeCalculation: ({ bytes }) => bytes,

@@ -22,6 +22,15 @@ export function respondRouteProblem(res: Response, problem: Problem): void {
   respondProblem(res, 'route', problem)
 }
 
+/** Responds to a request while there is no merchant that could be paid. */
+export function respondNobodyPaid(res: Response): void {
+  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  respondRouteProblem(res, {
+    code: 'merchant_not_configured',
+    detail: 'Nobody can be paid for this resource at present; nothing was charged.',
+  })
+}
+
 /** Sets the headers that report what became of the payment. */
 export function setPaymentResponse(res: Response, settlement: SettleResponse): void {
   res.set(paymentResponseHeaders(settlement))

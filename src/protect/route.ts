@@ -7,15 +7,16 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { createQuoter, type Quote, type Quoter, type QuoteStyle } from '../merchants/quote.js'
-import { signQuote } from '../merchants/signed-quote.js'
+import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
+import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
-import { checkOptions, checkValidity, resolveMaxHeldBytes } from './options.js'
+import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
@@ -36,6 +37,9 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly logger: Logger
 }
 
+/** Options of a route whose merchant is known. */
+export type RouteOptions = Omit<ProtectOptions, 'merchant'> & { readonly merchant?: string }
+
 /** A price, and how it was asked. */
 interface AskedPrice {
   readonly price: ParsedPrice
@@ -55,7 +59,7 @@ export class PaidRoute {
   /** Responds to a request without a payment, if that response is the same for every request. */
   readonly respondUnpaid: RespondUnpaid | undefined
   readonly #context: RouteContext
-  readonly #options: ProtectOptions
+  readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
@@ -65,8 +69,7 @@ export class PaidRoute {
   readonly #warnOnce: (accepts: readonly PaymentRequirements[]) => void
 
   /** @throws `ConfigError` for options or a price that cannot work. */
-  constructor(context: RouteContext, price: Price | PriceFunction, options: ProtectOptions = {}) {
-    checkOptions(options)
+  constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
     this.#context = context
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
@@ -86,11 +89,6 @@ export class PaidRoute {
     this.minValiditySeconds =
       options.minValiditySeconds ?? (paymentFlow === 'upfront' ? 0 : undefined)
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
-  }
-
-  /** Tells whether a request passes unpaid. */
-  skip(req: Request): boolean | Promise<boolean> {
-    return this.#options.skip?.(req) ?? false
   }
 
   /**
@@ -121,11 +119,16 @@ export class PaidRoute {
   }
 
   /**
-   * What the price of a request depends on, according to the route's `quoteFor` option.
+   * Names what a quote is signed for; `undefined` if it is not signed.
    *
-   * @throws `ConfigError` if that returns anything but a string.
+   * @throws `ConfigError` if the route's `quoteFor` returns anything but a string.
    */
-  quoteFor(req: Request): string | undefined {
+  quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] | undefined {
+    const { project } = this.merchant
+    return quotedRequest(req, { resource, project, quotedFor: this.#quoteFor(req) })
+  }
+
+  #quoteFor(req: Request): string | undefined {
     if (this.#options.quoteFor === undefined) return undefined
     const quotedFor: unknown = this.#options.quoteFor(req)
     if (typeof quotedFor === 'string') return quotedFor
@@ -183,7 +186,7 @@ export class PaidRoute {
     const respondJson = preparePaymentRequired(askedAt, (req) => this.#urlOf(req))
     if (this.paywall === undefined) return respondJson
     return this.paywall.before(respondJson, (req) => {
-      return { document: paymentRequired(askedAt(this.#urlOf(req)), NOT_PAID), price }
+      return { document: paymentRequired(askedAt(this.#urlOf(req)), { error: NOT_PAID }), price }
     })
   }
 
@@ -193,7 +196,7 @@ export class PaidRoute {
     const isFunction = typeof this.#price === 'function'
     const signs = signQuotes ?? (!isFunction || quoteFor !== undefined)
     if (!signs || (!isFunction && quote.applied === undefined)) return quote
-    const request = quotedRequest(req, resource, this.quoteFor(req))
+    const request = this.quotedRequest(req, resource)
     if (request === undefined) return quote
     const { quotes, now } = this.#context
     return signQuote(quotes, quote, { request, now: now() })
@@ -220,7 +223,7 @@ function chooseMerchant(
   if (wanted !== undefined) {
     const merchant = merchants.get(wanted)
     if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; there is ${ids || 'none'}`
+    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
     throw new ConfigError('merchant', message, 'unknown_project')
   }
   const [only, ...others] = merchants.values()

@@ -4,13 +4,8 @@ import { handlePaidRequest, type PaidRequestContext } from './handle-paid-reques
 import { HeldBudget } from './held-budget.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
-import { PaidRoute, type RouteContext } from './route.js'
-import {
-  isStoredMerchant,
-  StoredRoute,
-  type StoredOptions,
-  type StoredRouteContext,
-} from './stored-route.js'
+import { routeFinder } from './route-finder.js'
+import type { MerchantRoutesContext } from './merchant-routes.js'
 
 /**
  * Declares that a route costs money, and makes the middleware that charges for it.
@@ -36,7 +31,7 @@ import {
  *
  * const app = express()
  * app.get('/weather', x402Protect('$0.01', { description: 'The weather today' }), (req, res) => {
- *   res.json({ weather: 'sunny', paidBy: req.x402.payer })
+ *   res.json({ weather: 'sunny', paidBy: req.x402?.payer })
  * })
  * ```
  */
@@ -44,8 +39,7 @@ export type X402Protect = (price: Price | PriceFunction, options?: ProtectOption
 
 /** What charging needs from the gateway. */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest'> &
-  RouteContext &
-  StoredRouteContext &
+  MerchantRoutesContext &
   PaymentRateLimitContext
 
 /** Makes the `x402Protect` of a gateway. */
@@ -56,29 +50,9 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
     countRequest: createPaymentRateLimit(gateway),
   }
   return function x402Protect(price, options) {
-    if (isStoredMerchant(context, options)) return storedMiddleware(context, price, options)
-    const route = new PaidRoute(context, price, options)
+    const paid = { skip: options?.skip, find: routeFinder(context, price, options) }
     return function x402Middleware(req, res, next) {
-      handlePaidRequest(context, route, { req, res, next }).catch(next)
+      handlePaidRequest(context, paid, { req, res, next }).catch(next)
     }
-  }
-}
-
-/** Middleware of a route whose merchant is looked up for each request. */
-function storedMiddleware(
-  context: PaidRequestContext & StoredRouteContext,
-  price: Price | PriceFunction,
-  options: StoredOptions,
-): RequestHandler {
-  const stored = new StoredRoute(context, price, options)
-  return function x402Middleware(req, res, next) {
-    stored
-      .find()
-      .then((route) =>
-        route === undefined
-          ? stored.respondWithout({ req, res, next })
-          : handlePaidRequest(context, route, { req, res, next }),
-      )
-      .catch(next)
   }
 }

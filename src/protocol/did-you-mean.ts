@@ -1,6 +1,9 @@
 /** Most letters that may differ between what was written and what was meant. */
 const MOST_SLIPS = 2
 
+/** Fewest letters of a name that was cut short. */
+const LEAST_PREFIX = 3
+
 /** Longest name that is compared. */
 const MAX_COMPARED = 40
 
@@ -12,10 +15,20 @@ const MAX_COMPARED = 40
  * @returns The closest one; `undefined` where none is close.
  */
 export function closestName(written: string, known: readonly string[]): string | undefined {
-  return known
+  const closest = known
     .map((one) => ({ one, slips: slipsBetween(written, one) }))
-    .filter(({ one, slips }) => slips <= Math.min(MOST_SLIPS, one.length - 1))
+    .filter(({ one, slips }) => slips <= Math.min(MOST_SLIPS, Math.floor(one.length / 2)))
     .toSorted((a, b) => a.slips - b.slips)[0]?.one
+  return closest ?? completed(written, known)
+}
+
+/** The one name that begins with what was written: `desc` for `description`. */
+function completed(written: string, known: readonly string[]): string | undefined {
+  if (written.length < LEAST_PREFIX) return undefined
+  const [only, ...others] = known.filter((one) =>
+    one.toLowerCase().startsWith(written.toLowerCase()),
+  )
+  return others.length === 0 ? only : undefined
 }
 
 /** The name that was probably meant as a question, else all names that there are. */

@@ -55,6 +55,8 @@ export interface PaymentRequired {
   readonly x402Version: 2
   /** Why a payment is (still) required; absent in the gateway's requirements. */
   readonly error?: string
+  /** Where `error` is the reason of a refusal: the same in words, whose text may change. */
+  readonly errorMessage?: string
   /** What is being paid for. */
   readonly resource: ResourceInfo
   /** Ways to pay, in the merchant's order. */
@@ -101,7 +103,13 @@ export interface PaymentSubmission {
 /** Answer of verify (VerifyResponse2). */
 export type VerifyResponse =
   | { readonly isValid: true; readonly payer: string }
-  | { readonly isValid: false; readonly invalidReason: Reason; readonly payer?: string | undefined }
+  | {
+      readonly isValid: false
+      readonly invalidReason: Reason
+      /** The reason in words. Its text may change. */
+      readonly invalidMessage?: string | undefined
+      readonly payer?: string | undefined
+    }
 
 /** Answer of settle. `transaction` is `""` where nothing was sent. */
 export type SettleResponse =
@@ -114,6 +122,8 @@ export type SettleResponse =
   | {
       readonly success: false
       readonly errorReason: Reason
+      /** The reason in words. Its text may change. */
+      readonly errorMessage?: string | undefined
       /** `""` where this request sent nothing. */
       readonly transaction: string
       /** The transaction that settled this purchase before, for the project that was paid by it. */
@@ -184,12 +194,14 @@ const payloadSchema = z.looseObject({
   extensions: optionalObject,
 }) satisfies z.ZodType<PaymentPayload>
 
-const submissionSchema = z.looseObject({
+/** Reads the body of verify and settle; {@link parsePaymentSubmission} says what is wrong. */
+export const submissionSchema = z.looseObject({
   paymentPayload: payloadSchema,
   paymentRequirements: requirementsSchema,
 }) satisfies z.ZodType<PaymentSubmission>
 
-const exactEvmSchema = z.looseObject({
+/** Reads the ERC-3009 part of a payment; {@link parseExactEvmPayload} says what is wrong. */
+export const exactEvmSchema = z.looseObject({
   signature,
   authorization: z.looseObject({
     from: address,

@@ -12,6 +12,7 @@ import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { ReceiverRules } from '../webhooks/receiver-url.js'
 import type { Endpoints } from './endpoints.js'
+import type { Operations } from './openapi/operation.js'
 import type { Streams } from './streams/streams.js'
 import type { RevenueReader } from './views/revenue-reader.js'
 
@@ -44,6 +45,8 @@ export interface RouterContext extends OnceContext {
   readonly identifyMerchant?: RequestHandler
   /** What is served beside the API itself. */
   readonly mounted?: readonly MountedApi[]
+  /** Whether the app has the gateway's probes, somewhere. */
+  readonly hasProbes?: () => boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -58,6 +61,8 @@ export interface MountedApi {
   readonly identify: RequestHandler
   /** Handles the requests to the endpoints, and refuses those that have no access. */
   readonly routes: RequestHandler
+  /** Describes the endpoints, once somebody asks for the OpenAPI document. */
+  readonly describe?: () => Promise<Operations>
 }
 
 /** What an endpoint of the API responds with. */

@@ -7,6 +7,7 @@ import { ensureRequestId } from '../http/request-id.js'
 import { RequestProblem, respondProblem } from '../http/respond-problem.js'
 import { identifyProject, requireProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
+import { createDocs } from './docs/docs-api.js'
 import { checkEndpoint, type Endpoints } from './endpoints.js'
 import { setRootUrl, warnOfHandlerName } from './docs-url.js'
 import { requestFields } from './log-fields.js'
@@ -44,9 +45,32 @@ const ENDPOINTS: Endpoints = {
 /** The gateway owns everything below these paths; all other paths are left to the app. */
 const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/ucp']
 
+/**
+ * Options of `gatewayRouter`.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { gatewayRouter, type GatewayRouterOptions } from 'express-x402-gateway'
+ *
+ * const options: GatewayRouterOptions = { docs: process.env['NODE_ENV'] !== 'production' }
+ * express().use('/pay', gatewayRouter(options))
+ * ```
+ */
+export interface GatewayRouterOptions {
+  /**
+   * Whether the OpenAPI document, `/api/v2/openapi.json`, and its page, `/api/v2/docs`, are served. They
+   * say nothing that the endpoints do not. @defaultValue true
+   */
+  readonly docs?: boolean
+}
+
 /** Makes the router with the whole API of the payment gateway. */
-export function createGatewayRouter(context: RouterContext): Router {
-  const { mounted = [] } = context
+export function createGatewayRouter(
+  context: RouterContext,
+  { docs = true }: GatewayRouterOptions = {},
+): Router {
+  const mounted = [...(docs ? createDocs(context) : []), ...(context.mounted ?? [])]
   const prefixes = [...PREFIXES, ...mounted.map(({ prefix }) => prefix)]
   const gateway = express.Router()
   gateway.use('/ucp', allowAnyOrigin)

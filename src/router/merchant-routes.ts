@@ -15,7 +15,8 @@ import { jsonBody, readBody } from './json-body.js'
 import { takesNoQuery } from './read-query.js'
 import { quoteFiat } from './quote-fiat.js'
 
-const checkoutSchema = z.intersection(
+/** Reads the body of `POST …/checkout-prepare`. */
+export const checkoutSchema = z.intersection(
   z.looseObject({
     resource: z.looseObject({ url: absoluteUrl, description: z.string().nullish() }),
     reference: z.custom<string>(isReference, NOT_A_REFERENCE).nullish(),

@@ -18,7 +18,8 @@ import { settlePayment } from './settle-payment.js'
 import { verifyPayment } from './verify-payment.js'
 import { quoteFiat } from './quote-fiat.js'
 
-const requirementsSchema = z.object({
+/** Reads the body of `POST …/requirements`. */
+export const requirementsSchema = z.object({
   resourceUrl: absoluteUrl,
   requestedAmount: z.unknown().transform((value, context) => {
     const requested = requestedAmountToDecimal(value)

@@ -38,7 +38,8 @@ const TYPES = {
   ...AUTHORIZATION_TYPES,
 } as const
 
-const querySchema = z.object({
+/** Reads the query of `…/refunds/prepare`. */
+export const preparationSchema = z.object({
   amount: z
     .string()
     .refine((text) => (parseUint256(text) ?? 0n) > 0n, {
@@ -85,7 +86,7 @@ const findRefund: Endpoint = async (context, req, res) => {
 
 const prepareRefund: Endpoint = async (context, req, res) => {
   const merchant = payeeOf(res)
-  const { amount } = readQuery(req, querySchema, REFUND_QUERY)
+  const { amount } = readQuery(req, preparationSchema, REFUND_QUERY)
   requireLocal(context)
   const refundable = await findRefundable(context, merchant, String(req.params['id']))
   const left = leftOf(context, refundable)

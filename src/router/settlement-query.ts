@@ -45,7 +45,8 @@ const SEARCHES = ['payer', 'transaction', 'resource', 'reference'] as const
 
 const textSchema = z.string('must be given once').min(1, 'must not be empty')
 
-const querySchema = z
+/** Reads the query of a list. */
+export const settlementsSchema = z
   .object({
     cursor: cursorSchema.optional(),
     limit: limitSchema.optional(),
@@ -88,7 +89,7 @@ export function readSettlementQuery(
   req: Request,
   members: KnownMembers = SETTLEMENTS_QUERY,
 ): SettlementQuery {
-  const query = readQuery(req, querySchema, members)
+  const query = readQuery(req, settlementsSchema, members)
   const { cursor, limit = DEFAULT_LIMIT, status, from, to } = query
   const state = status === 'pending' ? 'submitted' : status
   return { state, from, until: to, after: cursor, limit, search: searchOf(query) }
@@ -99,7 +100,7 @@ function searchOf({
   transaction,
   resource,
   reference,
-}: z.output<typeof querySchema>): RecordSearch | undefined {
+}: z.output<typeof settlementsSchema>): RecordSearch | undefined {
   if (payer !== undefined) return { payer: lowerHex(payer) }
   if (transaction !== undefined) return { transaction: lowerHex(transaction) }
   if (resource !== undefined) return { resource }

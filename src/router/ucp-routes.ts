@@ -1,11 +1,11 @@
-import express, { type RequestHandler, type Response, type Router } from 'express'
+import express, { type RequestHandler, type Router } from 'express'
 import { LRUCache } from 'lru-cache'
-import { sha256 } from '../crypto/sha256.js'
 import { documentRoot, HANDLER_VERSION, type Handler } from '../ucp/handler.js'
 import { handlerSchema, instrumentSchema, renderSpecification } from '../ucp/render.js'
 import type { RouterContext } from './context.js'
 import { docsUrlOf } from './docs-url.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { respondDocument, tagOf, type Publication } from './respond-document.js'
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -31,13 +31,6 @@ const DOCUMENTS = {
 type Rendered = [handler: Handler, version?: string]
 type DocumentName = keyof typeof DOCUMENTS
 
-/** A rendered document. */
-interface Publication {
-  readonly type: string
-  readonly text: string
-  readonly tag: string
-}
-
 /** Rendered documents that are kept. There are more than a few only if requests name several hosts. */
 const MAX_KEPT = 32
 
@@ -52,9 +45,9 @@ export function ucpRoutes(context: RouterContext): Router {
     const key = `${documentRoot(handler, version)}/${name}`
     const found = kept.get(key)
     if (found !== undefined) return found
-    const text = DOCUMENTS[name](handler, version)
+    const body = DOCUMENTS[name](handler, version)
     const type = name === 'gateway.md' ? 'text/markdown' : 'application/json'
-    const made = { type, text, tag: `"${sha256(text, 'base64url').slice(0, 27)}"` }
+    const made = { type, body, tag: tagOf(body) }
     kept.set(key, made)
     return made
   }
@@ -87,26 +80,4 @@ export const allowAnyOrigin: RequestHandler = (_req, res, next) => {
     'Access-Control-Max-Age': String(DAY),
   })
   next()
-}
-
-/** Responds with a document, or with 304 if the client has it. */
-function respondDocument(
-  res: Response,
-  { type, text, tag }: Publication,
-  cacheControl: string,
-): void {
-  res.set({ 'Cache-Control': cacheControl, ETag: tag })
-  if (hasDocument(res.req.get('if-none-match'), tag)) return void res.status(304).end()
-  res.type(type).send(text)
-}
-
-/**
- * Tells whether `If-None-Match` names a tag (RFC 9110 §13.1.2).
- *
- * Express's own comparison ignores the tag if the request has `Cache-Control: no-cache`, which Node's
- * `fetch` adds.
- */
-function hasDocument(known: string | undefined, tag: string): boolean {
-  const tags = known?.split(',').map((one) => one.trim().replace(/^W\//, '')) ?? []
-  return tags.includes(tag) || tags.includes('*')
 }

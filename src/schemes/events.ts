@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events'
+import { ConfigError } from '../errors.js'
+import { suggestName } from '../protocol/did-you-mean.js'
 import type { Reason } from '../protocol/reasons.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import type { LedgerEntry } from '../ledger/ledger.js'
@@ -48,8 +50,22 @@ export interface GatewayEvents {
   relayerLoss: { readonly network: string; readonly gas: bigint }
 }
 
-/** Listens to one kind of event. */
-export type GatewayListener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void
+/** Listens to one kind of event. May be `async`; what it returns is not used. */
+export type GatewayListener<Name extends keyof GatewayEvents> = (
+  event: GatewayEvents[Name],
+) => unknown
+
+/** The names of all events. */
+const EVENT_NAMES = Object.keys({
+  verified: true,
+  refused: true,
+  submitted: true,
+  settled: true,
+  failed: true,
+  pending: true,
+  relayerLow: true,
+  relayerLoss: true,
+} satisfies Record<keyof GatewayEvents, true>)
 
 /** Emits events to listeners. A listener that throws never harms a payment. */
 export interface EventBus {
@@ -79,10 +95,21 @@ export function createEventBus(onListenerError: (error: unknown) => void): Event
       }
     },
     on(name, listener) {
+      checkListener(name, listener)
       emitter.on(name, listener)
       return () => void emitter.off(name, listener)
     },
   }
+}
+
+/** @throws {@link ConfigError} for what JavaScript lets pass and TypeScript does not. */
+function checkListener(name: unknown, listener: unknown): void {
+  if (typeof name !== 'string' || !EVENT_NAMES.includes(name)) {
+    const message = `is no event; ${suggestName(String(name), EVENT_NAMES)}`
+    throw new ConfigError(`on('${String(name)}')`, message, 'unknown_event')
+  }
+  if (typeof listener !== 'function')
+    throw new ConfigError(`on('${name}')`, 'needs a function as its listener', 'invalid_type')
 }
 
 /** Describes a payment that was presented. */

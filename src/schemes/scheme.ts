@@ -9,6 +9,7 @@ import type { DocumentError } from '../protocol/document.js'
 import { sameHex } from '../protocol/hex.js'
 import { sameNetwork } from '../protocol/networks.js'
 import type { Address, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
+import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Reason } from '../protocol/reasons.js'
 
 /** One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on. */
@@ -119,6 +120,8 @@ export interface PurchaseTerms {
 /** A refused payment. */
 export interface Refusal {
   readonly refused: Reason
+  /** More precise words than those of the reason. */
+  readonly message?: string | undefined
   readonly payer?: Address | undefined
   /** The transaction of this authorization, where it failed or is still pending. */
   readonly transaction?: string | undefined
@@ -154,17 +157,10 @@ export function isRefusal(value: object): value is Refusal {
 
 /** A refusal, as settle answers it. */
 export function refusalResponse(
-  { refused: errorReason, payer, transaction = '', settledBy }: Refusal,
+  { refused: reason, ...refusal }: Refusal,
   network: string,
 ): Extract<SettleResponse, { success: false }> {
-  return {
-    success: false,
-    errorReason,
-    transaction,
-    ...(settledBy && { settledBy }),
-    network,
-    ...(payer && { payer }),
-  }
+  return unsettledResponse({ reason, ...refusal, network })
 }
 
 /** Checks that the merchant takes this token on this network, to this address. */

@@ -16,6 +16,7 @@ import { measureSettle, measureVerify } from './figures/facilitator.js'
 import { measureGas } from './figures/gas.js'
 import { measureGateways } from './figures/gateways.js'
 import { measureHeap } from './figures/heap.js'
+import { measureMetrics } from './figures/metrics.js'
 import { measureRpc } from './figures/rpc.js'
 import { measurePaid, measurePaidInBlocks } from './figures/paid.js'
 import { measureRows } from './figures/rows.js'
@@ -32,6 +33,7 @@ const SECTIONS = new Map([
   ['gateways', measureGateways],
   ['402', measureUnpaid],
   ['free', measureFree],
+  ['metrics', measureMetrics],
   ['rpc', measureRpc],
   ['gas', measureGas],
   ['heap', measureHeap],

@@ -3,7 +3,14 @@ import { median } from './statistics.js'
 
 /** Whose figure it is. */
 export type Column =
-  'sqlite' | 'postgres' | 'ours' | 'oursWithThree' | 'before' | 'official' | 'bare'
+  | 'sqlite'
+  | 'postgres'
+  | 'ours'
+  | 'oursWithThree'
+  | 'oursWithMetrics'
+  | 'before'
+  | 'official'
+  | 'bare'
 
 /** One figure, measured once a round. */
 interface Row {
@@ -16,6 +23,7 @@ const TITLES: Readonly<Record<Column, string>> = {
   postgres: 'PostgreSQL',
   ours: 'memory',
   oursWithThree: 'memory, 3 relayers',
+  oursWithMetrics: 'memory, with metrics',
   before: 'before',
   official: 'official',
   bare: 'bare Express',
@@ -28,6 +36,7 @@ const RATIOS = [
   ['postgres', 'ours'],
   ['sqlite', 'official'],
   ['ours', 'before'],
+  ['oursWithMetrics', 'ours'],
   ['ours', 'official'],
   ['ours', 'bare'],
 ] as const

@@ -61,6 +61,10 @@ export interface ServerOptions {
   /** Where the node is asked. @defaultValue the devnet itself */
   readonly rpcUrl?: string
   readonly relayers?: number
+  /** @defaultValue the first of the devnet's, as many as `relayers` says */
+  readonly relayerKeys?: Devnet['relayerKeys']
+  /** See {@link ServerSetup.metrics}. */
+  readonly metrics?: boolean
   /** URL of the package's entry to load. @defaultValue this checkout's build */
   readonly entry?: string
   /** See {@link ServerSetup.ledger}. */
@@ -73,18 +77,15 @@ export interface ServerOptions {
 export function openServer(
   devnet: Devnet,
   stack: Stack,
-  { rpcUrl = devnet.rpcUrl, relayers = 1, entry, ledger, answer, heap }: ServerOptions = {},
+  {
+    rpcUrl = devnet.rpcUrl,
+    relayers = 1,
+    relayerKeys = devnet.relayerKeys.slice(0, relayers),
+    ...options
+  }: ServerOptions = {},
 ): Promise<ServerProcess> {
-  return startServer({
-    stack,
-    rpcUrl,
-    relayerKeys: devnet.relayerKeys.slice(0, relayers),
-    payTo: devnet.merchant.address,
-    ...(entry !== undefined && { entry }),
-    ...(ledger !== undefined && { ledger }),
-    ...(answer && { answer }),
-    ...(heap !== undefined && { heap }),
-  })
+  const payTo = devnet.merchant.address
+  return startServer({ ...options, stack, rpcUrl, relayerKeys, payTo })
 }
 
 /** What a contestant is measured in. */

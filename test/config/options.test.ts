@@ -422,14 +422,22 @@ describe('the code of a mistake', () => {
 describe('payTo', () => {
   const payTo = (address: string): string[] =>
     wrong({ networks: { base: BASE }, projects: [shop({ payTo: address })] })
-  const CHECKSUMMED = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+  const CHECKSUMMED = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C'
+  const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+
+  it.each([USDC_ON_BASE, USDC_ON_BASE.toLowerCase()])(
+    'may not be the contract of a token, where the money would be lost: %s',
+    (address) => {
+      expect(payTo(address)).toStrictEqual(['projects.0.merchant.payTo'])
+    },
+  )
 
   it.each([CHECKSUMMED, CHECKSUMMED.toLowerCase()])('may be %s', (address) => {
     expect(payTo(address)).toStrictEqual([])
   })
 
   it.each([
-    ['mistyped', CHECKSUMMED.replace('0x8335', '0x8336')],
+    ['mistyped', CHECKSUMMED.replace('0x2096', '0x2097')],
     ['the zero address', `0x${'0'.repeat(40)}`],
     ['too long', `${CHECKSUMMED}0`],
     ['without 0x', CHECKSUMMED.slice(2)],

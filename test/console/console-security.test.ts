@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import * as chains from 'viem/chains'
 import { explorerUrl } from '../../src/console/explorers.js'
-import { pageRoutes } from '../../src/console/page-routes.js'
+import { pageRoutes } from '../../src/router/page-routes.js'
 import { createGateway } from '../../src/gateway.js'
 import { knownNetworks } from '../../src/protocol/networks.js'
 import { serveGateway, type GatewayApi, type Mounting } from '../router/api.js'
@@ -135,7 +135,7 @@ describe('The files of the console', () => {
       writeFileSync(join(folder, 'assets/.hidden'), 'a secret')
     }
     const app = express()
-    app.use('/console', pageRoutes(folder))
+    app.use('/console', pageRoutes({ folder, name: 'console' }))
     app.use(
       ((_error, _req, res, _next) => void res.status(404).end()) as express.ErrorRequestHandler,
     )

@@ -13,7 +13,7 @@ import {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const entries = ['index.ts', 'sql.ts', 'devnet/index.ts'].map((file) => join(source, file))
+const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) => join(source, file))
 
 const examples = [
   ...examplesInSources(source, root),
@@ -51,6 +51,7 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
     'express-x402-gateway': [`${toSource}/index.ts`],
     'express-x402-gateway/sql': [`${toSource}/sql.ts`],
     'express-x402-gateway/devnet': [`${toSource}/devnet/index.ts`],
+    'express-x402-gateway/testing': [`${toSource}/testing/index.ts`],
   }
   const project = { compilerOptions: { ...consumerOptions, paths }, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project))

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createGateway } from '../../src/gateway.js'
-import { warnOfMemory } from '../../src/config/memory-warning.js'
+import { warnOfRisks } from '../../src/config/risk-warnings.js'
 import { paymentHeader } from '../support/http.js'
 import { useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf } from '../support/shop.js'
@@ -75,10 +75,14 @@ describe('rule 20: a cluster with ledgers in memory', () => {
       error: () => undefined,
     }
     await createGateway({ logger }).close()
-    warnOfMemory(logger, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })
+    const parts = {
+      ...{ logger, networks: [], projects: [], publicUrl: undefined },
+      isInMemory: true,
+    }
+    warnOfRisks(parts, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })
     expect(warned).toEqual([])
-    warnOfMemory(logger, { NODE_APP_INSTANCE: '1' })
-    warnOfMemory(logger, { NODE_APP_INSTANCE: '1' })
+    warnOfRisks(parts, { NODE_APP_INSTANCE: '1' })
+    warnOfRisks(parts, { NODE_APP_INSTANCE: '1' })
     expect(warned).toHaveLength(1)
   })
 })

@@ -152,7 +152,7 @@ describe('our middleware whose facilitator is our gateway elsewhere', () => {
     const app = express()
     app.get('/paid', gateway.x402Protect('$0.02'), (req, res) => {
       runs++
-      res.json({ paidBy: req.x402.payer })
+      res.json({ paidBy: req.x402?.payer })
     })
     const { url } = await open(app)
     return { url: `${url}/paid`, runs: () => runs }

@@ -1,64 +1,34 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { until } from '../support/until.js'
 import { nativeRecovery } from '../../src/crypto/native-secp256k1.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
+import {
+  INSTALL_TIMEOUT_MS,
+  install,
+  npm,
+  pack,
+  readManifest,
+  ROOT,
+  run,
+} from '../support/packed.js'
 import { startProgram, type Program } from '../support/program.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('consumer', import.meta.url))
-const INSTALL_TIMEOUT_MS = 300_000
 
 const devnet = useDevnet()
-const run = promisify(execFile)
-
-/** Runs npm without what the npm that runs the tests has set for itself. */
-async function npm(args: readonly string[], cwd: string): Promise<string> {
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)_/i.test(name)),
-  )
-  const { stdout } = await run('npm', args, { cwd, env, shell: process.platform === 'win32' })
-  return stdout
-}
-
-/** Our dependencies as they are installed here, so that nothing newer comes between. */
-async function testedVersions(): Promise<Record<string, string>> {
-  const { dependencies, optionalDependencies } = await readManifest(ROOT)
-  const versions = Object.keys({ ...dependencies, ...optionalDependencies }).map(async (name) => {
-    const { version } = await readManifest(join(ROOT, 'node_modules', name))
-    return [name, version] as const
-  })
-  return Object.fromEntries(await Promise.all(versions))
-}
-
-interface Manifest {
-  readonly version: string
-  readonly dependencies?: Record<string, string>
-  readonly optionalDependencies?: Record<string, string>
-}
-
-async function readManifest(folder: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
-}
 
 let folder: string
 let tarball: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'x402-packed-'))
-  const packed = await npm(
-    ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
-    ROOT,
-  )
-  const [{ filename } = { filename: '' }] = JSON.parse(packed) as { filename: string }[]
-  tarball = join(folder, filename)
+  tarball = await pack(folder)
 }, INSTALL_TIMEOUT_MS)
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
@@ -72,11 +42,8 @@ describe.each([
   beforeAll(async () => {
     project = join(folder, `express-${version}`)
     await cp(CONSUMER, project, { recursive: true })
-    const manifest = { private: true, overrides: await testedVersions() }
-    await writeFile(join(project, 'package.json'), JSON.stringify(manifest))
-    const packages = [tarball, `express@${version}`, `@types/express@${version}`, '@types/node@20']
-    const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-    await npm(['install', ...flags, ...packages], project)
+    const types = [`@types/express@${version}`, '@types/node@20']
+    await install(project, [tarball, `express@${version}`, ...types])
   }, INSTALL_TIMEOUT_MS)
 
   it(

@@ -1,9 +1,12 @@
+import { inspect } from 'node:util'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { ConfigError, FacilitatorError } from '../../src/errors.js'
 import { PAYERS, MERCHANT } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
+import type { FacilitatorRequest } from '../../src/facilitator/request-headers.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
+import { issuesOf } from '../support/issues.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
 
@@ -57,6 +60,59 @@ describe('a facilitator over HTTP', () => {
       },
     ])
   })
+
+  it('is asked with headers that a function makes for each request', async () => {
+    const made: string[] = []
+    const headers = async ({ method, url }: FacilitatorRequest) => {
+      await new Promise(setImmediate)
+      made.push(`${method} ${url.slice(elsewhere.url.length)}`)
+      return { authorization: `Bearer token-${made.length}` }
+    }
+    elsewhere.scripts = {
+      verify: { body: { isValid: true, payer } },
+      supported: { body: { kinds: [] } },
+    }
+    const facilitator = open({ headers })
+    await facilitator.verify(payment, offer)
+    await facilitator.verify(payment, offer)
+    await facilitator.supported()
+    expect(made).toEqual(['POST /verify', 'POST /verify', 'GET /supported'])
+    expect(elsewhere.requests.map(({ headers: sent }) => sent['authorization'])).toEqual(
+      ['1', '2', '3'].map((n) => `Bearer token-${n}`),
+    )
+  })
+
+  it.each<[string, () => never]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no key secret-key at https://keys.example/secret-key')
+      },
+    ],
+    ['rejects', () => Promise.reject(new TypeError('secret-key')) as never],
+    ['never answers', () => new Promise(() => undefined) as never],
+    ['returns no object', () => 'secret-key' as never],
+    ['returns what is no header', () => ({ authorization: 'secret-key\r\nx: y' }) as never],
+    ['returns a number', () => ({ authorization: 12 }) as never],
+  ])('is not asked, and no secret is told, when that function %s', async (_what, headers) => {
+    const refused = await verify({ body: { isValid: true } }, { headers, timeoutMs: 50 }).catch(
+      (error: unknown) => error,
+    )
+    expect(refused).toBeInstanceOf(FacilitatorError)
+    expect(refused).toMatchObject({ code: 'facilitator_unreachable' })
+    expect(inspect(refused)).toContain('nothing was sent')
+    expect(inspect(refused, { depth: 9 }).replace(/^ +at .*$/gm, '')).not.toContain('secret-key')
+    expect(elsewhere.requests).toEqual([])
+  })
+
+  it.each([{ authorization: 12 }, { authorization: 'secret\nx' }, ['a'], 'secret', null])(
+    'is not declared with headers that are none, which are not repeated: %j',
+    (headers) => {
+      const issues = issuesOf(() => open({ headers: headers as never }))
+      expect(issues).toMatchObject([{ option: 'facilitator.headers', code: 'invalid_type' }])
+      expect(JSON.stringify(issues)).not.toContain('secret')
+    },
+  )
 
   it('is asked without a token where there is none', async () => {
     await verify({ body: { isValid: true, payer } })

@@ -86,6 +86,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(await facilitator.verify(payment, offer, stranger)).toMatchObject({
       isValid: false,
       invalidReason: 'pay_to_mismatch',
+      invalidMessage: expect.any(String),
     })
     expect(asked()).toEqual(['verify'])
   })
@@ -124,6 +125,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(await settle()).toEqual({ success: true, transaction: TRANSACTION, network, payer })
     expect(await settle()).toEqual({
       ...{ success: false, errorReason: 'invalid_exact_evm_nonce_already_used' },
+      errorMessage: expect.any(String),
       ...{ transaction: '', settledBy: TRANSACTION, network, payer },
     })
     expect(asked()).toEqual(['verify', 'settle'])

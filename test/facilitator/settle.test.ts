@@ -119,6 +119,7 @@ describe('settle', () => {
     expect(await settle(core, payment)).toEqual({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
+      errorMessage: expect.any(String),
       transaction: '',
       settledBy: first.transaction,
       network: 'eip155:84532',
@@ -127,6 +128,7 @@ describe('settle', () => {
     expect(await merchantBalance()).toBe(before)
     expect(await core.facilitator.verify(payment, offerOf(devnet))).toMatchObject({
       invalidReason: 'invalid_exact_evm_nonce_already_used',
+      invalidMessage: expect.any(String),
     })
   })
 
@@ -303,6 +305,7 @@ describe('settle, when the outcome is not known in time', () => {
     expect(pending).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
     const answers = await Promise.all(Array.from({ length: 10 }, () => settle(core, payment)))
@@ -399,6 +402,7 @@ describe('settle, when the transaction fails', () => {
     expect(answer).toMatchObject({
       success: false,
       errorReason: 'invalid_transaction_state',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
     expect(core.happened().at(-1)).toBe('failed')
@@ -406,6 +410,7 @@ describe('settle, when the transaction fails', () => {
     expect(await settle(core, payment)).toEqual(answer)
     expect(await core.facilitator.verify(payment, offerOf(devnet), termsOf(devnet))).toMatchObject({
       invalidReason: 'invalid_transaction_state',
+      invalidMessage: expect.any(String),
     })
   })
 
@@ -483,6 +488,7 @@ describe('settle, when the transaction fails', () => {
     expect(await core.facilitator.settle(payment, offer)).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_transfer_event_mismatch',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
   })

@@ -138,6 +138,31 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(await one.listTransactions(by, 0)).toHaveLength(2)
   })
 
+  it('writes down for each payment what its transaction replaces', async () => {
+    const [one, other] = await openTwo()
+    const by = account()
+    const earlier = newNonce()
+    const entries = [newEntry(), newEntry()] as const
+    for (const entry of entries) await one.reserve(entry)
+    await send(one, by)
+    await one.submitNext(by, 0, async (accountNonce) => {
+      const submission = signed(by, accountNonce)
+      const again = { ...submission, replaces: [earlier] }
+      return {
+        submission: again,
+        members: [
+          { key: entries[0], submission },
+          { key: entries[1], submission: again },
+        ],
+      }
+    })
+    const [fresh, resent] = await Promise.all(entries.map((entry) => other.find(entry)))
+    expect(fresh).toMatchObject({ submission: { accountNonce: 1, raw: '0x02' } })
+    expect(fresh).not.toHaveProperty('submission.replaces')
+    expect(resent).toMatchObject({ submission: { accountNonce: 1, replaces: [earlier] } })
+    expect((await other.listTransactions(by, 1))[0]).toMatchObject({ replaces: [earlier] })
+  })
+
   it('needs a transaction that a settled payment names after a reorganisation, and no other', async () => {
     const [ledger] = await openTwo()
     const by = account()

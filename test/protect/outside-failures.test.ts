@@ -130,6 +130,7 @@ describe('an outcome that is not known in time', () => {
       expect(settlementOf(pending)).toEqual({
         success: false,
         errorReason: 'settlement_pending',
+        errorMessage: expect.any(String),
         transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
         network: 'eip155:84532',
         payer: payer().address,
@@ -187,6 +188,7 @@ describe('a settlement that fails', () => {
     expect(settlementOf(response)).toEqual({
       success: false,
       errorReason: 'insufficient_funds',
+      errorMessage: expect.any(String),
       transaction: '',
       network: 'eip155:84532',
       payer: buyer.address,
@@ -210,6 +212,7 @@ describe('a settlement that fails', () => {
     expect(settlementOf(response)).toMatchObject({
       success: false,
       errorReason: 'invalid_transaction_state',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
     expect(response.headers.get('x-handler')).toBeNull()

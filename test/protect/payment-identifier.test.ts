@@ -43,7 +43,7 @@ const routes = (app: Express, { x402Protect }: Gateway): void => {
   app.all('/item', x402Protect('$0.01'), (req, res) => {
     runs++
     if (isBroken) return void res.status(500).send('broken')
-    res.status(201).cookie('seen', 'yes').json({ run: runs, paidBy: req.x402.payer })
+    res.status(201).cookie('seen', 'yes').json({ run: runs, paidBy: req.x402?.payer })
   })
   app.get('/other', x402Protect('$0.01'), (_req, res) => void res.send(`other ${++runs}`))
   app.get('/slow', x402Protect('$0.01'), (_req, res) => {

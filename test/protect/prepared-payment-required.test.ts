@@ -144,7 +144,7 @@ describe('a document that was prepared', () => {
           const write = (of: string, offerId: string) =>
             paymentRequired(
               { resource: { url: of, description }, accepts },
-              'Payment required',
+              { error: 'Payment required' },
               offerId,
             )
           const prepared = prepareDocument(write)(url)

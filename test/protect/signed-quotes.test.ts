@@ -29,7 +29,7 @@ const rates: RateSource = {
 }
 
 function routes(app: Express, { x402Protect, gatewayRouter }: Gateway): void {
-  const sell: express.RequestHandler = (req, res) => void res.json({ amount: req.x402.amount })
+  const sell: express.RequestHandler = (req, res) => void res.json({ amount: req.x402?.amount })
   app.use(express.json())
   app.get('/fixed', x402Protect('$0.05'), sell)
   app.get('/in-euro', x402Protect('€0.05'), sell)

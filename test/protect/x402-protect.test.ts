@@ -15,7 +15,7 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
     x402Protect('$0.01', { description: 'Weather', mimeType: 'text/plain' }),
     (req, res) => {
       runs++
-      res.json({ paidBy: req.x402.payer, ...res.locals['x402'] })
+      res.json({ paidBy: req.x402?.payer, ...res.locals['x402'] })
     },
   )
   app.get('/other', x402Protect('$0.01'), (_req, res) => void res.send('other'))
@@ -31,7 +31,7 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
   app.get(
     '/by-words',
     x402Protect((req) => `$0.0${req.query['words'] as string}`),
-    (req, res) => void res.json({ amount: req.x402.amount }),
+    (req, res) => void res.json({ amount: req.x402?.amount }),
   )
   app.get(
     '/renamed',
@@ -40,7 +40,7 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
   )
   app.get('/free', x402Protect(0, { allowFree: true }), (_req, res) => void res.send('free'))
   app.get('/stream', x402Protect('$0.02', { paymentFlow: 'upfront' }), (req, res) => {
-    res.write(`${req.x402.transaction}\n`)
+    res.write(`${req.x402?.transaction}\n`)
     setTimeout(() => res.end('end'), 20)
   })
   const nested = express.Router()

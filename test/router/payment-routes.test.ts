@@ -177,6 +177,7 @@ describe('POST /api/v2/payment/verify', () => {
     expect(answer.body).toStrictEqual({
       isValid: false,
       invalidReason,
+      invalidMessage: expect.any(String),
       payer: devnet.payers[0]!.address,
     })
   })
@@ -188,7 +189,11 @@ describe('POST /api/v2/payment/verify', () => {
       paymentRequirements,
     })
     expect(answer.status).toBe(200)
-    expect(answer.body).toStrictEqual({ isValid: false, invalidReason: 'invalid_payload' })
+    expect(answer.body).toStrictEqual({
+      isValid: false,
+      invalidReason: 'invalid_payload',
+      invalidMessage: expect.any(String),
+    })
   })
 
   it('refuses a payment that is for another project’s merchant', async () => {
@@ -196,6 +201,7 @@ describe('POST /api/v2/payment/verify', () => {
     expect(answer.body).toStrictEqual({
       isValid: false,
       invalidReason: 'pay_to_mismatch',
+      invalidMessage: expect.any(String),
       payer: devnet.payers[0]!.address,
     })
   })
@@ -237,6 +243,7 @@ describe('POST /api/v2/payment/settle', () => {
     expect(second.body).toStrictEqual({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
+      errorMessage: expect.any(String),
       transaction: '',
       settledBy: first.body.transaction,
       network: 'eip155:84532',
@@ -289,13 +296,14 @@ describe('POST /api/v2/payment/settle', () => {
       },
       {
         errorReason: 'insufficient_funds',
+        errorMessage: expect.any(String),
         payer: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
       },
     ],
     [
       'a payload of another version',
       async () => submission({ payload: { x402Version: 1 } }),
-      { errorReason: 'invalid_x402_version' },
+      { errorReason: 'invalid_x402_version', errorMessage: expect.any(String) },
     ],
     [
       'a network that is not ours',
@@ -307,7 +315,12 @@ describe('POST /api/v2/payment/settle', () => {
           paymentRequirements: elsewhere,
         }
       },
-      { errorReason: 'invalid_network', network: 'eip155:1', payer: expect.any(String) },
+      {
+        errorReason: 'invalid_network',
+        errorMessage: expect.any(String),
+        network: 'eip155:1',
+        payer: expect.any(String),
+      },
     ],
   ])('refuses %s with 200, and sends nothing', async (_name, body, expected) => {
     const answer = await api.post(SETTLE, await body())

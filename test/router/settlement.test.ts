@@ -120,6 +120,7 @@ describe('a settlement whose outcome is not known in time', () => {
     expect(first.body).toStrictEqual({
       success: false,
       errorReason: 'settlement_pending',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(HASH),
       network: 'eip155:84532',
       payer: devnet.payers[0]!.address,
@@ -142,6 +143,7 @@ describe('a settlement whose outcome is not known in time', () => {
     expect(third.body).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
+      errorMessage: expect.any(String),
       transaction: '',
       settledBy: transaction,
     })
@@ -161,6 +163,7 @@ describe('a settlement whose outcome is not known in time', () => {
     expect(second.body).toStrictEqual({
       success: false,
       errorReason: 'invalid_transaction_state',
+      errorMessage: expect.any(String),
       transaction: first.body.transaction,
       network: 'eip155:84532',
       payer: payer.address,
@@ -190,6 +193,7 @@ describe('a transaction that fails on chain', () => {
       ...problemOf(502, 'transaction_failed', 'Bad Gateway'),
       success: false,
       errorReason: 'invalid_transaction_state',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(HASH),
       network: 'eip155:84532',
       payer: payer.address,
@@ -202,6 +206,7 @@ describe('a transaction that fails on chain', () => {
     expect(again.body).toMatchObject({
       success: false,
       errorReason: 'invalid_transaction_state',
+      errorMessage: expect.any(String),
       transaction: answer.body.transaction,
     })
   })
@@ -217,6 +222,7 @@ describe('a transaction that fails on chain', () => {
     expect(answer.body).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
+      errorMessage: expect.any(String),
       transaction: expect.stringMatching(HASH),
     })
     proxy.fault = undefined
@@ -338,6 +344,7 @@ describe('a client that goes away while its payment is settled', () => {
     expect((await settle(api, body)).body).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_nonce_already_used',
+      errorMessage: expect.any(String),
       transaction: '',
       settledBy: again.body.transaction,
     })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createEventBus } from '../../src/schemes/events.js'
+import { issuesOf } from '../support/issues.js'
 
 const event = { network: 'eip155:84532', relayer: '0x', balance: 1n }
 
@@ -30,5 +31,22 @@ describe('the event bus', () => {
     await new Promise(setImmediate)
     expect(heard).toEqual([1n])
     expect(thrown).toEqual([new Error('at once'), new Error('later')])
+  })
+
+  it('refuses a name that is none, and suggests the one that was meant', () => {
+    const { on } = createEventBus(() => undefined)
+    const name = 'setled' as 'settled'
+    const [issue] = issuesOf(() => on(name, () => undefined))
+    expect(issue).toMatchObject({ option: "on('setled')", code: 'unknown_event' })
+    expect(issue?.message).toContain("did you mean 'settled'?")
+    const inherited = 'toString' as 'settled'
+    expect(issuesOf(() => on(inherited, () => undefined))).toHaveLength(1)
+    expect(() => on('settled', () => undefined)).not.toThrow()
+  })
+
+  it('refuses a listener that is no function', () => {
+    const { on } = createEventBus(() => undefined)
+    const listener = 'console.log' as unknown as () => void
+    expect(issuesOf(() => on('settled', listener))).toMatchObject([{ code: 'invalid_type' }])
   })
 })

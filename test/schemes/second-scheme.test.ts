@@ -104,7 +104,7 @@ describe('a scheme beside exact', () => {
     }
     const app = express().use(createGatewayRouter(context))
     const protect = createX402Protect(context)
-    const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402.payer })
+    const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402?.payer })
     app.get('/fixed', protect('$0.01'), sell)
     app.get(
       '/quoted',
@@ -136,7 +136,11 @@ describe('a scheme beside exact', () => {
   it('is verified by itself, and announced as any other', async () => {
     happened.length = 0
     expect(await send('verify', { voucher: 'one' })).toEqual({ isValid: true, payer })
-    expect(await send('verify', {})).toEqual({ isValid: false, invalidReason: 'invalid_payload' })
+    expect(await send('verify', {})).toEqual({
+      isValid: false,
+      invalidReason: 'invalid_payload',
+      invalidMessage: expect.any(String),
+    })
     expect(happened).toEqual([`verified ${usdc.address} shop`, `refused ${usdc.address} shop`])
   })
 
@@ -147,6 +151,7 @@ describe('a scheme beside exact', () => {
     expect(await send('settle', { voucher: 'two' })).toMatchObject({
       success: false,
       errorReason: 'duplicate_settlement',
+      errorMessage: expect.any(String),
     })
   })
 
@@ -192,6 +197,7 @@ describe('a scheme beside exact', () => {
     expect(await send('verify', { voucher: 'three' }, 'upto')).toEqual({
       isValid: false,
       invalidReason: 'unsupported_scheme',
+      invalidMessage: expect.any(String),
     })
   })
 })

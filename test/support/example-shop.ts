@@ -1,10 +1,11 @@
 import { afterAll, beforeAll } from '@jest/globals'
 import type { RequestListener } from 'node:http'
 import { createApp } from '../../example-app/app.js'
+import { gatewayOptions } from '../../example-app/gateway.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { createGateway } from '../../src/gateway.js'
 import type { GatewayOptions } from '../../src/config/options.js'
-import { shopOptions } from './devnet.js'
+import { SHOP_TOKEN } from './devnet.js'
 import { listen } from './http.js'
 
 /** A key that members of the example's shop send as `X-API-Key`. */
@@ -23,7 +24,11 @@ export async function openExampleShop(
 ): Promise<ExampleShop> {
   let app: RequestListener = (_req, res) => void res.end()
   const { url, close } = await listen((req, res) => app(req, res))
-  const gateway = createGateway(shopOptions(devnet, { publicUrl: url, ...options }))
+  const own = gatewayOptions(devnet, url)
+  const projects = own.projects
+    ?.map((project) => ({ ...project, tokens: [SHOP_TOKEN] }))
+    .slice(0, 1)
+  const gateway = createGateway({ ...own, ...(projects && { projects }), ...options })
   app = createApp(gateway, { memberKeys: new Set([MEMBER_KEY]) })
   return {
     url,

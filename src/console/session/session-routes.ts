@@ -19,11 +19,14 @@ import { sessionDocument } from './session-document.js'
 /** Tokens that one address may try in vain. */
 const FAILURES = { windowMs: 60_000, limit: 10 }
 
-const MEMBERS = { known: ['token'], tolerated: [] }
+export const SIGN_IN_MEMBERS = { known: ['token'], tolerated: [] }
 
 const NOT_A_TOKEN = 'must be an admin token, or an identify token of a project'
 
-const schema = z.object({ token: z.string(NOT_A_TOKEN).min(1, NOT_A_TOKEN).max(1000, NOT_A_TOKEN) })
+/** Reads the body that signs in. */
+export const signInSchema = z.object({
+  token: z.string(NOT_A_TOKEN).min(1, NOT_A_TOKEN).max(1000, NOT_A_TOKEN),
+})
 
 /** What the routes need. */
 export interface SessionContext {
@@ -68,7 +71,9 @@ async function signIn(
 ) {
   const root = rootUrlOf(res)
   requireSameOrigin(req, root)
-  const { token } = readBody(req, (body) => parseStrictDocument(schema, body, MEMBERS))
+  const { token } = readBody(req, (body) =>
+    parseStrictDocument(signInSchema, body, SIGN_IN_MEMBERS),
+  )
   await countFailure(failures, req, res)
   const identity = await sessions.identify(token).catch(async (error: unknown) => {
     // The ledger's failure is not the visitor's.

@@ -9,6 +9,8 @@ export interface SqlDialect {
   readonly now: string
   /** Locks the rows of `a`, where connections can change rows concurrently. */
   readonly forUpdate: string
+  /** Whether a `WITH` clause may change rows. */
+  readonly withMayChange: boolean
   /** The parameter with this number. Each is used once, in order. */
   readonly parameter: (number: number) => string
   /** The table `w`: the members of a JSON array of objects, which is the first parameter. */
@@ -28,6 +30,7 @@ export type RunStatement = (
 export const POSTGRES: SqlDialect = {
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
+  withMayChange: true,
   parameter: (number) => `$${number}`,
   rows(columns) {
     const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
@@ -38,6 +41,7 @@ export const POSTGRES: SqlDialect = {
 export const SQLITE: SqlDialect = {
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
+  withMayChange: false,
   parameter: () => '?',
   rows(columns) {
     const named = Object.keys(columns).map((name) => `value->>'${name}' AS ${name}`)

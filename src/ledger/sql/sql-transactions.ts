@@ -34,9 +34,9 @@ interface Guess {
 /**
  * Hands out account nonces to all processes that use the same database.
  *
- * The row of an account is locked while a transaction is signed with its next nonce and written down.
- * On PostgreSQL, where each statement is a round trip, a transaction is signed with the nonce that is
- * likely the next one, and one statement takes that nonce and writes everything down.
+ * A transaction is signed with the nonce that is likely the next one, and one statement takes that nonce
+ * and writes everything down. If no nonce is likely, or another process has taken it, the row of the
+ * account is locked while a transaction is signed with its next nonce and written down.
  */
 export class SqlTransactions implements Pick<
   RelayerTransactions,
@@ -66,7 +66,7 @@ export class SqlTransactions implements Pick<
     }
     const undone = await this.#store.run(async (database) => {
       try {
-        if (!database.locksRows || !(await this.#submitGuess(database, account, transaction)))
+        if (!(await this.#submitGuess(database, account, transaction)))
           await this.#submitNext(database, account, transaction)
         return undefined
       } catch (error) {
@@ -92,7 +92,7 @@ export class SqlTransactions implements Pick<
     const { submission, members } = await sign(guess.nonce)
     const parameters = [
       ...this.#submissions.parametersOf(members, submission),
-      ...[account.chainId, submission.raw, submission.replaces?.join(',')],
+      ...[account.chainId, submission.raw, submission.replaces?.join(',') ?? null],
     ]
     const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereChanged)
     const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS

@@ -5,6 +5,7 @@ import { ConfigError } from '../../errors.js'
 import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate } from './migrate.js'
 import { explainFailure, failureKind } from './explain-failure.js'
+import { createNextSubmission } from './next-submission-view.js'
 import { LockOwner } from './lock-owner.js'
 import { OwnerFile } from './owner-file.js'
 import { requirePeers } from './require-peers.js'
@@ -78,6 +79,7 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
     const dialect = new kysely.SqliteDialect({ database: forKysely(connection) })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migrate(db, kysely, (work) => db.transaction().execute(work))
+    connection.exec(createNextSubmission(SQLITE.now))
     const now = kysely.sql<number>`${kysely.sql.raw(SQLITE.now)}`
     const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + ${ms}`
     const database = { db, run: statementsOf(db, kysely, SQLITE), now, plus, locksRows: false }

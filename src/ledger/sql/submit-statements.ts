@@ -1,4 +1,5 @@
 /** The statements that write a transaction down for its payments. */
+import { NEXT_SUBMISSION } from './next-submission-view.js'
 import type { Statement } from './sql-dialect.js'
 
 /**
@@ -39,19 +40,24 @@ export const MAY_SUBMIT: Statement = (dialect) => `${MEMBERS(dialect)} SELECT id
 
 /**
  * Takes an account nonce if it is the next one, and writes the transaction that is signed with it down,
- * with its bytes, for all of its members. PostgreSQL only.
+ * with its bytes, for all of its members.
  *
- * It changes nothing and returns no row if the nonce was taken or a member is not locked. It fails,
- * and changes nothing, if a member's row was changed at the same time.
+ * It changes nothing and returns no row if the nonce was taken or a member is not locked. On PostgreSQL
+ * it fails, and changes nothing, if a member's row was changed at the same time.
  */
 export const SUBMIT_NEXT: Statement = (dialect) =>
   `${MEMBERS(dialect)}, bytes AS (
      SELECT CAST(${dialect.parameter(5)} AS BIGINT) AS chain_id, CAST(${dialect.parameter(6)} AS TEXT) AS raw,
        CAST(${dialect.parameter(7)} AS TEXT) AS replaces
-   ), taken AS (
+   ) ${dialect.withMayChange ? changeInWith(dialect) : INSERT_IF_NEXT}`
+
+const IS_NEXT = `n.chain_id = bytes.chain_id AND n.relayer = lower(sent.relayer)
+       AND n.next_nonce = sent.account_nonce AND ${ALL_ARE_FREE}`
+
+const changeInWith: Statement = (dialect) =>
+  `, taken AS (
      UPDATE x402_relayer_nonces AS n SET next_nonce = n.next_nonce + 1 FROM sent, bytes
-     WHERE n.chain_id = bytes.chain_id AND n.relayer = lower(sent.relayer)
-       AND n.next_nonce = sent.account_nonce AND ${ALL_ARE_FREE}
+     WHERE ${IS_NEXT}
      RETURNING n.chain_id, n.relayer
    ), kept AS (
      INSERT INTO x402_relayer_transactions
@@ -68,3 +74,11 @@ export const SUBMIT_NEXT: Statement = (dialect) =>
    )
    SELECT 1 / CASE WHEN (SELECT count(*) FROM written) = (SELECT count(*) FROM w) THEN 1 ELSE 0 END
    FROM taken`
+
+const INSERT_IF_NEXT = `
+   INSERT INTO ${NEXT_SUBMISSION}
+     (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, payments)
+   SELECT bytes.chain_id, sent.relayer, sent.account_nonce, sent.transaction_hash, bytes.raw,
+     bytes.replaces, (SELECT json_group_object(w.record_id, w.replaces) FROM w)
+   FROM sent, bytes, x402_relayer_nonces AS n WHERE ${IS_NEXT}
+   RETURNING account_nonce`

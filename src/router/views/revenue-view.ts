@@ -11,7 +11,8 @@ import { parametersOf, readSpan, shownSpan, SPAN_PARAMETERS, type ViewScope } fr
 
 const PARAMETERS = [...SPAN_PARAMETERS, 'by'] as const
 
-const bySchema = z.object({
+/** Reads by what revenue is grouped. */
+export const bySchema = z.object({
   by: z.enum(REVENUE_KEYS, `must be one of ${REVENUE_KEYS.join(', ')}`).default('day'),
 })
 

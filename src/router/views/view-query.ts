@@ -29,7 +29,8 @@ export interface Span {
 /** The parameters of every view. */
 export const SPAN_PARAMETERS = ['from', 'to'] as const
 
-const spanSchema = z.object({ from: timeSchema.optional(), to: timeSchema.optional() })
+/** Reads the time of a view. */
+export const spanSchema = z.object({ from: timeSchema.optional(), to: timeSchema.optional() })
 
 /**
  * Reads `from` and `to` of a request.

@@ -13,12 +13,14 @@ export const ours: ServerApp = async ({
   payTo,
   entry = OWN_ENTRY,
   ledger,
+  metrics = false,
 }) => {
   const { createGateway } = (await import(entry)) as typeof Package
   const gateway = createGateway({
     networks: { 'base-sepolia': { rpcUrl, relayerKeys } },
     projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo } }],
     rateLimit: false,
+    metrics,
     ...(ledger !== undefined && { ledger: await openLedger(entry, ledger) }),
   })
   const app = express()

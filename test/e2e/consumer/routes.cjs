@@ -3,7 +3,7 @@ module.exports = function openShop(express, { x402Protect, gatewayRouter }) {
   const app = express()
   app.use(gatewayRouter())
   app.get('/paid', x402Protect('$0.01'), (req, res) => {
-    res.json({ paidBy: req.x402.payer })
+    res.json({ paidBy: req.x402?.payer })
   })
   app.get('/throws', x402Protect('$0.01'), () => {
     throw new Error('The handler threw.')

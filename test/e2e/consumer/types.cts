@@ -5,8 +5,10 @@ import devnet = require('express-x402-gateway/devnet')
 
 const app = express()
 app.get('/weather', gateway.x402Protect('$0.01'), (req: Request, res: Response) => {
-  const payer: string = req.x402.payer
-  res.json({ paidBy: payer })
+  const payer: string = gateway.paidRequest(req).payer
+  // @ts-expect-error -- `skip` may have let the request pass unpaid
+  const perhaps: string = req.x402.payer
+  res.json({ paidBy: payer, perhaps })
 })
 app.use(gateway.gatewayRouter())
 

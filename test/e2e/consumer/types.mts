@@ -3,6 +3,7 @@ import {
   createGateway,
   gatewayRouter,
   httpFacilitator,
+  paidRequest,
   x402Protect,
   type GatewayOptions,
 } from 'express-x402-gateway'
@@ -10,7 +11,7 @@ import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
 
 const app = express()
 app.get('/weather', x402Protect('$0.01'), (req, res) => {
-  const payer: string = req.x402.payer
+  const payer: string | undefined = req.x402?.payer
   res.json({ paidBy: payer })
 })
 app.get(
@@ -20,7 +21,7 @@ app.get(
     paymentFlow: 'upfront',
     skip: (req) => req.get('x-api-key') === 'member',
   }),
-  (req, res) => void res.send(req.x402.transaction),
+  (req, res) => void res.send(paidRequest(req).transaction),
 )
 app.use(gatewayRouter())
 

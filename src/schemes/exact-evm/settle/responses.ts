@@ -1,5 +1,6 @@
 /** What settle answers of a verified payment (x402 v2 §5.3). */
 import type { SettleResponse } from '../../../protocol/payment.js'
+import { unsettledResponse } from '../../../protocol/reason-words.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 
@@ -12,9 +13,9 @@ export function settledResponse(payment: VerifiedPayment, transaction: string): 
 /** The merchant was not paid, or is not known to have been. */
 export function failedResponse(
   payment: VerifiedPayment,
-  errorReason: Reason,
+  reason: Reason,
   transaction = '',
 ): SettleResponse {
   const { network } = payment.payment.requirements
-  return { success: false, errorReason, transaction, network, payer: payment.payer }
+  return unsettledResponse({ reason, transaction, network, payer: payment.payer })
 }

@@ -22,7 +22,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'Permissions-Policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), usb=()',
 }
 
-/** Sets the security headers of the console, also of its refusals. */
+/** Sets the security headers of a page, also of its refusals. */
 export const securityHeaders: RequestHandler = (_req, res, next) => {
   res.set(HEADERS)
   next()

@@ -1,11 +1,12 @@
-/** The files of the console's page, as the build has left them. */
+/** The files of a page, as the build has left them. */
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import express, { type Request, type Response, type Router } from 'express'
 import { RequestProblem } from '../http/respond-problem.js'
-import { takesNoQuery } from '../router/read-query.js'
+import { takesNoQuery } from './read-query.js'
+import { respondDocument, tagOf } from './respond-document.js'
 
 const compress = promisify(gzip)
 
@@ -27,17 +28,21 @@ interface Asset {
   readonly compressed: Buffer
 }
 
-/**
- * `/console/` and `/console/assets/…`.
- *
- * @param folder - Where the page was built. `undefined` where this package is part of a bundle.
- */
-export function pageRoutes(folder: string | undefined): Router {
+/** A page of the gateway. */
+export interface PageOptions {
+  /** Where it was built. `undefined` where this package is part of a bundle. */
+  readonly folder: string | undefined
+  /** Last part of its path: `console`. */
+  readonly name: string
+}
+
+/** The page, below where it is mounted, and its files in `assets/`. */
+export function pageRoutes({ folder, name }: PageOptions): Router {
   const router = express.Router()
   const assets = new AssetCache(folder)
   router.get('/', (req, res, next) => {
     // Relative, because only the client knows what is in front of the gateway.
-    if (!isFolder(req)) return void res.set('Location', './console/').status(308).end()
+    if (!isFolder(req)) return void res.set('Location', `./${name}/`).status(308).end()
     readPage(folder)
       .then((page) => sendPage(res, page))
       .catch(next)
@@ -55,18 +60,17 @@ function isFolder({ originalUrl }: Request): boolean {
   return originalUrl.split('?', 1)[0]?.endsWith('/') ?? false
 }
 
-async function readPage(folder: string | undefined): Promise<Buffer | undefined> {
-  return folder === undefined ? undefined : readIfThere(join(folder, 'index.html'))
+async function readPage(folder: string | undefined): Promise<string | undefined> {
+  const page = folder === undefined ? undefined : await readIfThere(join(folder, 'index.html'))
+  return page?.toString('utf8')
 }
 
-function sendPage(res: Response, page: Buffer | undefined): void {
-  if (page !== undefined) {
-    res.set({ 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-cache' })
-    return void res.end(page)
-  }
+function sendPage(res: Response, page: string | undefined): void {
+  if (page !== undefined)
+    return respondDocument(res, { type: 'html', body: page, tag: tagOf(page) }, 'no-cache')
   res.status(503).set({ 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' })
   res.end(
-    'The page of the console is not there. In a checkout: npm run build. In a bundle: leave express-x402-gateway out of it.\n',
+    'This page is not there. In a checkout: npm run build. In a bundle: leave express-x402-gateway out of it.\n',
   )
 }
 
@@ -97,10 +101,7 @@ class AssetCache {
     if (known !== undefined) return known
     const plain = FILE_NAME.test(name) ? await this.#read(name) : undefined
     if (plain === undefined)
-      throw new RequestProblem(
-        'not_found',
-        'The console has no file of that name: reload its page.',
-      )
+      throw new RequestProblem('not_found', 'This page has no file of that name: reload it.')
     const asset = { plain, compressed: await compress(plain) }
     this.#assets.set(name, asset)
     return asset

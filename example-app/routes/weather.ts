@@ -1,0 +1,18 @@
+/** A fixed price: one line makes a route cost a cent. */
+import express from 'express'
+import { paidRequest } from 'express-x402-gateway'
+import type { Product } from '../product.js'
+
+export const weather: Product = {
+  title: 'The weather',
+  about:
+    'A fixed price. The money moves when the answer is good: a handler that fails costs nothing.',
+  path: '/weather',
+  price: '$0.01',
+  sell: ({ x402Protect }) =>
+    express
+      .Router()
+      .get('/weather', x402Protect('$0.01', { description: 'Weather in Berlin' }), (req, res) => {
+        res.json({ city: 'Berlin', celsius: 21, paidBy: paidRequest(req).payer })
+      }),
+}

@@ -1,0 +1,111 @@
+import cluster from 'node:cluster'
+import { privateKeyToAddress } from 'viem/accounts'
+import type { Logger } from '../logger.js'
+import type { Environment } from './environment.js'
+import type { ResolvedOptions } from './resolve.js'
+
+/** What is looked at for risks. */
+export interface RiskyParts extends Pick<
+  ResolvedOptions,
+  'networks' | 'projects' | 'publicUrl' | 'logger'
+> {
+  /** Whether payments are kept in the memory of this process. */
+  readonly isInMemory: boolean
+}
+
+/**
+ * Accounts 0 to 13 of the mnemonic that development tools use, `test test … junk`. Their keys are public:
+ * whatever they are sent is taken by bots within seconds.
+ */
+const DEVNET_ACCOUNTS: ReadonlySet<string> = new Set([
+  '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+  '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
+  '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+  '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+  '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65',
+  '0x9965507d1a55bcc2695c58ba16fb37d819b0a4dc',
+  '0x976ea74026e726554db657fa54763abd0c3a0aa9',
+  '0x14dc79964da2c08b23698b3d3cc7ca32193d9955',
+  '0x23618e81e3f5cdf7f54c3d65f7fbc0abf5b21e8f',
+  '0xa0ee7a142d267c1f36714e4a8f75612f20a79720',
+  '0xbcd4042de499d14e55001ccbb24a551f3b954096',
+  '0x71be63f3384f5fb98995898a86b02fb2426c5788',
+  '0xfabb0ac9d68b0b445fb7357272ff202c5651694a',
+  '0x1cbd3b2770909d4e10f157cabc84c7264073c9ec',
+])
+
+/** Hosts that only this machine reaches. */
+const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/** Warnings that this process was given. */
+const given = new Set<string>()
+
+/**
+ * Warns of what works, and is a risk: each risk once a process. Most are risks in production only.
+ *
+ * @param env - Says whether this is production, by `NODE_ENV`.
+ */
+export function warnOfRisks(parts: RiskyParts, env: Environment = process.env): void {
+  const isProduction = env['NODE_ENV'] === 'production'
+  if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, 'memory', SHARED_MEMORY)
+  if (!isProduction) return
+  if (parts.isInMemory) warnOnce(parts.logger, 'memory', MEMORY)
+  warnOfAccounts(parts)
+  warnOfNetworks(parts)
+  if (parts.publicUrl !== undefined && isPlainHttp(parts.publicUrl))
+    warnOnce(parts.logger, 'http', PLAIN_HTTP, { publicUrl: parts.publicUrl })
+}
+
+const SHARED_MEMORY =
+  'This process is one of several, and its payments are kept in its own memory: the same payment ' +
+  'may be honoured by each of them. Share a ledger: X402_DATABASE_URL, or the option ledger.'
+const MEMORY =
+  'Payments are kept in memory, and those under way are forgotten when the process ends. Keep ' +
+  'them in a database: X402_DATABASE_URL, or the option ledger.'
+const DEVNET_RELAYER =
+  'A relayer is an account of development tools, whose private key everybody knows: its gas money will be stolen. Make a key of your own.'
+const DEVNET_PAYEE =
+  'A merchant is paid at an address of development tools, whose private key everybody knows: its income will be stolen.'
+const PAID_RELAYER =
+  'A merchant is paid at the address of a relayer, whose private key is on this server. Be paid at an address whose key is not.'
+const TEST_NETWORKS = 'Payments are taken on test networks, whose tokens are worth nothing.'
+const PLAIN_HTTP =
+  'The public URL is not https: payments and what is bought with them can be read and changed on their way.'
+
+function warnOfAccounts({ networks, projects, logger }: RiskyParts): void {
+  const relayers = networks.flatMap(({ core }) =>
+    (core?.relayerKeys ?? []).map((key) => privateKeyToAddress(key).toLowerCase()),
+  )
+  const relayer = relayers.find((address) => DEVNET_ACCOUNTS.has(address))
+  if (relayer !== undefined) warnOnce(logger, 'devnet-relayer', DEVNET_RELAYER, { relayer })
+  for (const { id: project, merchant } of projects) {
+    const payTo = merchant?.payTo.toLowerCase()
+    if (payTo === undefined) continue
+    if (DEVNET_ACCOUNTS.has(payTo))
+      warnOnce(logger, 'devnet-payee', DEVNET_PAYEE, { project, payTo })
+    else if (relayers.includes(payTo))
+      warnOnce(logger, 'paid-relayer', PAID_RELAYER, { project, payTo })
+  }
+}
+
+function warnOfNetworks({ networks, logger }: RiskyParts): void {
+  const tests = networks.flatMap(({ network }) => (network.testnet ? [network.name] : []))
+  if (tests.length > 0)
+    warnOnce(logger, 'test-networks', TEST_NETWORKS, { networks: tests.join(', ') })
+}
+
+function isPlainHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && !LOCAL_HOST.test(hostname)
+}
+
+function warnOnce(logger: Logger, risk: string, message: string, fields?: object): void {
+  if (given.has(risk)) return
+  given.add(risk)
+  logger.warn(message, fields)
+}
+
+/** Detects workers of `node:cluster`, and all but the first instance of pm2. */
+function isOneOfSeveral(env: Environment): boolean {
+  return cluster.isWorker || Number(env['NODE_APP_INSTANCE']) > 0
+}

@@ -1,0 +1,97 @@
+/** Routes whose merchant is looked up for each request. */
+import { LRUCache } from 'lru-cache'
+import type { Merchant } from '../merchants/project.js'
+import type { ProjectDirectory } from '../merchants/project-directory.js'
+import { parsePrice, type Price } from '../money/price.js'
+import type { PriceFunction } from './options.js'
+import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
+
+/** Milliseconds between two reports of the same route: anyone can ask for it. */
+const REPORT_EVERY_MS = 60_000
+
+/** Merchants of one route that are kept prepared. Each takes up to 128 KiB of documents. */
+const MAX_PREPARED = 256
+
+/** What such routes need from the gateway. */
+export interface MerchantRoutesContext extends RouteContext {
+  readonly directory: ProjectDirectory
+}
+
+/** What a declaration says of a route, whoever is paid. */
+export interface RouteDeclaration {
+  readonly price: Price | PriceFunction
+  readonly options: Omit<RouteOptions, 'merchant'>
+}
+
+/** A route, prepared for the terms of one merchant. Fails each time if it does not fit them. */
+interface PreparedRoute {
+  readonly merchant: Merchant
+  readonly make: () => PaidRoute
+}
+
+/**
+ * The same route for several merchants, each with a {@link PaidRoute} of its own: no document, quote or
+ * warning of one is used for another. A merchant's route is prepared anew when its project changes.
+ */
+export class MerchantRoutes {
+  readonly #context: MerchantRoutesContext
+  readonly #declared: RouteDeclaration
+  readonly #prepared = new LRUCache<string, PreparedRoute>({ max: MAX_PREPARED })
+  #reportedAt = -Infinity
+
+  /** @throws `ConfigError` for a price that cannot work with any merchant. */
+  constructor(context: MerchantRoutesContext, declared: RouteDeclaration) {
+    const { price, options } = declared
+    if (typeof price !== 'function')
+      parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
+    this.#context = context
+    this.#declared = declared
+  }
+
+  /**
+   * Finds the route of a merchant as it is now. It stays as it is for the request that has found it.
+   *
+   * @returns `undefined` while the project has no merchant.
+   * @throws `ConfigError` if the price or an option does not fit the merchant.
+   */
+  async find(project: string): Promise<PaidRoute | undefined> {
+    const { directory } = this.#context
+    if (directory.findMerchant(project) === undefined) await directory.whenLoaded()
+    const merchant = directory.findMerchant(project)
+    if (merchant === undefined) return this.#report(project)
+    const prepared = this.#prepared.get(project)
+    if (prepared?.merchant === merchant) return prepared.make()
+    const make = once(() => this.#prepare(merchant))
+    this.#prepared.set(project, { merchant, make })
+    return make()
+  }
+
+  #report(project: string): undefined {
+    if (performance.now() - this.#reportedAt < REPORT_EVERY_MS) return
+    this.#reportedAt = performance.now()
+    this.#context.logger.error('A paid route has no merchant: create it, or name another.', {
+      project,
+      code: 'merchant_not_configured',
+    })
+  }
+
+  #prepare(merchant: Merchant): PaidRoute {
+    const { price, options } = this.#declared
+    const merchants = new Map([[merchant.project, merchant]])
+    return new PaidRoute({ ...this.#context, merchants }, price, options)
+  }
+}
+
+/** Runs a function at most once; what it has thrown is thrown again. */
+function once<T>(make: () => T): () => T {
+  let result: { readonly value: T } | { readonly error: unknown } | undefined
+  return () => {
+    try {
+      result ??= { value: make() }
+    } catch (error) {
+      result = { error }
+    }
+    if ('error' in result) throw result.error
+    return result.value
+  }
+}

@@ -1,0 +1,73 @@
+import type { Request } from 'express'
+import { ConfigError } from '../errors.js'
+import type { Price } from '../money/price.js'
+import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
+import { checkOptions } from './options.js'
+import type { MerchantFunction, PriceFunction, ProtectOptions } from './options.js'
+import { PaidRoute } from './route.js'
+
+/**
+ * Finds the route that a request pays, and with it the merchant. Called once for each request.
+ *
+ * It gives `undefined` while there is no merchant that could be paid.
+ */
+export type FindRoute = (req: Request) => PaidRoute | Promise<PaidRoute | undefined>
+
+/**
+ * Declares a route, for one merchant or for many.
+ *
+ * @throws `ConfigError` for a price or an option that cannot work.
+ */
+export function routeFinder(
+  context: MerchantRoutesContext,
+  price: Price | PriceFunction,
+  options: ProtectOptions = {},
+): FindRoute {
+  checkOptions(options)
+  const { merchant, ...others } = options
+  if (merchant === undefined || isFixed(context, merchant)) {
+    const route = new PaidRoute(context, price, { ...others, ...(merchant && { merchant }) })
+    return () => route
+  }
+  const routes = new MerchantRoutes(context, { price, options: others })
+  if (typeof merchant === 'string') return () => routes.find(merchant)
+  return async (req) => routes.find(await choose(context, merchant, req))
+}
+
+/** Tells whether a merchant is known now, or never: one that the ledger keeps may come and change. */
+function isFixed(
+  { directory }: MerchantRoutesContext,
+  merchant: string | MerchantFunction,
+): merchant is string {
+  if (typeof merchant === 'function') return false
+  return !directory.isOpen || directory.isConfigured(merchant)
+}
+
+/** Longest id of a project that an error repeats: it may come from the request. */
+const MAX_SHOWN = 80
+
+/**
+ * Asks the app who is paid for a request.
+ *
+ * @throws `ConfigError` if that is no project; and whatever the app's function throws.
+ */
+async function choose(
+  { directory }: MerchantRoutesContext,
+  merchant: MerchantFunction,
+  req: Request,
+): Promise<string> {
+  const id: unknown = await merchant(req)
+  if (typeof id !== 'string')
+    throw new ConfigError(
+      'merchant',
+      'its function must return the id of a project',
+      'invalid_type',
+    )
+  if (directory.find(id) === undefined) await directory.whenLoaded()
+  if (directory.find(id) !== undefined || !directory.isLoaded) return id
+  throw new ConfigError(
+    'merchant',
+    `its function returned '${id.slice(0, MAX_SHOWN)}', which is the id of no project`,
+    'unknown_project',
+  )
+}

@@ -1,0 +1,43 @@
+import type { z } from 'zod'
+import type { ConfigErrorCode, ConfigIssue } from '../errors.js'
+import { parseWithIssues } from './document.js'
+
+/**
+ * Reads options by a schema.
+ *
+ * @returns The schema's output, or every mistake: its path, a code, and what to write instead.
+ */
+export function readOptions<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+):
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly ConfigIssue[] } {
+  const parsed = parseWithIssues(schema, value)
+  if (parsed.ok) return parsed
+  const issues = parsed.issues.map(({ path, message, issue }) => ({
+    ...{ option: path, code: codeOf(issue), message },
+  }))
+  return { ok: false, issues }
+}
+
+/** Classifies an issue of zod; schemas give their own checks a code with `params`. */
+function codeOf(issue: z.core.$ZodIssue): ConfigErrorCode {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return 'unknown_option'
+    case 'invalid_type':
+      return issue.input === undefined ? 'missing_option' : 'invalid_type'
+    case 'too_small':
+    case 'too_big':
+      return 'out_of_range'
+    case 'invalid_union':
+      return 'invalid_type'
+    case 'custom': {
+      const code: ConfigErrorCode | undefined = issue.params?.['code']
+      return code ?? 'invalid_type'
+    }
+    default:
+      return 'invalid_value'
+  }
+}

@@ -1,0 +1,105 @@
+/** What a refusal says beside its reason: to the developer of a client, or to its user. */
+import type { SettleResponse, VerifyResponse } from './payment.js'
+import type { Reason } from './reasons.js'
+
+const WORDS: Readonly<Record<Reason, string>> = {
+  invalid_payload: 'The payment does not have the form that its scheme requires.',
+  invalid_x402_version: 'The payment is of another version of x402; this server takes version 2.',
+  unsupported_scheme: 'The scheme of the payment is none that is offered.',
+  invalid_network: 'The network of the payment is none that the merchant takes payments on.',
+  invalid_payment_requirements: 'The payment requirements name something that cannot be settled.',
+  invalid_exact_evm_payload_recipient_mismatch:
+    'The authorization pays another address than the payTo of the offer.',
+  invalid_exact_evm_payload_authorization_value_mismatch:
+    'The authorization is for another amount than the offer.',
+  invalid_exact_evm_payload_authorization_valid_after:
+    'The authorization is not valid yet: its validAfter is in the future. Check the clock of the payer.',
+  invalid_exact_evm_payload_authorization_valid_before:
+    'The authorization has lapsed, or will before it can be settled. Sign another one, valid for as long as maxTimeoutSeconds of the offer.',
+  invalid_exact_evm_payload_signature:
+    'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
+  insufficient_funds: 'The payer does not have enough of the token.',
+  invalid_transaction_state: 'The transaction failed on chain; the merchant was not paid.',
+  unexpected_verify_error:
+    'The facilitator refused the payment for a reason that is not known here.',
+  unexpected_settle_error:
+    'The facilitator did not settle the payment, for a reason that is not known here.',
+  invalid_exact_evm_nonce_already_used:
+    'The authorization was settled or cancelled before. Sign another one for another purchase.',
+  invalid_exact_evm_transaction_simulation_failed: 'The token refuses the transfer.',
+  invalid_exact_evm_eip3009_not_supported:
+    'The token does not support transfers by authorization (ERC-3009) on this network.',
+  invalid_exact_evm_transfer_event_mismatch:
+    'The transaction was mined, but did not move the money as authorized.',
+  eip6492_factory_not_allowed:
+    'The account of the payer is not deployed, and its factory is not allowed here. Deploy the account first.',
+  duplicate_settlement:
+    'Another request is being paid with this authorization. Wait for that one, or sign another authorization.',
+  settlement_pending:
+    'The transaction was sent, and is not known to be mined yet. Present the same payment again; do not sign another.',
+  unsupported_asset: 'The merchant does not take this token.',
+  accepted_mismatch: 'The payment accepts another offer than the one of this request.',
+  pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
+  resource_mismatch: 'The payment names another resource than the one that is asked for.',
+  quote_mismatch:
+    'The price was quoted for another request, merchant, amount or token. Pay the offer of this response.',
+  quote_expired: 'The quoted price has expired. Pay the offer of this response.',
+  payment_identifier_conflict: 'Another payment has this payment-identifier. Take a new one.',
+  contract_payer_not_accepted: 'Payments from accounts with code are not taken here.',
+  payer_temporarily_refused:
+    'Earlier transfers of this payer failed on chain. Its payments are refused for some time.',
+  settlement_too_expensive: 'Settling the payment would take more gas than this server pays for.',
+  payer_blacklisted: 'The operator of the token has blocked the payer.',
+  pay_to_blacklisted: 'The operator of the token has blocked the address of the merchant.',
+  token_paused: 'The operator of the token has paused it.',
+}
+
+/** What a reason means; `undefined` for one of another facilitator that is not known here. */
+export function explainReason(reason: string): string | undefined {
+  return Object.hasOwn(WORDS, reason) ? WORDS[reason as Reason] : undefined
+}
+
+/** What is known of a payment that is refused. */
+interface Refused {
+  readonly reason: Reason
+  /** More precise words than those of the reason. */
+  readonly message?: string | undefined
+  readonly payer?: string | undefined
+}
+
+/** Makes the answer of verify for a payment that is refused. */
+export function invalidResponse({ reason, message, payer }: Refused): VerifyResponse {
+  const invalidMessage = message ?? explainReason(reason)
+  return {
+    ...{ isValid: false, invalidReason: reason },
+    ...(invalidMessage !== undefined && { invalidMessage }),
+    ...(payer !== undefined && { payer }),
+  }
+}
+
+/** What is known of a payment that was not settled. */
+interface Unsettled extends Refused {
+  readonly network: string
+  readonly transaction?: string | undefined
+  readonly settledBy?: string | undefined
+}
+
+/** Makes the answer of settle for a payment that was not settled, or is not known to be. */
+export function unsettledResponse({
+  reason,
+  message,
+  payer,
+  network,
+  transaction = '',
+  settledBy,
+}: Unsettled): Extract<SettleResponse, { success: false }> {
+  const errorMessage = message ?? explainReason(reason)
+  return {
+    ...{ success: false, errorReason: reason },
+    ...(errorMessage !== undefined && { errorMessage }),
+    transaction,
+    ...(settledBy && { settledBy }),
+    network,
+    ...(payer !== undefined && { payer }),
+  }
+}

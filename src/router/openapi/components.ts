@@ -1,0 +1,58 @@
+/** Schemas that the document names: what responses contain. */
+import { z } from 'zod'
+import type { JsonSchema } from './operation.js'
+
+const registry = z.registry<{ readonly id: string }>()
+
+/** Names a schema. Wherever it is used, the document refers to it by this name. */
+export function component<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
+  registry.add(schema, { id })
+  return schema
+}
+
+/** The reference to a named schema, or the schema itself where it has no name. */
+export function referenceTo(schema: z.ZodType): JsonSchema {
+  const id = registry.get(schema)?.id
+  if (id === undefined) return jsonSchemaOf(schema)
+  return { $ref: uriOf(id) }
+}
+
+/** All named schemas. */
+export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
+  const { schemas } = z.toJSONSchema(registry, { uri: uriOf, unrepresentable: 'any' })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, schema]) => [id, openObjects(schema as JsonSchema)]),
+  )
+}
+
+/** A schema that has no name: for a small part of a document. */
+function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  return openObjects(z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema)
+}
+
+/**
+ * Lets objects have members that the schema does not know: a later version may add some, and clients
+ * that are generated from the document must not break. The tests close them again.
+ */
+function openObjects(schema: JsonSchema): JsonSchema {
+  const { $schema: _dialect, $id: _id, ...keywords } = schema
+  const entries = Object.entries(keywords).filter(
+    ([keyword, value]) =>
+      !(keyword === 'additionalProperties' && value === false) && !isLimitOfNumbers(value),
+  )
+  return Object.fromEntries(entries.map(([keyword, value]) => [keyword, openValue(value)]))
+}
+
+function openValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(openValue)
+  return typeof value === 'object' && value !== null ? openObjects(value as JsonSchema) : value
+}
+
+/** The limit of integers that JavaScript holds exactly: zod writes it where a schema has none. */
+export function isLimitOfNumbers(value: unknown): boolean {
+  return value === Number.MAX_SAFE_INTEGER || value === Number.MIN_SAFE_INTEGER
+}
+
+function uriOf(id: string): string {
+  return `#/components/schemas/${id}`
+}

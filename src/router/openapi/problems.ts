@@ -1,0 +1,212 @@
+/** What each problem of the API means, and which of them come together. */
+import { z } from 'zod'
+import { STATUS, type ProblemCode } from '../../http/problem-status.js'
+import { problemDetails } from '../../http/respond-problem.js'
+import { component } from './components.js'
+import { settleRefusalMembers, verifyRefusalMembers, reasonSchema } from './documents/payment.js'
+import type { ExtendedProblem, OperationProblem } from './operation.js'
+
+/** What each problem means, for people. */
+export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
+  invalid_request: 'A member, parameter, header or the path is not as required; see `errors`.',
+  invalid_json: 'The body is not JSON.',
+  unauthorized: 'The token is missing, unknown or was revoked.',
+  cross_origin: 'The request has a session’s cookie, and comes from a page of another site.',
+  not_found: 'There is nothing of that id or path.',
+  merchant_not_configured: 'The project has no merchant yet: nobody would be paid.',
+  method_not_allowed: 'The path does not take this method; `Allow` names those that it takes.',
+  idempotency_conflict:
+    'The `Idempotency-Key`, or the payment’s `payment-identifier`, was used for another request.',
+  project_exists: 'The id belongs to another project, or did before.',
+  project_configured: 'The project comes from the configuration, and is changed there only.',
+  settlement_not_refundable: 'The settlement was not paid, or cannot be refunded now.',
+  refund_exceeds_payment: 'The refund is more than what is left of the payment.',
+  refund_refused: 'The signed refund was refused, and nothing was sent; see `errorReason`.',
+  too_many_webhooks: 'There are as many webhooks as there may be.',
+  answer_not_kept:
+    'The first request with this `Idempotency-Key` was answered with a secret, which is not kept.',
+  precondition_failed: '`If-Match` names another version: the project has changed meanwhile.',
+  payload_too_large: 'The body is larger than 64 KiB.',
+  unsupported_media_type: 'The body is not `application/json` in UTF-8.',
+  rate_limited: 'Too many requests; `Retry-After` says when to come back.',
+  internal_error: 'The gateway failed; this is not the request’s fault.',
+  answer_too_large: 'The paid response was larger than the gateway holds.',
+  refunds_not_available: 'Another facilitator sends the transactions: refunds are made there.',
+  transaction_failed: 'The transaction failed on chain, and nobody was paid by it.',
+  settlement_pending: 'The transaction was sent, and is not mined yet.',
+  idempotency_in_progress:
+    'The first request with this `Idempotency-Key` is not answered yet: send it again later.',
+  server_busy: 'The gateway has too many of these open at once, or is ending.',
+  unsupported_currency: 'The merchant takes no token for this currency.',
+  amount_out_of_range: 'The amount is outside the merchant’s limits.',
+  rate_unavailable: 'No source has a usable exchange rate now.',
+  chain_unreachable: 'The network’s node did not answer.',
+  chain_refused: 'The network’s node refused a request.',
+  chain_mismatch: 'The node is on another chain than configured.',
+  settlement_timeout: 'Nothing could be sent in time, and nothing was.',
+  facilitator_unreachable: 'The remote facilitator did not answer.',
+  facilitator_refused: 'The remote facilitator’s answer cannot be used.',
+  ledger_full: 'The ledger takes no new payments for now.',
+  ledger_unavailable: 'The ledger’s database cannot be used at present.',
+  relayer_without_funds: 'No relayer has enough native currency to pay for gas.',
+  gas_price_too_high: 'Gas costs more than the gateway pays.',
+}
+
+/** Every operation below `/api/v2`, `/ucp` and `/console`. */
+export const ALWAYS = ['invalid_request', 'rate_limited', 'internal_error'] as const
+
+/** Operations that need the token of a project. */
+export const OF_PROJECT = [
+  ...ALWAYS,
+  ...(['unauthorized', 'merchant_not_configured', 'ledger_unavailable'] as const),
+] as const
+
+/** Operations of a merchant, which the cookie of a session opens as well. */
+export const OF_MERCHANT = [...OF_PROJECT, 'cross_origin'] as const
+
+/** Operations that need an admin token or an operator's session. */
+export const OF_ADMIN = [...ALWAYS, 'unauthorized', 'cross_origin', 'ledger_unavailable'] as const
+
+/** Operations with a body. */
+export const WITH_BODY = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const
+
+/** Operations that take an `Idempotency-Key`. */
+export const WITH_KEY = ['idempotency_conflict', 'idempotency_in_progress'] as const
+
+/** Operations that turn a price into token amounts. */
+export const WITH_RATE = [
+  'unsupported_currency',
+  'amount_out_of_range',
+  'rate_unavailable',
+] as const
+
+/** Operations that ask a network's node, or another facilitator. */
+export const WITH_CHAIN = [
+  ...(['chain_unreachable', 'chain_refused', 'chain_mismatch'] as const),
+  ...(['facilitator_unreachable', 'facilitator_refused'] as const),
+] as const
+
+/** Operations that send a transaction. */
+export const WITH_TRANSACTION = [
+  ...WITH_CHAIN,
+  ...(['settlement_timeout', 'relayer_without_funds', 'gas_price_too_high'] as const),
+  'ledger_full',
+] as const
+
+/** The `errors` of a request that is not as required. */
+const errorsMember = z
+  .array(
+    component(
+      'RequestError',
+      z
+        .object({
+          path: z.string().meta({
+            description: 'Path of the member, parameter or header; empty for the body itself.',
+            examples: ['requestedAmount'],
+          }),
+          message: z.string().meta({
+            description: 'What it must be.',
+            examples: ['is missing'],
+          }),
+        })
+        .meta({ description: 'What is wrong with one member of a request.' }),
+    ),
+  )
+  .optional()
+  .meta({ description: 'Everything that is wrong with the request.' })
+
+/** Members that a problem has wherever it occurs. */
+const MEMBERS: Partial<Record<ProblemCode, z.ZodRawShape>> = {
+  invalid_request: { errors: errorsMember },
+  invalid_json: { errors: errorsMember },
+  refund_exceeds_payment: {
+    left: z
+      .string()
+      .meta({ description: 'Atomic units that are left to refund.', examples: ['250000'] }),
+  },
+  refund_refused: { errorReason: reasonSchema },
+  answer_not_kept: {
+    id: z.string().meta({ description: 'Id of what the first request created.' }),
+  },
+}
+
+/** Another payment has the `payment-identifier`, at verify. */
+export const VERIFY_CONFLICT: ExtendedProblem = {
+  code: 'idempotency_conflict',
+  variant: 'verify',
+  members: verifyRefusalMembers,
+}
+
+/** Another payment has the `payment-identifier`, at settle. */
+export const SETTLE_CONFLICT: ExtendedProblem = {
+  code: 'idempotency_conflict',
+  variant: 'settle',
+  members: settleRefusalMembers,
+}
+
+/** The transaction of a payment has failed: the members of the SettleResponse are there as well. */
+export const SETTLEMENT_FAILED: ExtendedProblem = {
+  code: 'transaction_failed',
+  variant: 'settle',
+  members: settleRefusalMembers,
+}
+
+const made = new Map<string, z.ZodType>()
+
+/** The schema of a problem, as a component. */
+export function problemSchema(problem: OperationProblem): z.ZodType {
+  const { code, variant, members } =
+    typeof problem === 'string'
+      ? { code: problem, variant: '', members: MEMBERS[problem] }
+      : problem
+  const id = variant === '' ? `Problem_${code}` : `Problem_${code}_${variant}`
+  const known = made.get(id)
+  if (known !== undefined) return known
+  const status = STATUS[code].api
+  const { type, title } = problemDetails({ code, detail: '' }, status)
+  const schema = z
+    .object({
+      type: z.literal(type).meta({ description: 'Names the kind of problem.' }),
+      title: z.literal(title).meta({ description: 'The phrase of the status.' }),
+      status: z.literal(status).meta({ description: 'The HTTP status.' }),
+      detail: z.string().meta({ description: 'What was wrong, and what to do.' }),
+      code: z.literal(code).meta({ description: 'The kind of problem, for programs.' }),
+      ...members,
+      requestId: z
+        .string()
+        .optional()
+        .meta({ description: 'Id of the request, as in `X-Request-Id` and in the log.' }),
+    })
+    .meta({ description: PROBLEM_TEXTS[code] })
+  made.set(id, component(id, schema))
+  return schema
+}
+
+/** The code of a problem. */
+export function codeOf(problem: OperationProblem): ProblemCode {
+  return typeof problem === 'string' ? problem : problem.code
+}
+
+component(
+  'ProblemDetails',
+  z
+    .object({
+      type: z.string().meta({
+        description: 'Names the kind of problem: `urn:x402-gateway:problem:` and its code.',
+        examples: ['urn:x402-gateway:problem:unauthorized'],
+      }),
+      title: z
+        .string()
+        .meta({ description: 'The phrase of the status.', examples: ['Unauthorized'] }),
+      status: z.int().meta({ description: 'The HTTP status.', examples: [401] }),
+      detail: z.string().meta({ description: 'What was wrong, and what to do.' }),
+      code: z.enum(Object.keys(STATUS) as ProblemCode[]).meta({
+        description: 'The kind of problem, for programs.',
+      }),
+      requestId: z.string().optional().meta({ description: 'Id of the request.' }),
+    })
+    .meta({
+      description:
+        'What every error body has (RFC 9457). Each problem is described on its own as `Problem_…`, with the members that only it has.',
+    }),
+)

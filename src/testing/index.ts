@@ -1,0 +1,15 @@
+/**
+ * A shop on a local chain, for tests of paid routes: `express-x402-gateway/testing`.
+ *
+ * @packageDocumentation
+ */
+export { PurchaseError } from './purchase-error.js'
+export type { Failure } from './failures.js'
+export type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
+export type { AppBuilder, AppModule, ExpressApp } from './shop-app.js'
+export { startTestShop } from './start-test-shop.js'
+export type { Balances, TestShop, TestShopOptions } from './test-shop.js'
+export type { DevnetAccount } from '../devnet/index.js'
+export type { Gateway } from '../gateway.js'
+export type { GatewayOptions } from '../index.js'
+export type { Hex, SettleResponse } from '../protocol/payment.js'

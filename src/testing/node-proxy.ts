@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** A JSON-RPC request of the gateway. */
+export interface NodeRequest {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** What becomes of a request: the node gets it, the connection breaks, or the proxy responds. */
+export type Verdict =
+  | 'pass'
+  | 'drop'
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string } }
+
+/** Stands between the gateway of a shop and the chain, so that the node can fail for this shop only. */
+export class NodeProxy {
+  /** Decides about each request; without it, all pass. */
+  onRequest: ((request: NodeRequest) => Verdict | Promise<Verdict>) | undefined
+  readonly #server: Server
+  readonly #node: string
+
+  private constructor(node: string) {
+    this.#node = node
+    // The gateway keeps its connections; it must not send into one that is being closed.
+    this.#server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
+      this.#relay(req, res).catch(() => res.destroy())
+    })
+  }
+
+  /** Starts a proxy on a free port. */
+  static async start(node: string): Promise<NodeProxy> {
+    const proxy = new NodeProxy(node)
+    await once(proxy.#server.listen(0, '127.0.0.1'), 'listening')
+    return proxy
+  }
+
+  /** Where the gateway finds its node. */
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Stops it, and breaks what is open. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #relay(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const body = await text(req)
+    const { id, method, params } = JSON.parse(body) as NodeRequest & { readonly id: unknown }
+    const verdict = (await this.onRequest?.({ method, params })) ?? 'pass'
+    if (verdict === 'drop') return void res.destroy()
+    res.setHeader('content-type', 'application/json')
+    if (verdict !== 'pass') return void res.end(JSON.stringify({ jsonrpc: '2.0', id, ...verdict }))
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(this.#node, { method: 'POST', headers, body })
+    res.end(await answer.text())
+  }
+}

@@ -1,0 +1,32 @@
+import { startDevnet, type Devnet } from '../devnet/index.js'
+
+/** The chain of this process, while a shop uses it. */
+let running: { readonly started: Promise<Devnet>; users: number } | undefined
+
+/** A use of the chain. */
+export interface ChainUse {
+  readonly devnet: Devnet
+  /** Ends the use; the last one stops the chain. May be called again. */
+  release(): Promise<void>
+}
+
+/** Starts the chain, or joins the shops that use it already. Accounts of its users must differ. */
+export async function useChain(): Promise<ChainUse> {
+  const chain = (running ??= { started: startDevnet(), users: 0 })
+  chain.users += 1
+  let isReleased = false
+  const release = async (): Promise<void> => {
+    if (isReleased) return
+    isReleased = true
+    chain.users -= 1
+    if (chain.users > 0) return
+    if (running === chain) running = undefined
+    await (await chain.started).close()
+  }
+  try {
+    return { devnet: await chain.started, release }
+  } catch (error) {
+    if (running === chain) running = undefined
+    throw error
+  }
+}

@@ -1,0 +1,101 @@
+import type { Express } from 'express'
+import { ConfigError } from '../errors.js'
+import { createGateway, type Gateway } from '../gateway.js'
+import type { GatewayOptions } from '../index.js'
+import type { Hex } from '../protocol/payment.js'
+import type { Cleanup } from './cleanup.js'
+import { defaultOptions, requireFirst } from './default-stand-in.js'
+import type { TestShopOptions } from './test-shop.js'
+
+/** An app of Express 4 or 5. */
+export type ExpressApp = Pick<Express, 'listen' | 'use'>
+
+/** A module that exports an app as `app` or by default, as `import()` and `require` give it. */
+export type AppModule = { readonly app: ExpressApp } | { readonly default: ExpressApp | AppModule }
+
+/** Makes the app of a shop. */
+export type AppBuilder = (
+  gateway: Gateway,
+) => ExpressApp | AppModule | Promise<ExpressApp | AppModule>
+
+/** Options of a shop's gateway, from several sides. */
+interface ShopOptions {
+  /** What app and test may set otherwise. */
+  readonly preset: GatewayOptions
+  readonly options: TestShopOptions
+  readonly fixed: GatewayOptions
+}
+
+/** An app with the gateway that its payments go to. */
+interface AppWithGateway {
+  readonly app: Express
+  readonly gateway: Gateway
+  /** Address of the first merchant. */
+  readonly paidTo: Hex
+}
+
+/**
+ * Finds or makes the app, and opens its gateway.
+ *
+ * An app that does not take the gateway may set options of the default gateway while it is built:
+ * the gateway is opened afterwards.
+ *
+ * @throws `ConfigError` where there is no app, or the gateway cannot work.
+ */
+export async function openAppAndGateway(
+  given: ExpressApp | AppModule | AppBuilder,
+  { preset, options, fixed }: ShopOptions,
+  cleanup: Cleanup,
+): Promise<AppWithGateway> {
+  const takesGateway = isBuilder(given) && given.length > 0
+  if (!takesGateway) requireFirst()
+  let app = takesGateway ? undefined : await openApp(given)
+  const all = { ...preset, ...ofApp(defaultOptions()), ...options, ...fixed }
+  const gateway = createGateway(all)
+  cleanup.add(() => gateway.close())
+  app ??= await openApp(given, gateway)
+  // The gateway has checked it.
+  const paidTo = all.projects?.[0]?.merchant?.payTo as Hex
+  return { app, gateway, paidTo }
+}
+
+/** Options of the app that say what it sells; where production runs is not the test's concern. */
+function ofApp({ rates, projects, ucp, handlerId, networkNames }: GatewayOptions): GatewayOptions {
+  return {
+    ...(rates && { rates }),
+    ...(projects && { projects }),
+    ...(ucp && { ucp }),
+    ...(handlerId && { handlerId }),
+    ...(networkNames && { networkNames }),
+  }
+}
+
+/** @param gateway - There if the app takes it. */
+async function openApp(
+  given: ExpressApp | AppModule | AppBuilder,
+  gateway?: Gateway,
+): Promise<Express> {
+  const app = appIn(isBuilder(given) ? await given(gateway as Gateway) : given)
+  if (app !== undefined) return app
+  throw new ConfigError(
+    'app',
+    `${isBuilder(given) ? 'the function returns' : 'this is'} no Express app, and no module that exports one as 'app' or by default`,
+    'invalid_type',
+  )
+}
+
+function isBuilder(given: ExpressApp | AppModule | AppBuilder): given is AppBuilder {
+  return typeof given === 'function' && !isApp(given)
+}
+
+function appIn(value: unknown): Express | undefined {
+  if (isApp(value)) return value
+  if (typeof value !== 'object' || value === null) return undefined
+  const { app, default: byDefault } = value as { app?: unknown; default?: unknown }
+  // A CommonJS module that is imported has all its exports in `default`, too.
+  return appIn(app) ?? appIn(byDefault)
+}
+
+function isApp(value: unknown): value is Express {
+  return typeof value === 'function' && typeof Reflect.get(value, 'handle') === 'function'
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Express } from 'express'
+import type { Gateway } from '../gateway.js'
+import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
+import type { Hex } from '../protocol/payment.js'
+import { assignGateway } from './default-stand-in.js'
+import type { Failures } from './failures.js'
+
+/** A server on a free port of 127.0.0.1. */
+export interface ShopServer {
+  readonly url: string
+  /** Serves requests by this; before, they wait. */
+  serve(app: RequestListener): void
+  /** May be called again. */
+  close(): Promise<void>
+}
+
+/** Listens before there is an app: the gateway must know its URL. */
+export async function listen(): Promise<ShopServer> {
+  // The client closes its idle connections: it must not send into one that is being closed.
+  const server = createServer({ keepAliveTimeout: 0 })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    serve: (app) => void server.on('request', app),
+    async close() {
+      if (!server.listening) return
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** Makes the listener that serves an app with the gateway of its shop, and lets payments fail. */
+export function shopListener(app: Express, gateway: Gateway, failures: Failures): RequestListener {
+  return (req, res) => {
+    assignGateway(req, gateway)
+    const payer = payerOf(req)
+    if (payer === undefined) return void app(req, res)
+    failures.beginFor(payer, res).then(
+      () => void app(req, res),
+      (error: unknown) => void res.writeHead(500).end(`The failure cannot begin: ${String(error)}`),
+    )
+  }
+}
+
+/** Who pays for a request; `undefined` if nobody does. */
+function payerOf({ headers }: IncomingMessage): Hex | undefined {
+  const header = headers[PAYMENT_SIGNATURE.toLowerCase()] ?? headers[X_PAYMENT.toLowerCase()]
+  if (typeof header !== 'string') return undefined
+  const decoded = decodeHeader(header)
+  if (!decoded.ok) return undefined
+  const { payload } = decoded.value as { payload?: { authorization?: { from?: unknown } } }
+  const from = payload?.authorization?.from
+  return typeof from === 'string' && /^0x[0-9a-f]{40}$/i.test(from) ? (from as Hex) : undefined
+}

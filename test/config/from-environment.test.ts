@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { GatewayOptions } from '../../src/config/options.js'
+import { createGateway, fromEnvironment, type Gateway } from '../../src/index.js'
+import { recordLog } from '../router/api.js'
+import { issuesOf } from '../support/issues.js'
+
+const PAY_TO = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+const COMPLETE = {
+  X402_PAY_TO: PAY_TO,
+  X402_NETWORK: 'base-sepolia',
+  X402_RPC_URL: 'http://127.0.0.1:9/',
+  X402_RELAYER_KEY: `0x${'01'.repeat(32)}`,
+}
+
+const gateways: Gateway[] = []
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()))
+})
+
+/** The options and codes that a gateway is refused for; none where it is made. */
+function wrong(options: GatewayOptions): string[] {
+  const declare = (): unknown => gateways.push(createGateway({ logger: recordLog(), ...options }))
+  return issuesOf(declare).map(({ option, code }) => `${option} ${code}`)
+}
+
+describe('options from the environment', () => {
+  it('make a gateway, with other options beside them', () => {
+    expect(wrong({ ...fromEnvironment(COMPLETE), publicUrl: 'https://shop.example' })).toEqual([])
+  })
+
+  it('are refused under the names of the variables, all at once', () => {
+    expect(wrong(fromEnvironment({}))).toEqual([
+      'X402_RPC_URL missing_option',
+      'X402_RELAYER_KEY missing_option',
+      'X402_NETWORK missing_option',
+      'X402_PAY_TO missing_option',
+    ])
+  })
+
+  it('keep those names when they are spread, beside mistakes in code', () => {
+    const env = { ...COMPLETE, X402_PAY_TO: 'vitalik.eth' }
+    expect(wrong({ ...fromEnvironment(env), settleTimeoutMs: -1 })).toEqual([
+      'settleTimeoutMs out_of_range',
+      'X402_PAY_TO invalid_address',
+    ])
+  })
+
+  it('are not blamed for what replaces them', () => {
+    const { X402_PAY_TO: _payTo, ...env } = COMPLETE
+    const shop = (payTo: string) => [{ id: 'shop', merchant: { payTo } }]
+    expect(wrong({ ...fromEnvironment(env), projects: shop(PAY_TO) })).toEqual([])
+    expect(wrong({ ...fromEnvironment(env), projects: shop('0x1') })).toEqual([
+      'projects.0.merchant.payTo invalid_address',
+    ])
+  })
+
+  it('are refused at once where a variable opens nothing', () => {
+    const codesOf = (env: Record<string, string>): string[] =>
+      issuesOf(() => fromEnvironment(env)).map(({ option, code }) => `${option} ${code}`)
+    expect(codesOf({ X402_FACILITATOR_URL: 'pay.example' })).toEqual([
+      'X402_FACILITATOR_URL invalid_url',
+    ])
+    expect(codesOf({ X402_DATABASE_URL: 'mysql://127.0.0.1/shop' })).toEqual([
+      'X402_DATABASE_URL invalid_url',
+    ])
+  })
+})

@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { GatewayOptions } from '../../src/config/options.js'
+import { createGateway, memoryLedger } from '../../src/index.js'
+import { sqliteLedger } from '../../src/sql.js'
+import { recordLog } from '../router/api.js'
+
+const { NODE_ENV } = process.env
+afterEach(() => {
+  process.env['NODE_ENV'] = NODE_ENV
+})
+
+const PAY_TO = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C'
+const OWN_KEY = `0x${'5e'.repeat(32)}`
+const OWN_ADDRESS = '0xd8291e50e2e68fb2c70d77ccdc707d291a89f209'
+/** Account 1 of the mnemonic of development tools, and its key. */
+const DEVNET_ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const DEVNET_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
+
+const optionsOf = ({ network = 'base', key = OWN_KEY, payTo = PAY_TO } = {}): GatewayOptions => ({
+  networks: { [network]: { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [key] } },
+  projects: [{ id: 'shop', merchant: { payTo } }],
+})
+
+/** The warnings of a gateway, in an environment of that name. */
+async function warnings(options: GatewayOptions, environment = 'production'): Promise<string[]> {
+  process.env['NODE_ENV'] = environment
+  const logger = recordLog()
+  await createGateway({ ledger: sqliteLedger(':memory:'), ...options, logger }).close()
+  return logger.lines.filter((line) => line.startsWith('warn'))
+}
+
+/** Each risk, the gateway that runs it, and what is said. */
+const risks: ReadonlyArray<readonly [string, () => GatewayOptions, RegExp]> = [
+  ['a ledger in memory', () => ({ ...optionsOf(), ledger: memoryLedger() }), /X402_DATABASE_URL/],
+  ['a relayer with a public key', () => optionsOf({ key: DEVNET_KEY }), /relayer.*everybody knows/],
+  ['a payee with a public key', () => optionsOf({ payTo: DEVNET_ADDRESS }), /"project":"shop"/],
+  ['a relayer that is paid', () => optionsOf({ payTo: OWN_ADDRESS }), /on this server/],
+  ['a test network', () => optionsOf({ network: 'base-sepolia' }), /"networks":"Base Sepolia"/],
+  [
+    'a public URL that is not https',
+    () => ({ ...optionsOf(), publicUrl: 'http://shop.example' }),
+    /"publicUrl":"http:\/\/shop.example"/,
+  ],
+]
+
+describe('in production, a gateway', () => {
+  it('is not warned of while it runs no risk, and elsewhere never', async () => {
+    expect(await warnings(optionsOf())).toEqual([])
+    expect(await warnings({ ...optionsOf(), publicUrl: 'https://shop.example' })).toEqual([])
+    expect(await warnings({ ...optionsOf(), publicUrl: 'http://localhost:3000' })).toEqual([])
+    for (const [, options] of risks) expect(await warnings(options(), 'development')).toEqual([])
+  })
+
+  it.each(risks)('is warned of once a process: %s', async (_risk, options, words) => {
+    expect(await warnings(options())).toEqual([expect.stringMatching(words)])
+    expect(await warnings(options())).toEqual([])
+  })
+
+  it('never shows the key that it warns of', async () => {
+    const all = await warnings(optionsOf({ key: DEVNET_KEY, network: 'base-sepolia' }))
+    expect(all.join()).not.toContain(DEVNET_KEY.slice(2))
+  })
+})
