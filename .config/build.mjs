@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { buildConsole } from './build-console.mjs'
 import { buildPaywall } from './build-paywall.mjs'
+import { buildDocs } from './build-docs.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
@@ -26,6 +27,9 @@ const formats = {
 
 /** CommonJS in both builds. */
 const commonJs = ['ucp/templates', 'crypto/load-peer', 'http/own-package']
+
+/** What is loaded when somebody asks for it, in a file of its own. */
+const lazy = [{ name: 'openapi', test: /\/src\/(router|console)\/openapi\// }]
 
 const compilerOptions = {
   noEmit: false,
@@ -66,7 +70,13 @@ async function bundle(dir, format, entries) {
       ...common,
       input: input(entries, '.ts'),
       external: [/^[^./]/, /\.cjs$/],
-      output: { ...output, format, chunkFileNames: '[name].js' },
+      preserveEntrySignatures: 'allow-extension',
+      output: {
+        ...output,
+        format,
+        chunkFileNames: '[name].js',
+        codeSplitting: { groups: lazy, includeDependenciesRecursively: false },
+      },
     },
     {
       ...common,
@@ -105,6 +115,7 @@ try {
     ...Object.keys(formats).map((f) => compile(staging, f)),
     buildConsole(join(staging, 'console')),
     buildPaywall(join(staging, 'paywall')),
+    buildDocs(join(staging, 'docs')),
   ])
   const failure = results.find(({ status }) => status === 'rejected')
   if (failure) throw failure.reason

@@ -14,7 +14,7 @@ export async function bundleScript(page) {
     platform: 'browser',
     tsconfig: join(page, 'tsconfig.json'),
     transform: { target: 'es2022' },
-    output: { format: 'esm', minify: true },
+    output: { format: 'esm', minify: true, comments: false },
     write: false,
   })
   return output[0].code

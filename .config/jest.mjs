@@ -33,7 +33,12 @@ export default {
   collectCoverage: summaryFile !== undefined,
   // V8 counts a function that never ran as one branch, however many it holds.
   coverageProvider: 'babel',
-  // The console's page runs in a browser, where its tests drive it.
-  collectCoverageFrom: ['src/**/*.ts', '!src/devnet/artifacts.ts', '!src/console/page/**'],
+  // Pages run in a browser, where their tests drive them.
+  collectCoverageFrom: [
+    'src/**/*.ts',
+    '!src/devnet/artifacts.ts',
+    '!src/**/page/**',
+    '!src/browser/**',
+  ],
   coverageThreshold: { global: { lines: 95, branches: 90 } },
 }

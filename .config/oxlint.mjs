@@ -141,28 +141,31 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
   })),
 )
 
-const notOnPage = [...packages, ...Object.keys(devDependencies)].filter(
-  (name) => !['preact', 'uplot'].includes(name),
-)
-
-/** Folders of the programs for browsers: how many folders lead out of each program, and how many to src. */
+/**
+ * Pages are programs of their own, in the browser. Each folder: how many folders lead out of its
+ * program, how many lead to src, and the packages that it may import.
+ */
 const pageFolders = [
-  ['console/page', 1, 2],
-  ['console/page/*', 2, 3],
-  ['protect/paywall/page', 1, 3],
-  ['browser', 1, 1],
+  ['console/page', 1, 2, ['preact', 'uplot']],
+  ['console/page/*', 2, 3, ['preact', 'uplot']],
+  ['router/docs/page', 1, 3, ['preact']],
+  ['router/docs/page/*', 2, 4, ['preact']],
+  ['protect/paywall/page', 1, 3, ['preact']],
+  ['browser', 1, 1, ['preact']],
 ]
 
 /** What a file of a page may not import; of src it may import `browser` only. */
-function notForPages(out, toSource) {
+function notForPages(out, toSource, allowed) {
   const folders = Object.keys(arrows).join('|')
   const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
   for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
-  return [...ways, `^(node:|(${notOnPage.join('|')})(/|$))`].join('|')
+  const notAllowed = [...packages, ...Object.keys(devDependencies)].filter(
+    (name) => !allowed.includes(name),
+  )
+  return [...ways, `^(node:|(${notAllowed.join('|')})(/|$))`].join('|')
 }
 
-/** A page is a program of its own, in the browser: it imports itself, what pages share, Preact and uPlot. */
-const pageRules = pageFolders.map(([folder, out, toSource]) => ({
+const pageRules = pageFolders.map(([folder, out, toSource, allowed]) => ({
   files: [`**/src/${folder}/*.{ts,tsx}`],
   plugins: ['jsx-a11y', 'react'],
   rules: {
@@ -171,8 +174,8 @@ const pageRules = pageFolders.map(([folder, out, toSource]) => ({
       {
         patterns: [
           {
-            regex: notForPages(out, toSource),
-            message: 'A page imports itself, src/browser, Preact and uPlot only.',
+            regex: notForPages(out, toSource, allowed),
+            message: `A page imports itself, src/browser, and ${allowed.join(' and ')} only.`,
           },
         ],
       },
@@ -183,6 +186,7 @@ const pageRules = pageFolders.map(([folder, out, toSource]) => ({
     'react/react-in-jsx-scope': 'off',
     'react/jsx-key': 'off', // says so of lists of facts, which are keyed by their names
     'jsx-a11y/no-noninteractive-tabindex': 'off', // what scrolls must take the focus
+    'jsx-a11y/media-has-caption': 'off', // sound that was bought has what its seller gave it
     'react/no-unstable-nested-components': 'off', // the cells of a table are functions, not components
     'jsx-a11y/prefer-tag-over-role': 'off', // a form with role=search is known to every screen reader
   },

@@ -7,12 +7,12 @@ import { countEvents } from './facilitator/count-events.js'
 import { checkGateway } from './health/check-gateway.js'
 import type { Finding } from './health/finding.js'
 import { Operations } from './health/operations.js'
+import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
 import { resolveFromAnywhere } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
@@ -36,7 +36,6 @@ import { warnOfRisks } from './config/risk-warnings.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { Router } from 'express'
-import { formatEther } from 'viem/utils'
 
 /** Milliseconds that a database is given to take the last counts, when the gateway is closed. */
 const LAST_COUNTS_MS = 1000
@@ -163,7 +162,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
   const { facilitator, cores } = openCore(resolved, {
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
-  const merchants = merchantsOf(projects)
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
@@ -173,25 +171,20 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const wakeWebhooks = (): void => dispatcher.wake()
   const revenue = new RevenueReader(ledger)
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
-    ...{ ...resolved, facilitator, merchants, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency: ledger.idempotency, quotes, wakeWebhooks },
-    settledAssets: settledAssetsOf(resolved),
+    ...{ ...resolved, facilitator, directory, readMerchant, counters, revenue, streams },
+    ...{ operations, ledger, idempotency: ledger.idempotency, quotes },
+    ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
+    ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
   }
-
-  let hasProbes = false
 
   return {
     x402Protect: createX402Protect(context),
     gatewayRouter: (options) =>
-      createGatewayRouter(
-        { ...context, ...mountConsole(context), hasProbes: () => hasProbes },
-        options,
-      ),
+      createGatewayRouter({ ...context, ...mountConsole(context) }, options),
     facilitator,
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -199,10 +192,7 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await directory.whenLoaded()
       return checkGateway({ ...surroundings, projects: directory.all })
     },
-    healthRouter() {
-      hasProbes = true
-      return createHealthRouter(readiness)
-    },
+    healthRouter: () => createHealthRouter(readiness),
     metricsRouter() {
       if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
       throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
@@ -216,15 +206,6 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
       await ledger.close()
     },
   }
-}
-
-function warnOfLowRelayers(events: EventBus, logger: Logger): void {
-  events.on('relayerLow', ({ balance, ...low }) =>
-    logger.warn('A relayer is running out of gas money: send native currency to its address.', {
-      ...low,
-      balance: formatEther(balance),
-    }),
-  )
 }
 
 /** The tokens that this process settles itself. */

@@ -134,6 +134,7 @@ export interface ResolvedOptions {
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
+  /** The page of paid routes; `false` for JSON to all. */
   readonly paywall: CheckedPaywall
   readonly webhooks: ReceiverRules
   readonly facilitator?: Facilitator | undefined

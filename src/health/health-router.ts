@@ -7,7 +7,8 @@ import type { Readiness, ReadinessWatch } from './readiness.js'
  *
  * `/livez`: the process runs. `/readyz`: payments can be taken; 503 with the reasons otherwise.
  */
-export function createHealthRouter(readiness: Pick<ReadinessWatch, 'read'>): Router {
+export function createHealthRouter(readiness: Pick<ReadinessWatch, 'read' | 'isServed'>): Router {
+  readiness.isServed = true
   const live: RequestHandler = (_req, res) => write(res, 200, { status: 'ok' })
   const ready: RequestHandler = (_req, res, next) => {
     readiness

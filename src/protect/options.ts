@@ -7,7 +7,7 @@ import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
 import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
-import { paywallSchema, type CheckedPaywall, type PaywallOptions } from './paywall/options.js'
+import { paywallSchema, type PaywallOptions } from './paywall/options.js'
 
 /**
  * A price that depends on the request.
@@ -135,19 +135,14 @@ const optionsSchema = z.strictObject({
   paywall: paywallSchema.optional(),
 })
 
-/** What the check of a route's options returns. */
-export interface CheckedOptions {
-  readonly paywall?: CheckedPaywall | undefined
-}
-
 /**
  * Checks the form of a route's options.
  *
  * @throws `ConfigError` with everything that is wrong.
  */
-export function checkOptions(options: ProtectOptions): CheckedOptions {
+export function checkOptions(options: ProtectOptions): void {
   const read = readOptions(optionsSchema, options)
-  if (read.ok) return read.value
+  if (read.ok) return
   throw new ConfigError(
     read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
   )

@@ -72,7 +72,7 @@ export function askForPayment(
 }
 
 /** Responds with a 402, or a 400: the document as the body, and encoded in the header. */
-export function respondPaymentRequired(
+function respondPaymentRequired(
   res: Response,
   document: PaymentRequired,
   status: 402 | 400 = 402,

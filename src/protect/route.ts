@@ -16,7 +16,7 @@ import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol
 import { checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
-import { checkOptions, checkValidity, resolveMaxHeldBytes } from './options.js'
+import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
@@ -70,12 +70,11 @@ export class PaidRoute {
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
-    const { paywall } = checkOptions(options)
     this.#context = context
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
-    this.paywall = openPaywall(context, this.merchant, paywall)
+    this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }

@@ -34,7 +34,18 @@ export function headersSince(
 ): OutgoingHttpHeaders {
   const isNew = ([name, value]: [string, unknown]): boolean =>
     value !== undefined && !TRANSIENT_HEADERS.includes(name) && !isSameValue(before[name], value)
-  return Object.fromEntries(Object.entries(now).filter(isNew))
+  const added = Object.fromEntries(Object.entries(now).filter(isNew))
+  const cookies = added['set-cookie']
+  if (cookies === undefined) return added
+  // Cookies that the app has set before belong to that request, for example the one of a session.
+  const earlier = [before['set-cookie']].flat()
+  return {
+    ...added,
+    'set-cookie': [cookies]
+      .flat()
+      .map(String)
+      .filter((one) => !earlier.includes(one)),
+  }
 }
 
 /** Serializes a response for the store. */
@@ -63,7 +74,7 @@ export function respondAgain(res: Response, stored: string): void {
   }
   res.status(status)
   for (const [name, value] of Object.entries(headers))
-    // Cookies that were set before the route, for example the one of a session, stay.
+    // Cookies that the app has set for this request stay.
     if (name.toLowerCase() === 'set-cookie') res.append(name, [value].flat().map(String))
     else res.setHeader(name, value)
   // Headers that the app set before the route are not in the store.

@@ -65,13 +65,15 @@ export const refundPayment: Endpoint = async (context, req, res) => {
 
 /** What a merchant is told of a refund. */
 function respondRefund(res: Response, refund: RefundDocument): RefundDocument {
-  if (refund.status === 'failed')
+  // The `status` of problem details is that of HTTP (RFC 9457 §3.1.3).
+  const { status, ...failed } = refund
+  if (status === 'failed')
     throw new RequestProblem(
       'transaction_failed',
       'The refund failed on chain; the buyer was not paid. Its amount is free again once its authorization has lapsed.',
-      refund,
+      failed,
     )
-  res.status(refund.status === 'settled' ? 201 : 202)
+  res.status(status === 'settled' ? 201 : 202)
   return refund
 }
 

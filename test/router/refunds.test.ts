@@ -395,6 +395,7 @@ describe('a refund that fails or stalls', () => {
     const { status, body } = await refunding
     expect([status, body.code]).toEqual([502, 'transaction_failed'])
     expect(body).toMatchObject({
+      status: 502,
       settlement: settlement.id,
       errorReason: 'invalid_transaction_state',
       amount: PAID.toString(),

@@ -45,7 +45,7 @@ interface DescribedOperation {
 }
 
 /** Problems that paths and methods have which are not described. */
-const UNDESCRIBED = new Set([400, 401, 404, 405, 429])
+const UNDESCRIBED = new Set([400, 401, 403, 404, 405, 429])
 
 /** Finds what answers have that the document does not describe. */
 export class OpenApiValidator {

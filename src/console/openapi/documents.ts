@@ -185,6 +185,7 @@ export const networkList = component(
                 name: z.string().meta({ description: 'Its name.', examples: ['Base'] }),
                 chainId: z.int().meta({ description: 'Its chain id.', examples: [8453] }),
                 ...finding,
+                cause: text('What the failure beneath says, without any URL.').optional(),
               })
               .meta({ description: 'What a check of a network’s node has found.' }),
           ),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { en, type PaywallTextKey } from './texts/en.js'
+import { en } from './texts/en.js'
+import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { isPaywallLocale, languages } from './texts/languages.js'
 
 export type { PaywallTextKey }
@@ -82,14 +83,16 @@ export const paywallSchema = z.union([
   }),
 ])
 
-/** The option after its check. */
+/** What the page of a route says. */
+export type ResolvedPaywall = Omit<PaywallOptions, 'texts'> & {
+  readonly texts: Partial<Record<PaywallTextKey, string>>
+}
+
+/** The option after its check: `undefined` counts as not given. */
 export type CheckedPaywall = z.output<typeof paywallSchema>
 
-/** What the page of a route says: the route's options, and the gateway's where it has none. */
-export type ResolvedPaywall = Exclude<CheckedPaywall, false>
-
 /**
- * Resolves the option of a route.
+ * Resolves the option of a route: what it leaves out is the gateway's.
  *
  * @returns `undefined` if browsers get JSON, too.
  */
@@ -97,7 +100,17 @@ export function resolvePaywall(
   ofRoute: CheckedPaywall | undefined,
   ofGateway: CheckedPaywall,
 ): ResolvedPaywall | undefined {
-  if (ofRoute === false) return undefined
-  if (ofGateway === false) return ofRoute
-  return { ...ofGateway, ...ofRoute, texts: { ...ofGateway.texts, ...ofRoute?.texts } }
+  if (ofRoute === false || (ofRoute === undefined && ofGateway === false)) return undefined
+  const { texts: general, ...gateway } = ofGateway || {}
+  const { texts: own, ...route } = ofRoute ?? {}
+  return {
+    ...given({ ...gateway, ...given(route) }),
+    texts: given({ ...general, ...given(own ?? {}) }),
+  }
+}
+
+/** Without the members that are `undefined`. */
+function given<T extends object>(options: T): { [Name in keyof T]: NonNullable<T[Name]> } {
+  const members = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(members) as { [Name in keyof T]: NonNullable<T[Name]> }
 }

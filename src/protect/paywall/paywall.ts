@@ -16,7 +16,7 @@ import { pageFiles, type PageFiles } from './page-files.js'
 import { cameByCookie, PAYMENT_COOKIE, takePaymentCookie } from './payment-cookie.js'
 import { prefersHtml, varyByAccept } from './prefers-html.js'
 import { renderPage } from './render-page.js'
-import type { PaywallTextKey } from './texts/en.js'
+import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
@@ -109,7 +109,7 @@ export class Paywall {
   ): string {
     const options = this.#options
     const locale = options.locale ?? localeOf(req)
-    const texts = { ...textsOf(locale), ...omitUndefined(options.texts) }
+    const texts = { ...textsOf(locale), ...options.texts }
     const { resource, accepts, error = '' } = document
     const context = { merchant: this.#merchant, chains: files.chains, locale }
     const offers = describeOffers(accepts, context)
@@ -143,10 +143,4 @@ export function openPaywall(
 /** A route may name what it sells by something that is no URL. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url
-}
-
-function omitUndefined(
-  texts: ResolvedPaywall['texts'] = {},
-): Partial<Record<PaywallTextKey, string>> {
-  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined))
 }

@@ -4,7 +4,7 @@ import type { DescribedOffer } from './describe-offers.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
 import type { PageData } from './page/page-data.js'
-import type { PaywallTexts } from './texts/en.js'
+import type { PaywallTexts } from './texts/paywall-texts.js'
 
 /** What the page shows. */
 export interface PageParts {

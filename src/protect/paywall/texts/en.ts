@@ -1,5 +1,7 @@
-/** The paywall's texts in English. The keys of all languages are these. */
-export const en = {
+import type { PaywallTexts } from './paywall-texts.js'
+
+/** The paywall's texts in English. */
+export const en: PaywallTexts = {
   heading: 'Payment required',
   price: 'Price',
   inTokens: 'You pay',
@@ -85,10 +87,4 @@ export const en = {
   answerGone:
     'This payment was settled and the response was sent once. It is not kept any more. Contact the seller and name the transaction.',
   answerTooLarge: 'The response was too large to be sold. Nothing was charged. Contact the seller.',
-} as const
-
-/** A text of the paywall. */
-export type PaywallTextKey = keyof typeof en
-
-/** All texts of the paywall in one language. `{words}` in braces are replaced. */
-export type PaywallTexts = Readonly<Record<PaywallTextKey, string>>
+}

@@ -1,4 +1,4 @@
-import type { PaywallTexts } from './en.js'
+import type { PaywallTexts } from './paywall-texts.js'
 
 /** The paywall's texts in Spanish. */
 export const es: PaywallTexts = {

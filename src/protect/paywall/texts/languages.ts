@@ -1,7 +1,8 @@
 /** The languages of the paywall, and which of them a request gets. */
 import type { Request } from 'express'
 import { de } from './de.js'
-import { en, type PaywallTexts } from './en.js'
+import { en } from './en.js'
+import type { PaywallTexts } from './paywall-texts.js'
 import { es } from './es.js'
 import { ja } from './ja.js'
 import { zh } from './zh.js'

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../../http/problem-status.js'
 import type { Reason } from '../../../protocol/reasons.js'
-import type { PaywallTextKey } from './en.js'
+import type { PaywallTextKey } from './paywall-texts.js'
 
 /** Problems that only the API responds with. */
 type ApiProblem =

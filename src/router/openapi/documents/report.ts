@@ -1,6 +1,6 @@
 /** Revenue, funnel, latency and overview. */
 import { z } from 'zod'
-import { COUNTED, PHASES, type Counted } from '../../../ledger/counters.js'
+import { COUNTED, PHASES, type Counted, type Phase } from '../../../ledger/counters.js'
 import { REVENUE_KEYS } from '../../../ledger/revenue.js'
 import { component } from '../components.js'
 import { address, atomicUnits, count, network, time } from './fields.js'
@@ -93,17 +93,27 @@ export const funnelReport = component(
     .meta({ description: 'How many offers became payments, and why others did not.' }),
 )
 
-const phase = z.object({
-  count: count('Number of measurements.'),
-  p50: z
-    .number()
-    .optional()
-    .meta({ description: 'Median in milliseconds.', examples: [12] }),
-  p95: z.number().optional().meta({ description: '95th percentile in milliseconds.' }),
-})
+const phase = (description: string) =>
+  z
+    .object({
+      count: count('Number of measurements.'),
+      p50: z
+        .number()
+        .optional()
+        .meta({ description: 'Median in milliseconds.', examples: [12] }),
+      p95: z.number().optional().meta({ description: '95th percentile in milliseconds.' }),
+    })
+    .meta({ description })
+
+const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
+  verify: 'Verifying a payment.',
+  handler: 'What was paid for.',
+  settle: 'Settling it on chain.',
+  total: 'All of it.',
+}
 
 const phases = z
-  .object(Object.fromEntries(PHASES.map((name) => [name, phase])))
+  .object(Object.fromEntries(PHASES.map((name) => [name, phase(PHASE_TEXTS[name])])))
   .meta({ description: 'Time of each phase. Percentiles are estimates, at most 19 % off.' })
 
 /** `…/latency`. */

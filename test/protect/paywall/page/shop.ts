@@ -4,7 +4,7 @@ import type { Express } from 'express'
 import type { Gateway } from '../../../../src/gateway.js'
 
 /** Sold HTML: its own script must run, under its own policy. */
-export const ARTICLE = `<!doctype html><html lang="en"><title>The article</title>
+const ARTICLE = `<!doctype html><html lang="en"><title>The article</title>
 <style>h1 { color: rgb(1, 2, 3) }</style>
 <main><h1>What was bought</h1><p id="by-script"></p></main>
 <script>document.querySelector('#by-script').textContent = 'written by its own script'</script></html>`

@@ -1,0 +1,114 @@
+/** A payment that a wallet signs, for verify and settle. */
+import type { Provider } from './wallets.js'
+
+interface Offer {
+  readonly scheme: string
+  readonly network: string
+  readonly amount: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  readonly extra?: { readonly name?: string; readonly version?: string }
+}
+
+interface Offered {
+  readonly resource: object
+  readonly accepts: readonly Offer[]
+  readonly detail?: string
+}
+
+/** The price of what is tried, in major units of the merchant's currency. */
+const PRICE = 0.01
+
+/** Asks the gateway for an offer, has a wallet sign for it, and makes the body of verify and settle. */
+export async function signPayment(provider: Provider, token: string): Promise<string> {
+  const { resource, offer } = await askForOffer(token)
+  const { protocolVersion: _version, ...accepted } = offer as Offer & { protocolVersion?: number }
+  const from = await findAccount(provider)
+  const chainId = await switchChain(provider, offer.network)
+  const authorization = {
+    from,
+    to: offer.payTo,
+    value: offer.amount,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + offer.maxTimeoutSeconds),
+    nonce: randomNonce(),
+  }
+  const typedData = {
+    domain: {
+      name: offer.extra?.name,
+      version: offer.extra?.version,
+      chainId,
+      verifyingContract: offer.asset,
+    },
+    types: TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: authorization,
+  }
+  const signature = await provider.request({
+    method: 'eth_signTypedData_v4',
+    params: [from, JSON.stringify(typedData)],
+  })
+  const payload = { signature, authorization }
+  const submission = {
+    paymentPayload: { x402Version: 2, resource, accepted, payload },
+    paymentRequirements: accepted,
+  }
+  return JSON.stringify(submission, undefined, 2)
+}
+
+const field = (name: string, type: string) => ({ name, type })
+
+/** EIP-712 types of ERC-3009. */
+const TYPES = {
+  EIP712Domain: [
+    field('name', 'string'),
+    field('version', 'string'),
+    field('chainId', 'uint256'),
+    field('verifyingContract', 'address'),
+  ],
+  TransferWithAuthorization: [
+    field('from', 'address'),
+    field('to', 'address'),
+    field('value', 'uint256'),
+    field('validAfter', 'uint256'),
+    field('validBefore', 'uint256'),
+    field('nonce', 'bytes32'),
+  ],
+}
+
+async function askForOffer(token: string) {
+  const response = await fetch('../payment/requirements', {
+    method: 'POST',
+    headers: { 'X-Project-Identify-Token': token, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ resourceUrl: location.href.split('#')[0], requestedAmount: PRICE }),
+  })
+  const { resource, accepts, detail } = (await response.json()) as Offered
+  if (!response.ok) throw new Error(detail ?? `The gateway answered ${response.status}.`)
+  const [offer] = accepts
+  if (offer === undefined) throw new Error('The merchant takes no token.')
+  return { resource, offer }
+}
+
+async function findAccount(provider: Provider): Promise<string> {
+  const accounts = await provider.request({ method: 'eth_requestAccounts' })
+  const [account] = Array.isArray(accounts) ? accounts.map(String) : []
+  if (account === undefined) throw new Error('The wallet has given no account.')
+  return account
+}
+
+async function switchChain(provider: Provider, network: string): Promise<number> {
+  const id = Number(/^eip155:(\d+)$/.exec(network)?.[1])
+  if (!Number.isSafeInteger(id))
+    throw new Error(`The gateway writes short names of networks (${network}): sign elsewhere.`)
+  const chainId = `0x${id.toString(16)}`
+  const current = await provider.request({ method: 'eth_chainId' })
+  if (String(current).toLowerCase() !== chainId)
+    await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] })
+  return id
+}
+
+function randomNonce(): string {
+  const bytes = [...crypto.getRandomValues(new Uint8Array(32))]
+  return `0x${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

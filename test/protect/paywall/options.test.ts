@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError } from '../../../src/errors.js'
+import { createGateway } from '../../../src/gateway.js'
+import type { PaywallOptions } from '../../../src/protect/paywall/options.js'
+
+const gateway = (paywall?: PaywallOptions | false) =>
+  createGateway({
+    networks: {
+      'base-sepolia': { rpcUrl: 'http://127.0.0.1:1', relayerKeys: [`0x${'22'.repeat(32)}`] },
+    },
+    projects: [{ id: 'shop', merchant: { payTo: `0x${'11'.repeat(20)}` } }],
+    ...(paywall !== undefined && { paywall }),
+  })
+
+/** The options that are wrong, with their codes. */
+function mistakesOf(make: () => unknown): readonly string[] {
+  try {
+    make()
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.issues.map(({ option, code }) => `${option}: ${code}`)
+    throw error
+  }
+  return []
+}
+
+const WRONG: readonly (readonly [paywall: object, option: string])[] = [
+  [{ logo: 'https://elsewhere.example/logo.png' }, 'paywall.logo'],
+  [{ logo: '//elsewhere.example/logo.png' }, 'paywall.logo'],
+  [{ logo: '/\\elsewhere.example/logo.png' }, 'paywall.logo'],
+  [{ logo: 'data:text/html,<script>' }, 'paywall.logo'],
+  [{ logo: `data:image/png;base64,${'A'.repeat(70_000)}` }, 'paywall.logo'],
+  [{ accent: 'red;}body{display:none' }, 'paywall.accent'],
+  [{ accent: '#12345' }, 'paywall.accent'],
+  [{ locale: 'fr' }, 'paywall.locale'],
+  [{ locale: 'de-u-nu-arab' }, 'paywall.locale'],
+  [{ name: '' }, 'paywall.name'],
+  [{ name: 5 }, 'paywall.name'],
+  [{ colour: '#123456' }, 'paywall.colour'],
+  [{ texts: { head: 'x' } }, 'paywall.texts.head'],
+  [{ texts: { heading: '' } }, 'paywall.texts.heading'],
+]
+
+describe('the option paywall', () => {
+  it.each(WRONG)('of a route refuses %j', (paywall, option) => {
+    const mistakes = mistakesOf(() => gateway().x402Protect('$0.01', { paywall }))
+    expect(mistakes).toEqual([expect.stringMatching(`^${option}: `)])
+  })
+
+  it.each(WRONG)('of a gateway refuses %j', (paywall, option) => {
+    expect(mistakesOf(() => gateway(paywall))).toEqual([expect.stringMatching(`^${option}: `)])
+  })
+
+  it.each<PaywallOptions | false>([
+    false,
+    {},
+    { logo: '/logo.svg', accent: '#0b5', locale: 'zh-Hans-CN', texts: { heading: 'x' } },
+    { logo: 'data:image/svg+xml;base64,AAAA', accent: '#0b5d4d', locale: 'ja' },
+  ])('takes %j', (paywall) => {
+    expect(mistakesOf(() => gateway(paywall).x402Protect('$0.01', { paywall }))).toEqual([])
+  })
+})

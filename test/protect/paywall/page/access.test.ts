@@ -1,0 +1,154 @@
+/** Who can use the paywall: by keyboard, by screen reader, on a phone, and without JavaScript. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import compression from 'compression'
+import session from 'express-session'
+import helmet from 'helmet'
+import type { Browser } from 'playwright-core'
+import { findChromium, findViolations, launch, openTab } from '../../../support/browser.js'
+import { addWallet } from '../../../support/browser-wallet.js'
+import { CENT, openBuyer, openWorld, PAY, type World } from './world.js'
+
+const executable = findChromium()
+const withBrowser = executable === undefined ? describe.skip : describe
+
+/** The 402 itself is an error to the console of the browser. */
+const expected = /\b402 \(/
+
+let world: World
+let browser: Browser
+beforeAll(async () => {
+  if (executable === undefined) return
+  const visits = session({ secret: 'x', resave: false, saveUninitialized: true })
+  world = await openWorld({ paywall: { accent: '#ffd400' } }, [helmet(), compression(), visits])
+  browser = await launch(executable)
+})
+afterAll(async () => {
+  await browser?.close()
+  await world?.close()
+})
+
+withBrowser('the paywall', () => {
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 360],
+    ['dark', 360],
+  ] as const)('has nothing that axe finds, in %s, %d px wide', async (colorScheme, width) => {
+    const { page, context, wallet, complaints } = await openBuyer(world, browser, {
+      ...{ colorScheme, width, height: 740, isPhone: width === 360, expected },
+    })
+    await page.goto(`${world.url}/buy/json`)
+    await page.getByRole('button', { name: PAY }).waitFor()
+    expect(await findViolations(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    wallet.behaviour = 'decline'
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await findViolations(page)).toEqual([])
+    wallet.behaviour = 'sign'
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByRole('heading', { name: 'Paid.' }).waitFor()
+    expect(await findViolations(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is used by keyboard alone', async () => {
+    const before = await world.earned()
+    const { page, context } = await openBuyer(world, browser)
+    await page.goto(`${world.url}/buy/json`)
+    await page.getByRole('button', { name: PAY }).waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toMatch(PAY)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Paid.' }).waitFor()
+    // What was bought is where the reader is.
+    expect(await page.evaluate('document.activeElement.textContent')).toMatch(/^Paid\./)
+    expect(await world.earned()).toBe(before + CENT)
+    await context.close()
+  })
+
+  it('says in words what is signed, and signs exactly that', async () => {
+    const { page, context, wallet } = await openBuyer(world, browser)
+    await page.goto(`${world.url}/buy/json`)
+    const { address } = world.devnet.merchant
+    await page.getByText(`One transfer of 0.01 USDC on Base Sepolia to`).waitFor()
+    expect(await page.locator('.signed').textContent()).toContain(address)
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByRole('heading', { name: 'Paid.' }).waitFor()
+    const { primaryType, domain, message } = JSON.parse(wallet.signed[0] ?? '') as SignedData
+    expect(primaryType).toBe('TransferWithAuthorization')
+    expect(domain).toEqual({
+      ...{ name: 'USDC', version: '2', chainId: 84532, verifyingContract: world.devnet.asset },
+    })
+    expect([message.to.toLowerCase(), message.value]).toEqual([address.toLowerCase(), '10000'])
+    expect(Number(message.validBefore) - Number(message.validAfter)).toBe(900)
+    await context.close()
+  })
+
+  it('leads from a phone without a wallet into the apps of wallets', async () => {
+    const phone = { width: 360, height: 740, isPhone: true, expected }
+    const { page, context, complaints } = await openTab(browser, phone)
+    await page.goto(`${world.url}/buy/json?a=1`)
+    await page.getByText('No wallet was found').waitFor()
+    const links = await page
+      .getByRole('link')
+      .evaluateAll<string[], { href: string }>((all) => all.map(({ href }) => href))
+    const own = `${world.url}/buy/json?a=1`
+    expect(links).toEqual([
+      `https://metamask.app.link/dapp/${own.replace('http://', '')}`,
+      `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(own)}`,
+      `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(own)}`,
+    ])
+    expect(await findViolations(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('shows no app links where there is a mouse', async () => {
+    const { page, context } = await openTab(browser, { expected })
+    await page.goto(`${world.url}/buy/json`)
+    await page.getByText('No wallet was found').waitFor()
+    expect(await page.getByRole('link').count()).toBe(0)
+    await context.close()
+  })
+
+  it('explains itself without JavaScript', async () => {
+    const { page, context, complaints } = await openTab(browser, {
+      ...{ javaScriptEnabled: false, locale: 'de-DE', expected },
+    })
+    await page.goto(`${world.url}/buy/json`)
+    const explained = page.locator('noscript .notice')
+    await explained.waitFor()
+    expect(await explained.textContent()).toContain('schalten Sie JavaScript für diese Seite ein')
+    expect(await page.locator('dl').textContent()).toContain('0,01 USDC')
+    expect(await page.getByRole('button').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('asks nobody else for anything, and offers each of several wallets', async () => {
+    const { page, context, complaints } = await openBuyer(world, browser, { expected })
+    await addWallet(page, world.devnet.payers[1]!, { name: 'Other Wallet' })
+    const hosts = new Set<string>()
+    page.on('request', (request) => hosts.add(new URL(request.url()).host))
+    await page.goto(`${world.url}/buy/json`)
+    await page.getByRole('button', { name: PAY }).waitFor()
+    await page.getByRole('button', { name: 'Pay 0.01 USDC with Other Wallet' }).click()
+    await page.getByRole('heading', { name: 'Paid.' }).waitFor()
+    expect([...hosts].filter((host) => host !== '')).toEqual([new URL(world.url).host])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+interface SignedData {
+  readonly primaryType: string
+  readonly domain: object
+  readonly message: {
+    readonly to: string
+    readonly value: string
+    readonly validAfter: string
+    readonly validBefore: string
+  }
+}

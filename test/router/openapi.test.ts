@@ -1,0 +1,319 @@
+/** The OpenAPI document: that it is one, that it says what is mounted, and that answers are compared with it. */
+import { describe, expect, it } from '@jest/globals'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import express from 'express'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createGateway } from '../../src/gateway.js'
+import { STATUS, type ProblemCode } from '../../src/http/problem-status.js'
+import type { OpenApiDocument } from '../../src/router/openapi/write-document.js'
+import { ADMIN_TOKEN, CLOSED, OPEN, SHOP_TOKEN } from '../console/admin.js'
+import { useCleanup } from '../support/cleanup.js'
+import { listen } from '../support/http.js'
+import { OpenApiValidator, wholeDocument, type Answered } from '../support/openapi-validator.js'
+import { serveGateway, type GatewayApi, type Mounting } from './api.js'
+
+const PATH = '/api/v2/openapi.json'
+const toEnd = useCleanup()
+
+const serve = async (options = OPEN, mounting: Mounting = {}): Promise<GatewayApi> => {
+  const api = await serveGateway(options, mounting)
+  toEnd.push(() => api.close())
+  return api
+}
+
+const documentOf = async ({ send }: GatewayApi): Promise<OpenApiDocument & Servers> =>
+  (await send('GET', PATH)).body
+
+interface Servers {
+  readonly servers: readonly { readonly url: string }[]
+}
+
+/** `GET /path`, of all operations. */
+const operationsOf = ({ paths }: OpenApiDocument): string[] =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item)
+      .filter((name) => name !== 'servers')
+      .map((method) => `${method.toUpperCase()} ${path}`),
+  )
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1, with everything mounted and without', async () => {
+    for (const options of [OPEN, CLOSED]) {
+      const document = await documentOf(await serve(options))
+      const validator = new Validator()
+      expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
+      expect(validator.version).toBe('3.1')
+    }
+  })
+
+  it('is found invalid where it is not', async () => {
+    const { info: _info, ...document } = await documentOf(await serve())
+    expect(await new Validator().validate(document)).toMatchObject({ valid: false })
+  })
+
+  it('describes every endpoint that is mounted, with every method, and no other', async () => {
+    for (const [options, admin] of [
+      [OPEN, ADMIN_TOKEN],
+      [CLOSED, undefined],
+    ] as const) {
+      const api = await serve({ ...options, rateLimit: false })
+      const { body } = await api.get('/ucp/nothing')
+      const [, listed = ''] = /there is (.*)\.$/.exec(String(body.detail)) ?? []
+      const mounted: string[] = []
+      for (const path of listed.split(', ')) {
+        const concrete = path.replace('{version}', '2026-01-01').replaceAll(/\{\w+\}/g, 'x')
+        const headers = admin === undefined ? {} : { Authorization: `Bearer ${admin}` }
+        const answer = await api.send('OPTIONS', concrete, { headers })
+        const methods = (answer.headers.get('allow') ?? '').split(', ')
+        mounted.push(
+          ...methods
+            .filter((method) => method !== 'HEAD' && method !== 'OPTIONS')
+            .map((method) => `${method} ${path}`),
+        )
+      }
+      expect(mounted.length).toBeGreaterThan(20)
+      expect(operationsOf(await documentOf(api)).toSorted()).toEqual(mounted.toSorted())
+    }
+  })
+
+  it('has the probes once the app has them, at the app’s own URL', async () => {
+    const without = await serve(CLOSED, { prefix: '/pay' })
+    expect((await documentOf(without)).paths).not.toHaveProperty('/livez')
+    const gateway = createGateway(CLOSED)
+    const app = express().use(gateway.healthRouter()).use('/pay', gateway.gatewayRouter())
+    const server = await listen(app)
+    toEnd.push(() => server.close())
+    toEnd.push(() => gateway.close())
+    const read = await fetch(`${server.url}/pay${PATH}`)
+    const document = (await read.json()) as OpenApiDocument & Servers
+    expect(document.servers[0]?.url).toBe(`${server.url}/pay`)
+    expect(document.paths['/livez']?.['servers']).toMatchObject([{ url: server.url }])
+    const validator = new OpenApiValidator()
+    for (const path of ['/livez', '/readyz']) {
+      const response = await fetch(server.url + path)
+      const answer = { method: 'GET', path, status: response.status, type: 'application/json' }
+      expect(validator.explain({ ...answer, body: await response.text() })).toBeUndefined()
+    }
+  })
+
+  it('names the server that its reader knows, and lets shared caches keep only a configured one', async () => {
+    const seen = await serve(CLOSED, { prefix: '/pay' })
+    expect((await documentOf(seen)).servers[0]?.url).toBe(`${seen.url}/pay`)
+    expect((await seen.send('GET', PATH)).headers.get('cache-control')).toBe('private, no-cache')
+    const configured = await serve({ ...CLOSED, publicUrl: 'https://pay.example' })
+    expect((await documentOf(configured)).servers[0]?.url).toBe('https://pay.example')
+    expect((await configured.send('GET', PATH)).headers.get('cache-control')).toBe(
+      'public, max-age=300',
+    )
+  })
+
+  it('is sent once to a client that keeps it, and compressed if that is understood', async () => {
+    const api = await serve()
+    const first = await api.send('GET', PATH, { headers: { 'Accept-Encoding': 'gzip' } })
+    const tag = first.headers.get('etag') ?? ''
+    expect(first.headers.get('content-encoding')).toBe('gzip')
+    expect(tag).toMatch(/^W\/".+"$/)
+    const again = await api.send('GET', PATH, { headers: { 'If-None-Match': tag } })
+    expect([again.status, again.text]).toEqual([304, ''])
+    const plain = await api.send('GET', PATH, { headers: { 'Accept-Encoding': 'identity' } })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(plain.text).toBe(first.text)
+    const head = await api.send('HEAD', PATH)
+    expect([head.status, head.text]).toEqual([200, ''])
+  })
+
+  it('takes no other method and no parameter', async () => {
+    const api = await serve()
+    const posted = await api.send('POST', PATH)
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    expect((await api.send('GET', `${PATH}?format=yaml`)).status).toBe(400)
+  })
+
+  it('counts against its reader’s address, also where a project’s token comes with the request', async () => {
+    const api = await serve({ ...OPEN, rateLimit: { limit: 2 } })
+    const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
+    expect((await api.send('GET', PATH, { headers })).status).toBe(200)
+    expect((await api.send('GET', '/api/v2/docs/', { headers })).status).not.toBe(429)
+    expect((await api.send('GET', PATH)).status).toBe(429)
+    expect((await api.get('/api/v2/merchant/payment-profile', headers)).status).toBe(200)
+  })
+
+  it('is the app’s own to serve where docs are off, and so is the page', async () => {
+    const gateway = createGateway(CLOSED)
+    toEnd.push(() => gateway.close())
+    const app = express().use(gateway.gatewayRouter({ docs: false }))
+    app.use((_req, res) => void res.send('the app’s own'))
+    const server = await listen(app)
+    toEnd.push(() => server.close())
+    for (const path of [PATH, '/api/v2/docs', '/api/v2/docs/assets/x.js'])
+      expect(await (await fetch(server.url + path)).text()).toBe('the app’s own')
+  })
+
+  it('costs nothing before it is asked for: its makers are loaded on demand only', () => {
+    const src = fileURLToPath(new URL('../../src', import.meta.url))
+    const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    const eager = files
+      .filter((name) => name.endsWith('.ts') && !name.includes('/openapi/'))
+      .filter((name) =>
+        /^import (?!type\b)[^']*'[^']*\/openapi\/[^']*'/m.test(
+          readFileSync(join(src, name), 'utf8'),
+        ),
+      )
+    expect(eager).toEqual([])
+    const publisher = readFileSync(join(src, 'router/docs/document-publisher.ts'), 'utf8')
+    expect(publisher).toContain("import('../openapi/write-document.js')")
+  })
+})
+
+describe('what the OpenAPI document says', () => {
+  const document = wholeDocument()
+  const operations = Object.values(document.paths).flatMap((item) =>
+    Object.values(item),
+  ) as readonly DescribedOperation[]
+
+  interface DescribedOperation {
+    readonly operationId: string
+    readonly summary: string
+    readonly description: string
+    readonly requestBody?: {
+      readonly content: Readonly<
+        Record<string, { readonly schema: object; readonly example: object }>
+      >
+    }
+  }
+
+  it('names and explains each operation, under an id of its own', () => {
+    const ids = operations.map(({ operationId }) => operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { summary, description } of operations) {
+      expect(summary.length).toBeGreaterThan(5)
+      expect(description).toMatch(/\.$/)
+    }
+  })
+
+  it('explains each member of each document', () => {
+    const silent: string[] = []
+    const look = (part: unknown, path: string): void => {
+      if (typeof part !== 'object' || part === null) return
+      const { properties } = part as { readonly properties?: Readonly<Record<string, object>> }
+      for (const [name, member] of Object.entries(properties ?? {}))
+        if (!('description' in member) && !('$ref' in member) && !isPart(path, name))
+          silent.push(`${path}.${name}`)
+      for (const [name, inner] of Object.entries(part)) look(inner, `${path}.${name}`)
+    }
+    look(document.components.schemas, '')
+    look(document.paths, '')
+    expect(silent).toEqual([])
+  })
+
+  it('tells the status of each problem', () => {
+    const { schemas } = document.components
+    const problems = Object.entries(schemas).filter(([name]) => name.startsWith('Problem_'))
+    expect(problems.length).toBeGreaterThan(30)
+    for (const [, schema] of problems) {
+      const { code, status } = schema['properties'] as Record<string, { const: unknown }>
+      expect(status?.const).toBe(STATUS[code?.const as ProblemCode].api)
+    }
+  })
+
+  it('has examples of bodies that fit their schemas', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const bodies = operations.flatMap(({ requestBody }) =>
+      Object.values(requestBody?.content ?? {}),
+    )
+    expect(bodies.length).toBeGreaterThan(10)
+    for (const { schema, example } of bodies) {
+      const isValid = ajv.validate(schema, example)
+      expect([ajv.errorsText(), isValid]).toEqual(['No errors', true])
+    }
+  })
+})
+
+/** Members of a small object without a name, such as `{ name, type }` of EIP-712, speak for themselves. */
+const isPart = (path: string, name: string): boolean =>
+  /PreparedRefund.*types/.test(path) ||
+  (path.endsWith('available_instruments.items') && name === 'type')
+
+describe('the comparison of answers with the document', () => {
+  const validator = new OpenApiValidator()
+  const valid: Answered = {
+    method: 'POST',
+    path: '/api/v2/payment/verify',
+    status: 200,
+    type: 'application/json',
+    body: JSON.stringify({ isValid: false, invalidReason: 'insufficient_funds' }),
+  }
+
+  it('finds nothing wrong with what is described', () => {
+    expect(validator.explain(valid)).toBeUndefined()
+    expect(
+      validator.explain({ ...valid, method: 'OPTIONS', status: 204, body: '' }),
+    ).toBeUndefined()
+  })
+
+  it.each<readonly [string, Partial<Answered>, RegExp]>([
+    [
+      'a member that is not described',
+      { body: '{"isValid":false,"invalidReason":"insufficient_funds","left":1}' },
+      /additional/,
+    ],
+    ['a member that is missing', { body: '{"isValid":false}' }, /required/],
+    [
+      'a reason that is unknown',
+      { body: '{"isValid":false,"invalidReason":"no"}' },
+      /allowed values/,
+    ],
+    ['a body that is no JSON', { body: 'ok' }, /no JSON/],
+    ['another media type', { type: 'text/html' }, /is text\/html/],
+    ['a status that is not described', { status: 418 }, /status 418/],
+    ['a path that is not described', { path: '/api/v2/payment/capture' }, /is not described/],
+    ['a method that is not described', { method: 'PATCH' }, /is not described/],
+    [
+      'a parameter that is taken and not described',
+      { path: `${valid.path}?dry=1` },
+      /parameter dry/,
+    ],
+    [
+      'a body that is taken and not described',
+      { requestBody: { paymentPayload: 1 } },
+      /takes a body/,
+    ],
+    [
+      'problem details of another status',
+      { status: 400, type: 'application/problem+json', body: problem('unauthorized', 401) },
+      /does not fit/,
+    ],
+    [
+      'problem details whose status is no number',
+      { status: 502, type: 'application/problem+json', body: problem('chain_refused', 'failed') },
+      /does not fit/,
+    ],
+  ])('finds %s', (_what, difference, explanation) => {
+    expect(validator.explain({ ...valid, ...difference })).toMatch(explanation)
+  })
+
+  it('finds what an event of a stream has in excess', () => {
+    const stream = { method: 'GET', path: '/api/v2/merchant/events', type: 'text/event-stream' }
+    const answer = {
+      ...stream,
+      status: 200,
+      body: 'retry: 1\n\nevent: settlement\ndata: {"id":1}\n\n',
+    }
+    expect(validator.explain(answer)).toMatch(/does not fit/)
+    expect(validator.explain({ ...answer, body: 'retry: 1\n\n' })).toBeUndefined()
+  })
+})
+
+function problem(code: string, status: number | string): string {
+  const title = 'Bad Gateway'
+  return JSON.stringify({
+    type: `urn:x402-gateway:problem:${code}`,
+    title,
+    status,
+    detail: '',
+    code,
+  })
+}
