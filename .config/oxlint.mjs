@@ -146,16 +146,16 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
  * program, how many lead to src, and the packages that it may import.
  */
 const pageFolders = [
-  ['console/page', 1, 2, ['preact', 'uplot']],
-  ['console/page/*', 2, 3, ['preact', 'uplot']],
-  ['router/docs/page', 1, 3, ['preact']],
-  ['router/docs/page/*', 2, 4, ['preact']],
-  ['protect/paywall/page', 1, 3, ['preact']],
-  ['browser', 1, 1, ['preact']],
+  { folder: 'console/page', out: 1, toSource: 2, allowed: ['preact', 'uplot'] },
+  { folder: 'console/page/*', out: 2, toSource: 3, allowed: ['preact', 'uplot'] },
+  { folder: 'router/docs/page', out: 1, toSource: 3, allowed: ['preact'] },
+  { folder: 'router/docs/page/*', out: 2, toSource: 4, allowed: ['preact'] },
+  { folder: 'protect/paywall/page', out: 1, toSource: 3, allowed: ['preact'] },
+  { folder: 'browser', out: 1, toSource: 1, allowed: ['preact'] },
 ]
 
 /** What a file of a page may not import; of src it may import `browser` only. */
-function notForPages(out, toSource, allowed) {
+function notForPages({ out, toSource, allowed }) {
   const folders = Object.keys(arrows).join('|')
   const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
   for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
@@ -165,8 +165,8 @@ function notForPages(out, toSource, allowed) {
   return [...ways, `^(node:|(${notAllowed.join('|')})(/|$))`].join('|')
 }
 
-const pageRules = pageFolders.map(([folder, out, toSource, allowed]) => ({
-  files: [`**/src/${folder}/*.{ts,tsx}`],
+const pageRules = pageFolders.map((page) => ({
+  files: [`**/src/${page.folder}/*.{ts,tsx}`],
   plugins: ['jsx-a11y', 'react'],
   rules: {
     'eslint/no-restricted-imports': [
@@ -174,8 +174,8 @@ const pageRules = pageFolders.map(([folder, out, toSource, allowed]) => ({
       {
         patterns: [
           {
-            regex: notForPages(out, toSource, allowed),
-            message: `A page imports itself, src/browser, and ${allowed.join(' and ')} only.`,
+            regex: notForPages(page),
+            message: `A page imports itself, src/browser, and ${page.allowed.join(' and ')} only.`,
           },
         ],
       },
