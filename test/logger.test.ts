@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { Console } from 'node:console'
 import { Writable } from 'node:stream'
 import { inspect } from 'node:util'
 import pino from 'pino'
@@ -115,6 +116,23 @@ describe('a logger that is given', () => {
     adaptLogger(given).error('It failed.', fields)
     for (const part of ['It failed.', 'eip155:8453', 'chain_unreachable', 'ECONNREFUSED', '12'])
       expect(texts[0]).toContain(part)
+  })
+
+  it('is shown on one console, every field by its name, and no URL with a key', () => {
+    let text = ''
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        text += chunk.toString()
+        done()
+      },
+    })
+    const given = new Console({ stdout: stream, stderr: stream, colorMode: false })
+    adaptLogger(given).warn('A relayer is low.', { network: 'eip155:8453', balance: 12n })
+    expect(text).toBe("A relayer is low. { network: 'eip155:8453', balance: '12' }\n")
+    adaptLogger(given).error('It failed.', fields)
+    for (const part of ['It failed.', "code: 'chain_unreachable'", 'cause:', 'ECONNREFUSED'])
+      expect(text).toContain(part)
+    expect(text).not.toContain('secret-key')
   })
 
   it('harms nothing when it throws', () => {

@@ -23,7 +23,7 @@ export const SERVE_DATABASE = ['X402_DATABASE_URL', 'DATABASE_URL'] as const
 export type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
 
 /** Every `X402_…` variable that is read by something in this package. */
-const VARIABLES = [
+export const VARIABLES: readonly string[] = [
   'X402_ACCESS_LOG',
   'X402_ADMIN_TOKEN',
   'X402_ASSET',
@@ -44,6 +44,7 @@ const VARIABLES = [
   'X402_RELAYER_KEY',
   'X402_RPC_URL',
   'X402_TRACES',
+  'X402_WEBHOOK_SECRET',
 ]
 
 /**

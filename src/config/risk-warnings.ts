@@ -37,7 +37,13 @@ const DEVNET_ACCOUNTS: ReadonlySet<string> = new Set([
 /** Hosts that only this machine reaches. */
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** Warnings that this process was given. */
+/** What can go wrong with a configuration that works. Of two risks with the same id, one is told. */
+interface Risk {
+  readonly id: string
+  readonly warning: string
+}
+
+/** Ids of the risks that this process was warned of. */
 const given = new Set<string>()
 
 /**
@@ -47,51 +53,73 @@ const given = new Set<string>()
  */
 export function warnOfRisks(parts: RiskyParts, env: Environment = process.env): void {
   const isProduction = env['NODE_ENV'] === 'production'
-  if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, 'memory', SHARED_MEMORY)
+  if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
   if (!isProduction) return
-  if (parts.isInMemory) warnOnce(parts.logger, 'memory', MEMORY)
+  if (parts.isInMemory) warnOnce(parts.logger, MEMORY)
   warnOfAccounts(parts)
   warnOfNetworks(parts)
   if (parts.publicUrl !== undefined && isPlainHttp(parts.publicUrl))
-    warnOnce(parts.logger, 'http', PLAIN_HTTP, { publicUrl: parts.publicUrl })
+    warnOnce(parts.logger, PLAIN_HTTP, { publicUrl: parts.publicUrl })
 }
 
-const SHARED_MEMORY =
-  'This process is one of several, and its payments are kept in its own memory: the same payment ' +
-  'may be honoured by each of them. Share a ledger: X402_DATABASE_URL, or the option ledger.'
-const MEMORY =
-  'Payments are kept in memory, and those under way are forgotten when the process ends. Keep ' +
-  'them in a database: X402_DATABASE_URL, or the option ledger.'
-const DEVNET_RELAYER =
-  'A relayer is an account of development tools, whose private key everybody knows: its gas money will be stolen. Make a key of your own.'
-const DEVNET_PAYEE =
-  'A merchant is paid at an address of development tools, whose private key everybody knows: its income will be stolen.'
-const PAID_RELAYER =
-  'A merchant is paid at the address of a relayer, whose private key is on this server. Be paid at an address whose key is not.'
-const TEST_NETWORKS = 'Payments are taken on test networks, whose tokens are worth nothing.'
-const PLAIN_HTTP =
-  'The public URL is not https: payments and what is bought with them can be read and changed on their way.'
+const SHARED_MEMORY: Risk = {
+  id: 'memory',
+  warning:
+    'This process is one of several, and its payments are kept in its own memory: the same payment ' +
+    'may be honoured by each of them. Share a ledger: X402_DATABASE_URL, or the option ledger.',
+}
+const MEMORY: Risk = {
+  id: 'memory',
+  warning:
+    'Payments are kept in memory, and those under way are forgotten when the process ends. Keep ' +
+    'them in a database: X402_DATABASE_URL, or the option ledger.',
+}
+const DEVNET_RELAYER: Risk = {
+  id: 'devnet-relayer',
+  warning:
+    'A relayer is an account of development tools, whose private key is public: its gas money will ' +
+    'be stolen. Make a key of your own.',
+}
+const DEVNET_PAYEE: Risk = {
+  id: 'devnet-payee',
+  warning:
+    'A merchant is paid at an address of development tools, whose private key is public: its income ' +
+    'will be stolen.',
+}
+const PAID_RELAYER: Risk = {
+  id: 'paid-relayer',
+  warning:
+    'A merchant is paid at the address of a relayer, whose private key is on this server. Use an ' +
+    'address whose key is kept elsewhere.',
+}
+const TEST_NETWORKS: Risk = {
+  id: 'test-networks',
+  warning: 'Payments are taken on test networks, whose tokens are worth nothing.',
+}
+const PLAIN_HTTP: Risk = {
+  id: 'plain-http',
+  warning:
+    'The public URL is not https: payments, and what is bought with them, can be read and changed ' +
+    'on their way.',
+}
 
 function warnOfAccounts({ networks, projects, logger }: RiskyParts): void {
   const relayers = networks.flatMap(({ core }) =>
     (core?.relayerKeys ?? []).map((key) => privateKeyToAddress(key).toLowerCase()),
   )
   const relayer = relayers.find((address) => DEVNET_ACCOUNTS.has(address))
-  if (relayer !== undefined) warnOnce(logger, 'devnet-relayer', DEVNET_RELAYER, { relayer })
+  if (relayer !== undefined) warnOnce(logger, DEVNET_RELAYER, { relayer })
   for (const { id: project, merchant } of projects) {
     const payTo = merchant?.payTo.toLowerCase()
     if (payTo === undefined) continue
-    if (DEVNET_ACCOUNTS.has(payTo))
-      warnOnce(logger, 'devnet-payee', DEVNET_PAYEE, { project, payTo })
-    else if (relayers.includes(payTo))
-      warnOnce(logger, 'paid-relayer', PAID_RELAYER, { project, payTo })
+    if (DEVNET_ACCOUNTS.has(payTo)) warnOnce(logger, DEVNET_PAYEE, { project, payTo })
+    else if (relayers.includes(payTo)) warnOnce(logger, PAID_RELAYER, { project, payTo })
   }
 }
 
 function warnOfNetworks({ networks, logger }: RiskyParts): void {
   const tests = networks.flatMap(({ network }) => (network.testnet ? [network.name] : []))
-  if (tests.length > 0)
-    warnOnce(logger, 'test-networks', TEST_NETWORKS, { networks: tests.join(', ') })
+  if (tests.length > 0) warnOnce(logger, TEST_NETWORKS, { networks: tests.join(', ') })
 }
 
 function isPlainHttp(url: string): boolean {
@@ -99,10 +127,10 @@ function isPlainHttp(url: string): boolean {
   return protocol === 'http:' && !LOCAL_HOST.test(hostname)
 }
 
-function warnOnce(logger: Logger, risk: string, message: string, fields?: object): void {
-  if (given.has(risk)) return
-  given.add(risk)
-  logger.warn(message, fields)
+function warnOnce(logger: Logger, { id, warning }: Risk, fields?: object): void {
+  if (given.has(id)) return
+  given.add(id)
+  logger.warn(warning, fields)
 }
 
 /** Detects workers of `node:cluster`, and all but the first instance of pm2. */

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { type DevnetOptions, openDevnet } from './start-devnet.js'
+import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
 
 /** Options of {@link runDevnetCommand}. */
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
+  /** Writes `X402_*` variables for the default gateway, instead of JSON. @defaultValue false */
+  readonly asEnvironment?: boolean
   /** Writes one line; the line break is not included. */
   readonly write: (line: string) => void
   /** Ends the command. */
@@ -10,12 +12,14 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
 }
 
 /**
- * Runs a local chain until the signal aborts, and writes its data (`DevnetInfo`) as one line of JSON.
+ * Runs a local chain until the signal aborts, and writes its data: `DevnetInfo` as one line of JSON, or
+ * the variables of a `.env` file.
  *
  * @throws {@link ConfigError} when an option is invalid or anvil is not installed.
  * @throws Error when anvil cannot start, or ends by itself.
  */
 export async function runDevnetCommand({
+  asEnvironment = false,
   write,
   signal,
   ...options
@@ -23,8 +27,21 @@ export async function runDevnetCommand({
   if (signal.aborted) return
   const aborted = once(signal, 'abort')
   const { devnet, exited } = await openDevnet(options)
-  if (!signal.aborted) write(JSON.stringify(devnet))
+  if (!signal.aborted) write(asEnvironment ? environmentFor(devnet) : JSON.stringify(devnet))
   const lastWords = await Promise.race([exited, aborted.then(() => undefined)])
   await devnet.close()
   if (lastWords !== undefined) throw new Error(`anvil ended: ${lastWords}`)
+}
+
+/** The default gateway's variables for this chain, as lines of a `.env` file. */
+function environmentFor({ rpcUrl, relayerKeys, merchant, payers }: DevnetInfo): string {
+  return [
+    '# Good while this devnet runs. The keys are public: never send real money to them.',
+    'X402_NETWORK=base-sepolia',
+    `X402_RPC_URL=${rpcUrl}`,
+    `X402_RELAYER_KEY=${relayerKeys[0]}`,
+    `X402_PAY_TO=${merchant.address}`,
+    '# An account with a million test USDC, for programs that buy.',
+    `BUYER_KEY=${payers[0]?.privateKey}`,
+  ].join('\n')
 }

@@ -71,8 +71,7 @@ function areHeaders(value: unknown): value is Readonly<Record<string, string>> {
 
 function isHeader(name: string, value: string): boolean {
   try {
-    new Headers([[name, value]])
-    return true
+    return new Headers([[name, value]]).has(name)
   } catch {
     return false
   }

@@ -79,7 +79,10 @@ function readPrice(price: unknown, options: ParsePriceOptions): ParsedPrice {
     return { kind: 'fiat', amount: readAmount(price.amount, options), currency }
   }
   if (isRecord(price) && 'amount' in price)
-    throw invalid(options, "this object is not a price: its currency is missing; write { amount: '0.01', currency: 'EUR' }")
+    throw invalid(
+      options,
+      "this object is not a price: its currency is missing; write { amount: '0.01', currency: 'EUR' }",
+    )
   throw invalid(options, `${showValue(price)} is not a price: ${FORMS}`)
 }
 

@@ -64,4 +64,11 @@ describe('options from the environment', () => {
       'X402_DATABASE_URL invalid_url',
     ])
   })
+
+  it('tell the logger of variables that nobody reads, and of those that were meant', () => {
+    const logger = recordLog()
+    const env = { ...COMPLETE, X402_PAYTO: PAY_TO, PAYTO: PAY_TO }
+    expect(wrong({ ...fromEnvironment(env), logger })).toEqual([])
+    expect(logger.lines).toEqual([expect.stringContaining('did you mean X402_PAY_TO?')])
+  })
 })

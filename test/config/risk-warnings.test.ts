@@ -32,7 +32,7 @@ async function warnings(options: GatewayOptions, environment = 'production'): Pr
 /** Each risk, the gateway that runs it, and what is said. */
 const risks: ReadonlyArray<readonly [string, () => GatewayOptions, RegExp]> = [
   ['a ledger in memory', () => ({ ...optionsOf(), ledger: memoryLedger() }), /X402_DATABASE_URL/],
-  ['a relayer with a public key', () => optionsOf({ key: DEVNET_KEY }), /relayer.*everybody knows/],
+  ['a relayer with a public key', () => optionsOf({ key: DEVNET_KEY }), /relayer.*is public/],
   ['a payee with a public key', () => optionsOf({ payTo: DEVNET_ADDRESS }), /"project":"shop"/],
   ['a relayer that is paid', () => optionsOf({ payTo: OWN_ADDRESS }), /on this server/],
   ['a test network', () => optionsOf({ network: 'base-sepolia' }), /"networks":"Base Sepolia"/],

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
+import { explainUnknownVariables, optionsFromEnvironment } from '../../src/config/environment.js'
+import { createGateway } from '../../src/gateway.js'
 import { runDevnetCommand } from '../../src/devnet/devnet-command.js'
 import type { DevnetInfo } from '../../src/devnet/index.js'
 import { publicClient } from './clients.js'
@@ -36,6 +38,27 @@ describe('runDevnetCommand', () => {
     await done
     expect(lines).toHaveLength(1)
     await expect(publicClient(rpcUrl).getChainId()).rejects.toThrow('HTTP request failed')
+  })
+
+  it('writes a .env file from which the default gateway can be set up', async () => {
+    const abort = new AbortController()
+    let done: Promise<void> | undefined
+    const text = await new Promise<string>((resolve) => {
+      done = runDevnetCommand({ asEnvironment: true, write: resolve, signal: abort.signal })
+    })
+    const env = Object.fromEntries(
+      [...text.matchAll(/^(\w+)=(\S+)$/gm)].map(([, name = '', value]) => [name, value]),
+    )
+    expect(explainUnknownVariables(env, [])).toEqual([])
+    const gateway = createGateway(optionsFromEnvironment(env))
+    const findings = await gateway.check()
+    expect(findings.filter(({ status }) => status === 'error')).toEqual([])
+    expect(findings).toContainEqual(
+      expect.objectContaining({ subject: 'relayer', status: 'ok', network: 'eip155:84532' }),
+    )
+    await gateway.close()
+    abort.abort()
+    await done
   })
 
   it('starts nothing when told to stop before', async () => {

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { blocks } from './documents.js'
 import {
-  examplesInMarkdown,
   examplesInSources,
   exportedFunctions,
   unmarkedExamples,
@@ -13,11 +13,13 @@ import {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) => join(source, file))
+const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) =>
+  join(source, file),
+)
 
 const examples = [
   ...examplesInSources(source, root),
-  ...examplesInMarkdown(join(root, 'README.md'), root),
+  ...blocks.filter(({ lang, meta }) => lang === 'ts' && meta === ''),
 ]
 
 /** What a user's own tsconfig.json has. */
@@ -71,7 +73,7 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
 
 describe('an example of the documentation', () => {
   it('is there at all', () => {
-    expect(examples.length).toBeGreaterThan(5)
+    expect(examples.length).toBeGreaterThan(50)
   })
 
   it.each(examples)('type-checks under strict: $at', ({ at }) => {

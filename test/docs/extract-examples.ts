@@ -1,4 +1,4 @@
-/** Finds the examples of the documentation: in TSDoc, and in Markdown. */
+/** Finds the examples of TSDoc. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
@@ -21,12 +21,6 @@ export interface ExportedValue {
 const FENCE = /^```ts\n(.*?)^```$/gms
 const DOC = /\/\*\*(.*?)\*\//gs
 const EXPORT_FROM = /^export \{([^}]*)\} from '([^']+)'/gms
-
-/** Every block of a Markdown file that is marked `ts`. */
-export function examplesInMarkdown(file: string, root: string): readonly Example[] {
-  const text = readFileSync(file, 'utf8')
-  return fencedIn(text).map(({ code, line }) => ({ at: `${relative(root, file)}:${line}`, code }))
-}
 
 /** Every example of the TSDoc below a folder. */
 export function examplesInSources(folder: string, root: string): readonly Example[] {

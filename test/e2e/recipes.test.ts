@@ -1,4 +1,4 @@
-/** The recipes of example-app/docs/test-recipes.md, each as a project that has only what it says. */
+/** The recipes of example-app/docs/testing.md, each as a project that has only what it says. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { INSTALL_TIMEOUT_MS, install, pack, ROOT } from '../support/packed.js'
 
-const PAGE = join(ROOT, 'example-app/docs/test-recipes.md')
+const PAGE = join(ROOT, 'example-app/docs/testing.md')
 const BLOCK = /^```\w+ recipe=(\w+) file=(\S+)\n(.*?)^```$/gms
 
 /** Tools that a project shares with this one; the package and Express it has installed itself. */

@@ -6,6 +6,7 @@ import type { GatewayOptions, ProjectOptions } from '../../src/config/options.js
 import type { Price } from '../../src/money/price.js'
 import type { PriceFunction, ProtectOptions } from '../../src/protect/options.js'
 import { listen } from '../support/http.js'
+import { issuesOf } from '../support/issues.js'
 import { paymentRequiredOf } from '../support/shop.js'
 
 const PAY_TO = `0x${'11'.repeat(20)}` as const
@@ -105,6 +106,21 @@ describe('declaring a route', () => {
     ['merchant', 'nobody'],
   ])('refuses the option %s: %j', (option, value) => {
     expect(refusedOption('$0.01', { [option]: value })).toBe(option)
+  })
+
+  it.each<[unknown, unknown, string, string]>([
+    ['$0.01', { desc: 'x' }, 'unknown_option', "did you mean 'description'?"],
+    ['$0.01', { maxTimeoutSeconds: 5 }, 'out_of_range', 'must be at least 10'],
+    ['$0.01', { maxTimeoutSeconds: '60' }, 'invalid_type', 'must be a number'],
+    ['$0.01', 'a report', 'invalid_type', 'must be an object'],
+    ['$0.01', { merchant: 'shopp' }, 'unknown_project', "did you mean 'shop'?"],
+    ['$0.01', { paymentFlow: 'up' }, 'invalid_value', '"authorization" or "upfront"'],
+    [{ amount: '1' }, {}, 'invalid_price', 'its currency is missing'],
+    ['1 USDC', {}, 'unknown_currency', 'for the token USDC'],
+    [{ asset: 'USDC', network: 'base-seplia', amount: '1' }, {}, 'unknown_network', 'base-sepolia'],
+  ])('says of %j with %j what to write: %s', (price, options, code, words) => {
+    const declare = () => open().x402Protect(price as Price, options as ProtectOptions)
+    expect(issuesOf(declare)).toMatchObject([{ code, message: expect.stringContaining(words) }])
   })
 
   it('refuses a price beyond the merchant’s limits, and takes those at them', () => {

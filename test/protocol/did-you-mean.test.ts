@@ -24,6 +24,12 @@ describe('a name that is not known', () => {
     expect(suggestName('webhook', [])).toBe('nothing is taken')
   })
 
+  it('may be the beginning of one name, but not of several', () => {
+    expect(closestName('desc', ['description', 'mimeType'])).toBe('description')
+    expect(closestName('max', ['maxHeldBytes', 'maxTimeoutSeconds'])).toBeUndefined()
+    expect(closestName('foo', ['now'])).toBeUndefined()
+  })
+
   it('takes no long time, however long it is', () => {
     expect(closestName('x'.repeat(1e6), NAMES)).toBeUndefined()
   })

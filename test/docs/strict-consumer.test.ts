@@ -1,0 +1,91 @@
+/** What typescript-eslint's strict rules say of code that uses the package, by oxlint's copies of them. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const RULES = [
+  'typescript/unbound-method',
+  'typescript/no-misused-promises',
+  'typescript/no-floating-promises',
+  'typescript/no-unnecessary-condition',
+]
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'strict-consumer-'))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const compilerOptions = {
+    ...{ target: 'es2022', module: 'nodenext', types: ['node'], strict: true },
+    ...{ exactOptionalPropertyTypes: true, skipLibCheck: true, noEmit: true },
+    paths: { 'express-x402-gateway': [join(root, 'src/index.ts')] },
+  }
+  const rules = Object.fromEntries(RULES.map((rule) => [rule, 'error']))
+  const files = {
+    'package.json': { type: 'module' },
+    'tsconfig.json': { compilerOptions, include: ['*.ts'] },
+    'oxlint.json': { plugins: ['typescript'], categories: { correctness: 'off' }, rules },
+  }
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(join(folder, name), JSON.stringify(content))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The rules that a module breaks. */
+function brokenRules(name: string, code: string): readonly string[] {
+  writeFileSync(join(folder, name), code)
+  const oxlint = join(root, 'node_modules/oxlint/bin/oxlint')
+  const args = [oxlint, '--config', 'oxlint.json', '--type-aware', '--format', 'json', name]
+  const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string }[] }
+  return diagnostics.map(({ code: rule }) => rule)
+}
+
+describe('the types of the package', () => {
+  it('let strict rules pass what its users write: functions taken apart, async listeners', () => {
+    const code = `
+      import express from 'express'
+      import { createGateway, defaultGateway, paidRequest } from 'express-x402-gateway'
+
+      const gateway = createGateway({})
+      const { x402Protect, gatewayRouter, on, check, healthRouter, metricsRouter, close } = gateway
+      on('settled', async ({ transaction }) => {
+        await fetch('http://127.0.0.1/' + transaction)
+      })
+      const seen: string[] = []
+      defaultGateway().on('settled', ({ transaction }) => seen.push(transaction))
+      const app = express()
+      app.get('/a', x402Protect('$0.01'), (req, res) => void res.json({ by: req.x402?.payer }))
+      app.get('/b', x402Protect('$0.01'), (req, res) => void res.json(paidRequest(req).amount))
+      app.use(gatewayRouter(), healthRouter(), metricsRouter())
+      await check()
+      process.once('SIGTERM', () => void close())
+    `
+    expect(brokenRules('good.ts', code)).toEqual([])
+  })
+
+  it('are read by rules that do find what is wrong', () => {
+    const code = `
+      class Emitter {
+        name = 'emitter'
+        emit(listener: () => void) {
+          listener()
+          return this.name
+        }
+      }
+      const { emit } = new Emitter()
+      new Emitter().emit(async () => {
+        await fetch('http://127.0.0.1')
+      })
+      export const kept = emit
+    `
+    expect(brokenRules('bad.ts', code).toSorted()).toEqual([
+      'typescript(no-misused-promises)',
+      'typescript(unbound-method)',
+    ])
+  })
+})
