@@ -54,7 +54,7 @@ export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs)
   app.get(
     '/buy/rising',
     x402Protect(() => rising()),
-    (_req, res) => void res.send('risen'),
+    (_req, res) => void res.type('text').send('risen'),
   )
   app.get('/buy/attack/:text', x402Protect('$0.01', { description: ATTACK }), (_req, res) => {
     res.type('text').send(ATTACK)

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Browser } from 'playwright-core'
 import { findChromium, launch } from '../../../support/browser.js'
+import { ATTACK } from './shop.js'
 import { until } from '../../../support/until.js'
 import {
   CENT,
@@ -178,6 +179,35 @@ withBrowser('the paywall in trouble', () => {
     await page.getByText('Paid.').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await world.earned()).toBe(before + CENT)
+  })
+
+  it('asks again if the price has risen since the page was loaded, and charges nothing', async () => {
+    const before = await world.earned()
+    const { page, wallet } = await meet('/buy/rising')
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('The offer has changed. Nothing was charged.').waitFor()
+    await page.getByRole('button', { name: 'Pay 0.02 USDC with Test Wallet' }).waitFor()
+    expect([wallet.signed.length, await world.earned()]).toEqual([1, before])
+    await page.getByRole('button', { name: 'Pay 0.02 USDC with Test Wallet' }).click()
+    await page.getByText('Paid.').waitFor()
+    expect(await world.earned()).toBe(before + 2n * CENT)
+  })
+
+  it('shows as text what strangers have written, before and after the payment', async () => {
+    const { page, complaints } = await meet(`/buy/attack/${encodeURIComponent(ATTACK)}`)
+    await page.getByRole('heading', { name: ATTACK }).waitFor()
+    await page.getByRole('button', { name: PAY }).click()
+    await page.locator('pre').getByText(ATTACK).waitFor()
+    expect(await page.evaluate('window.pwned')).toBeUndefined()
+    expect(complaints).toEqual([])
+  })
+
+  it('does not pay for a form that it cannot send again', async () => {
+    const { page, complaints } = await meet('/form')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('You came here by sending a form').waitFor()
+    expect(await page.getByRole('button').count()).toBe(0)
+    expect(complaints).toEqual([])
   })
 
   it('finds a wallet that is older than EIP-6963', async () => {
