@@ -12,7 +12,11 @@ import type { Answered, OpenApiValidator } from './openapi-validator.js'
 
 /** A response of Express. */
 interface WatchedResponse extends ServerResponse {
-  readonly req: IncomingMessage & { readonly originalUrl?: string; readonly body?: unknown }
+  readonly req: IncomingMessage & {
+    readonly originalUrl?: string
+    readonly baseUrl?: string
+    readonly body?: unknown
+  }
   readonly locals?: Readonly<Record<string, unknown>>
 }
 
@@ -56,14 +60,18 @@ function keep(res: WatchedResponse, isCut = false): void {
   const chunks = chunksOf.get(res)
   if (chunks === undefined) return
   chunksOf.delete(res)
-  const { method = '', originalUrl = '', body: requestBody } = res.req
-  const path = /(?:\/api\/v2|\/ucp|\/console)(?:[/?].*)?$/.exec(originalUrl)?.[0] ?? originalUrl
+  const { method = '', originalUrl = '', baseUrl = '', url = '', body: requestBody } = res.req
+  // An app in front may have rewritten the URL.
+  const path = pathOfApi(originalUrl) ?? pathOfApi(baseUrl + url) ?? originalUrl
   const [type = ''] = String(res.getHeader('content-type') ?? '').split(';', 1)
   answers.push({
     ...{ method, path, requestBody, status: res.statusCode, type, isCut },
     body: decoded(Buffer.concat(chunks), res.getHeader('content-encoding')),
   })
 }
+
+const pathOfApi = (url: string): string | undefined =>
+  /(?:\/api\/v2|\/ucp|\/console)(?:[/?].*)?$/.exec(url)?.[0]
 
 function decoded(body: Buffer, encoding: unknown): string {
   if (body.length === 0) return ''
