@@ -12,11 +12,7 @@ import type { Answered, OpenApiValidator } from './openapi-validator.js'
 
 /** A response of Express. */
 interface WatchedResponse extends ServerResponse {
-  readonly req: IncomingMessage & {
-    readonly originalUrl?: string
-    readonly baseUrl?: string
-    readonly body?: unknown
-  }
+  readonly req: IncomingMessage & { readonly baseUrl?: string; readonly body?: unknown }
   readonly locals?: Readonly<Record<string, unknown>>
 }
 
@@ -60,18 +56,16 @@ function keep(res: WatchedResponse, isCut = false): void {
   const chunks = chunksOf.get(res)
   if (chunks === undefined) return
   chunksOf.delete(res)
-  const { method = '', originalUrl = '', baseUrl = '', url = '', body: requestBody } = res.req
-  // An app in front may have rewritten the URL.
-  const path = pathOfApi(originalUrl) ?? pathOfApi(baseUrl + url) ?? originalUrl
+  const { method = '', baseUrl = '', url = '', body: requestBody } = res.req
+  // As the router has seen it: an app may have rewritten the URL.
+  const seen = baseUrl + url
+  const path = /(?:\/api\/v2|\/ucp|\/console)(?:[/?].*)?$/.exec(seen)?.[0] ?? seen
   const [type = ''] = String(res.getHeader('content-type') ?? '').split(';', 1)
   answers.push({
     ...{ method, path, requestBody, status: res.statusCode, type, isCut },
     body: decoded(Buffer.concat(chunks), res.getHeader('content-encoding')),
   })
 }
-
-const pathOfApi = (url: string): string | undefined =>
-  /(?:\/api\/v2|\/ucp|\/console)(?:[/?].*)?$/.exec(url)?.[0]
 
 function decoded(body: Buffer, encoding: unknown): string {
   if (body.length === 0) return ''
