@@ -3,9 +3,10 @@
  *
  * @packageDocumentation
  */
+import type { Router } from 'express'
 import { defaultGateway } from './default-gateway.js'
-import type { Gateway } from './gateway.js'
 import type { X402Protect } from './protect/x402-protect.js'
+import type { GatewayRouterOptions } from './router/gateway-router.js'
 
 /**
  * Declares that a route costs money, on the default gateway.
@@ -56,7 +57,7 @@ export const x402Protect: X402Protect = (price, options) =>
  * app.use('/pay', gatewayRouter())
  * ```
  */
-export const gatewayRouter: Gateway['gatewayRouter'] = (options) =>
+export const gatewayRouter = (options?: GatewayRouterOptions): Router =>
   defaultGateway().gatewayRouter(options)
 
 export {

@@ -1,4 +1,4 @@
-/** What an operator does for a project, or for himself, by the routes that a project has of its own. */
+/** Routes of a project that an operator uses for that project, or for the operator's own webhooks. */
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
 import { EVERY_PROJECT } from '../ledger/ledger.js'
 import { OPERATOR, OPERATOR_EVENTS } from '../ledger/webhook-store.js'

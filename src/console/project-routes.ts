@@ -14,7 +14,7 @@ import { cursorSchema, limitSchema, pageOf } from './pages.js'
 import { isStoredId, newProjectIdSchema } from './project-ids.js'
 import { configuredView, storedView } from './project-view.js'
 
-/** How often a change is tried that others get in the way of. */
+/** Times a change is tried while others change the same project. */
 const MAX_ATTEMPTS = 20
 
 export const LIST_QUERY = { known: ['cursor', 'limit'], tolerated: ['_'] }

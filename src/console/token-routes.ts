@@ -66,8 +66,8 @@ const listTokens: AdminEndpoint = async (context, req) => {
 /**
  * Creates a token, which is shown this once.
  *
- * Only its hash is kept. A request that is repeated by its `Idempotency-Key` makes no second token, and
- * is told the id of the first, so that it can be revoked if its answer was lost.
+ * Only its hash is kept. A request that is repeated by its `Idempotency-Key` makes no second token, and gets
+ * the id of the first, so that it can be revoked if its answer was lost.
  */
 const createToken: AdminEndpoint = async (context, req, res) => {
   const project = await requireProject(context, req)

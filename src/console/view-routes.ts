@@ -16,7 +16,7 @@ import type { AdminContext, AdminEndpoint } from './context.js'
 import { projectIdSchema } from './project-ids.js'
 
 /** The query of a list: that of a project's own, and which project. */
-export const ADMIN_SETTLEMENTS_QUERY = {
+const ADMIN_SETTLEMENTS_QUERY = {
   ...SETTLEMENTS_QUERY,
   known: [...SETTLEMENTS_QUERY.known, 'project'],
 }
@@ -67,7 +67,7 @@ const findSettlement: AdminEndpoint = async (context, req) => {
   return { ...adminView(context, record), ...totals.get(id) }
 }
 
-/** A settlement with its project, which the project itself need not be told. */
+/** A settlement with its project, which a project's own list omits. */
 function adminView(context: AdminContext, record: LedgerRecord): object {
   const { project } = record
   const shown = settlementOf(record, { accepts: assetsOf(context) }, context.networkNames)
@@ -78,7 +78,7 @@ function scopeOf(context: AdminContext, req: Request): ViewScope {
   return { project: projectOf(req), accepts: assetsOf(context) }
 }
 
-/** The project that is asked for. What else is asked, the view itself reads. */
+/** The project that is asked for. The view itself reads the rest of the query. */
 function projectOf(req: Request): ViewScope['project'] {
   const given = { known: [...Object.keys(req.query)], tolerated: [] }
   return readQuery(req, scopeSchema, given).project ?? EVERY_PROJECT

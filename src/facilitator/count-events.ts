@@ -1,7 +1,7 @@
 import type { Counters } from '../ledger/counters.js'
 import type { EventBus } from '../schemes/events.js'
 
-/** Counts what a facilitator tells of payments. */
+/** Counts the events of payments that a facilitator emits. */
 export function countEvents(events: EventBus, counters: Counters): void {
   events.on('refused', ({ project, reason }) => counters.count(project, 'refused', reason))
   events.on('settled', ({ project }) => counters.count(project, 'settled'))

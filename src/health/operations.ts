@@ -71,7 +71,7 @@ export class Operations {
       const { balance, settlements, isLow } = await funds.read()
       const pending = await this.#pending(chain, account)
       const perDay = spent.perDay(chainId, address)
-      // A tenth of a day is told.
+      // Rounded down to a tenth of a day.
       const days = perDay > 0n ? Number((balance * 10n) / perDay) / 10 : undefined
       const runway = { payments: Number(settlements), ...(days !== undefined && { days }) }
       read = { balance: balance.toString(), isLow, runway, pending }

@@ -85,7 +85,7 @@ async function checkCore(core: OwnNetwork, now: () => number): Promise<readonly 
     findings({ subject: 'network', network }, () => checkNetwork(chain, now())),
     findings({ subject: 'relayer', network }, async () => [await checkFunded(relayers, chain)]),
   ])
-  // A node that is away says nothing of balances.
+  // Without an answer of the node, nothing is known about balances.
   return node.some(({ status }) => status === 'error') ? node : [...node, ...funded]
 }
 

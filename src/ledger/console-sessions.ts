@@ -24,7 +24,7 @@ export interface SessionLimits {
   readonly createdBefore: number
   /** Those that were last used before. */
   readonly usedBefore: number
-  /** Those of one token beyond this many, beginning with the one that was not used for longest. */
+  /** Sessions that one token may have: the least recently used ones beyond that are over. */
   readonly perToken: number
 }
 
@@ -39,6 +39,6 @@ export interface SessionStore {
   find(hash: string): Promise<ConsoleSession | undefined>
   /** Notes that a session is in use. */
   noteUse(hash: string, usedAt: number): Promise<void>
-  /** Ends a session. Without one, nothing happens. */
+  /** Ends a session, if it exists. */
   remove(hash: string): Promise<void>
 }

@@ -11,7 +11,7 @@ export interface Count {
   readonly project: string
   /** What happened. */
   readonly kind: string
-  /** Tells apart what is of one kind: a reason, or a range of milliseconds. */
+  /** Divides a kind further: a reason, or a range of milliseconds. */
   readonly label: string
   readonly count: number
 }

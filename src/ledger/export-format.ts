@@ -107,7 +107,7 @@ function findAsset(
   )
 }
 
-/** Those of the payment's own time come first. */
+/** The decimals that were recorded with the payment take precedence over those of today's configuration. */
 function decimalsOf({ details }: ExportedPayment, asset: Asset | undefined): number | undefined {
   return details?.decimals ?? asset?.decimals
 }

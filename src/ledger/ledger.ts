@@ -174,7 +174,7 @@ export interface LedgerStore
   readonly projects: ProjectStore
   /** Who is signed in to the console. */
   readonly sessions: SessionStore
-  /** Who is told of payments by webhook, and what is still to be told. */
+  /** The endpoints of webhooks, and the deliveries to them. */
   readonly webhooks: WebhookStore
   /**
    * Returns a random secret that all processes of the store share, created on first use. Absent from

@@ -36,7 +36,7 @@ export interface StoredToken {
 /** A token that is created. */
 export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label'>
 
-/** What an admin can do that the audit log tells of. `refund.requested` is written before money moves. */
+/** Actions of an admin that the audit log records. `refund.requested` is written before money moves. */
 export type AuditAction =
   | 'project.created'
   | 'project.updated'
@@ -79,9 +79,9 @@ export interface ChangeAuthor {
 }
 
 /**
- * What came of a change. `taken`: the project exists. `deleted`: it existed; ids are not used again,
- * because payments belong to them. `missing`: there is no such project or token. `changed`: the project
- * has another version by now.
+ * The result of a change. `taken`: the project exists. `deleted`: it existed; ids are not used again, because
+ * payments belong to them. `missing`: there is no such project or token. `changed`: the project has another
+ * version by now.
  */
 export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
 

@@ -150,7 +150,7 @@ export type RecordSearch =
   /** The merchant's own name for the payment. */
   | { readonly reference: string }
 
-/** Records of a page of submitted ones, unless told otherwise. */
+/** Default number of records in a page of submitted ones. */
 export const SUBMITTED_PAGE = 500
 
 /** Which submitted records are listed, oldest first. */
@@ -161,7 +161,7 @@ export interface SubmittedQuery {
   readonly limit?: number | undefined
 }
 
-/** Which records a live view is told of. */
+/** Which records a live view shows. */
 export interface LatestQuery {
   /** Final records whose last change is at most this many milliseconds old. */
   readonly withinMs: number

@@ -1,4 +1,4 @@
-/** Milliseconds in which the operator is told of a relayer once, unless it was funded meanwhile. */
+/** Milliseconds between two alerts about one relayer, unless it was funded in between. */
 export const ALERT_PAUSE_MS = 3_600_000
 
 /** A relayer, and what it has in wei. */
@@ -8,7 +8,7 @@ export interface RelayerBalance {
   readonly balance: bigint
 }
 
-/** What the operator is told of relayers, once for all processes that share the ledger. */
+/** Alerts to the operator about low relayers: each is sent once by all processes that share the ledger. */
 export interface RelayerAlertStore {
   /**
    * Adds an event `relayer.low` for each endpoint of the operator that wants it, unless one was added in
@@ -18,6 +18,6 @@ export interface RelayerAlertStore {
    * @returns Whether there was one to add.
    */
   tellLow(low: RelayerBalance, data: object): Promise<boolean>
-  /** Notes that a relayer has more than when the operator was told: when it is low again, he is told at once. */
+  /** Notes that a relayer has more than at its last alert: when it is low again, an alert is sent at once. */
   noteFunded(funded: RelayerBalance): Promise<void>
 }

@@ -18,8 +18,8 @@ export interface RevenueQuery {
 /** Payments that are summed together. */
 export interface RevenueGroup {
   /**
-   * Days since the epoch, id of the project, or URL of the resource without its query. Empty where
-   * payments have none, and for `asset`; `undefined` for what is not told apart any more.
+   * Days since the epoch, id of the project, or URL of the resource without its query. Empty where payments
+   * have none, and for `asset`; `undefined` for the groups that were merged into one.
    */
   readonly key: string | undefined
   readonly chainId: number
@@ -32,14 +32,14 @@ export interface RevenueGroup {
 
 /** Sums of settled payments. */
 export interface Revenue {
-  /** Sums settled payments. The groups with most payments are told apart, 1,000 at most. */
+  /** Sums settled payments. Returns the 1,000 groups with most payments; the others are merged. */
   sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]>
 }
 
 /** Groups of an answer. */
 const MAX_GROUPS = 1000
 
-/** Groups that are told apart while payments are summed: a URL may be different each time. */
+/** Groups that are kept apart while payments are summed: each payment may have another URL. */
 export const MAX_SUMMED_GROUPS = 10_000
 
 export const DAY_MS = 86_400_000
@@ -69,7 +69,7 @@ function withoutQuery(url: string): string {
 /** Sums groups, and limits their number. */
 export class RevenueSums {
   readonly #groups = new Map<string, RevenueGroup>()
-  /** Of groups that are not told apart, by token. */
+  /** Sums of the groups that are merged, by token. */
   readonly #rest = new Map<string, RevenueGroup>()
 
   add(group: RevenueGroup): void {

@@ -1,7 +1,7 @@
 /**
- * Who is told of payments by webhook, and what is still to be told.
+ * The endpoints of webhooks, and the deliveries to them.
  *
- * A delivery is written in the same change as the record that it tells of, once for each endpoint of the
+ * A delivery is written in the same change as the record that it reports, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
 import type { ChangeAuthor } from './projects.js'
@@ -42,7 +42,7 @@ export const TEST_EVENT = 'webhook.test'
 /** Endpoints that a project may have: each one adds a row to every event. */
 export const MAX_ENDPOINTS = 10
 
-/** A URL of a project that is told of events. */
+/** A URL of a project to which events are posted. */
 export interface WebhookEndpoint {
   readonly id: string
   readonly project: string
@@ -50,7 +50,7 @@ export interface WebhookEndpoint {
   readonly events: readonly WebhookEvent[]
   /** `whsec_…`, which deliveries are signed with. It is stored as it is, because it has to sign. */
   readonly secret: string
-  /** The secret before, which signs beside the new one until a time in milliseconds since the epoch. */
+  /** The previous secret, which also signs until a time in milliseconds since the epoch. */
   readonly previous?: { readonly secret: string; readonly until: number } | undefined
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -63,7 +63,7 @@ export interface EndpointChange {
   readonly events?: readonly WebhookEvent[] | undefined
 }
 
-/** A new secret, and for how long the one before still signs. */
+/** A new secret, and for how long the previous one also signs. */
 export interface SecretRotation {
   readonly secret: string
   readonly previousForMs: number
@@ -78,7 +78,7 @@ export interface WebhookEndpoints {
   /** Oldest first. */
   list(project: string): Promise<readonly WebhookEndpoint[]>
   find(project: string, id: string): Promise<WebhookEndpoint | undefined>
-  /** @returns `undefined` if the project has no such endpoint, as the methods below. */
+  /** @returns `undefined` if the project has no such endpoint, as for the methods below. */
   change(project: string, id: string, change: EndpointChange): Promise<WebhookEndpoint | undefined>
   rotate(
     project: string,
@@ -111,7 +111,7 @@ export interface WebhookDelivery {
   readonly endpoint: string
   readonly project: string
   readonly type: string
-  /** Id of the payment that it tells of, and the number of this event among those of the payment. */
+  /** Id of the payment that it reports, and the number of this event among those of the payment. */
   readonly payment?: string | undefined
   readonly version?: number | undefined
   readonly state: DeliveryState
@@ -121,7 +121,7 @@ export interface WebhookDelivery {
   readonly nextAttemptAt: number
   readonly createdAt: number
   readonly deliveredAt?: number | undefined
-  /** Of the last attempt: the HTTP status, what was wrong, and how the receiver's words begin. */
+  /** The last attempt: its HTTP status, what was wrong, and the beginning of the response. */
   readonly lastStatus?: number | undefined
   readonly lastError?: string | undefined
   readonly lastResponse?: string | undefined
@@ -145,19 +145,19 @@ export interface ClaimedDelivery extends WebhookDelivery {
   readonly ageMs: number
   /** The payment as it was after the change; `undefined` if its record is gone. */
   readonly record?: LedgerRecord | undefined
-  /** What events say that are not about a payment. */
+  /** The data of an event that is not about a payment. */
   readonly data?: object | undefined
 }
 
 /** Milliseconds for which a delivery is claimed: longer than an attempt lasts. */
 export const CLAIM_MS = 30_000
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type AttemptOutcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | (AttemptFailure & { readonly kind: 'retry'; readonly afterMs: number })
   | (AttemptFailure & { readonly kind: 'failed' })
-  /** Nothing was found out: the process ends. Another one attempts it at once. */
+  /** There is no result, because the process ends. Another process attempts it at once. */
   | { readonly kind: 'returned' }
 
 /** What was wrong with an attempt. */
@@ -172,11 +172,11 @@ export interface WebhookDeliveries {
   /** Endpoints with a delivery that is due. */
   listDue(): Promise<readonly WebhookEndpoint[]>
   /**
-   * Claims due deliveries of an endpoint, those that wait longest first. Of one payment, a later event is
-   * not claimed while an earlier one is pending.
+   * Claims due deliveries of an endpoint, those that wait longest first. A later event of a payment is not
+   * claimed while an earlier one is pending.
    */
   claim(endpoint: string, limit: number): Promise<readonly ClaimedDelivery[]>
-  /** Writes down what came of an attempt, unless the claim has lapsed and is another's. */
+  /** Records the result of an attempt, unless the claim has lapsed and another process has taken it. */
   conclude(claimed: ClaimedDelivery, outcome: AttemptOutcome): Promise<void>
   /** Adds a delivery that is not about a payment. */
   add(delivery: {
@@ -194,7 +194,7 @@ export interface WebhookDeliveries {
     endpoint: Pick<WebhookEndpoint, 'project' | 'id'>,
     id: string,
   ): Promise<WebhookDelivery | undefined>
-  /** Forgets what was delivered, or given up, long ago. */
+  /** Deletes deliveries that succeeded, or were given up, long ago. */
   prune(): Promise<void>
 }
 
@@ -208,7 +208,7 @@ export interface WebhookStore {
   readonly relayerAlerts: RelayerAlertStore
 }
 
-/** A record as it was after a change that an event tells of. */
+/** A record as it was after a change that an event reports. */
 export function recordAsOf(
   record: LedgerRecord,
   change: {

@@ -11,7 +11,7 @@ import type { Rate, RateSource } from '../money/rates.js'
  */
 export async function requireRate(rates: RateSource, base: string, quote: string): Promise<Rate> {
   const rate = await rates.getRate(base, quote)
-  // A rate of zero, by mistake of a source, would give things away for nothing.
+  // A rate of zero, by mistake of a source, would make everything free.
   if (rate !== undefined && rate.rate.units > 0n) return rate
   throw new RateError('rate_unavailable', `There is no rate from ${base} to ${quote}.`)
 }

@@ -6,10 +6,10 @@ import { digestToken, findProjectByHash } from './project.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'
 import { TokenUse } from './token-use.js'
 
-/** Milliseconds between two looks for changes that nobody has announced. */
+/** Milliseconds between two polls for changes that were not announced. */
 const POLL_MS = 400
 
-/** The same while changes are announced: an announcement may be lost with a connection that is dead. */
+/** The same while changes are announced: an announcement may be lost with a dead connection. */
 const ANNOUNCED_POLL_MS = 700
 
 /** Milliseconds from the start in which requests wait until projects were loaded for the first time. */
@@ -40,8 +40,8 @@ interface ReadToken {
 /**
  * Finds projects: those of the configuration and those that the ledger keeps.
  *
- * Requests are answered from memory, which follows the database within a second. While the database is
- * away, what was known stays known. A project is replaced as a whole when it changes, so that a payment
+ * Requests are answered from memory, which follows the database within a second. While the database does not
+ * answer, what was known stays known. A project is replaced as a whole when it changes, so that a payment
  * under way keeps its terms.
  */
 export class ProjectDirectory {
@@ -106,7 +106,7 @@ export class ProjectDirectory {
     return found?.project
   }
 
-  /** Finds the project of a token by the SHA-256 of the token, which is not thereby used. */
+  /** Finds the project of a token by the SHA-256 of the token. This does not count as a use of the token. */
   findByHash(hash: Buffer): Project | undefined {
     const configured = findProjectByHash(this.#options.projects, hash)
     return configured ?? this.#findStored(hash)?.project
@@ -150,7 +150,7 @@ export class ProjectDirectory {
   }
 
   #findStored(presented: Buffer): ReadToken | undefined {
-    // Only hashes are looked up: how long that takes tells nothing of a token.
+    // Only hashes are looked up: how long that takes reveals nothing about a token.
     const found = this.#tokens.get(presented.toString('hex'))
     return found !== undefined && timingSafeEqual(found.hash, presented) ? found : undefined
   }

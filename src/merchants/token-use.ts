@@ -35,7 +35,7 @@ export class TokenUse {
     this.#timer ??= setTimeout(() => void this.#write(), GATHER_MS).unref()
   }
 
-  /** Writes what was noted, if that is a matter of moments. Never rejects. */
+  /** Writes what was noted, but waits only a moment for it. Never rejects. */
   async close(): Promise<void> {
     const written = Promise.resolve(this.#writing).then(() => this.#write())
     await Promise.race([written, sleep(CLOSE_MS, undefined, { ref: false })])

@@ -69,7 +69,7 @@ export function crossRates(source: RateSource): RateSource {
 const ITSELF: Rate = { rate: { units: 1n, scale: 0 }, asOf: 0, source: 'identity' }
 
 function toRatio({ rate, ...circumstances }: Rate): Ratio | undefined {
-  // A rate of zero, by mistake of a source, would give things away for nothing.
+  // A rate of zero, by mistake of a source, would make everything free.
   if (rate.units <= 0n) return undefined
   return { dividend: rate.units, divisor: powerOfTen(rate.scale), ...circumstances }
 }

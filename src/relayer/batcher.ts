@@ -129,7 +129,7 @@ export class Batcher {
     }
   }
 
-  /** Only those could not be recorded, and nothing was: the others are sent without them. */
+  /** Nothing was recorded, because of those members alone: the others are sent without them. */
   async #attemptWithout({ lost }: LostLocks, all: readonly QueuedMember[]): Promise<void> {
     const left = all.filter(({ member }) => !lost.has(member.key))
     for (const one of all) if (!left.includes(one)) one.reject(lost.get(one.member.key))

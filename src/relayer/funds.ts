@@ -39,7 +39,7 @@ export interface FundsRead extends Funds {
   readonly relayer: Address
   /** Whether it is low, and was not at the reading before. */
   readonly becameLow: boolean
-  /** Whether it pays for so many settlements that it is low no longer, for any process. */
+  /** Whether it pays for so many settlements that no process counts it as low any more. */
   readonly isAmple: boolean
 }
 

@@ -2,17 +2,22 @@ import { LRUCache } from 'lru-cache'
 import type { Receipt } from '../chain/chain.js'
 import type { Address, Hex } from '../protocol/payment.js'
 
-/** Transactions that are remembered, so that each is told once: a batch is read by all its payments. */
+/**
+ * Transactions that are remembered, so that each is reported once: every payment of a batch reads its
+ * receipt.
+ */
 const REMEMBERED = 10_000
 
 /** What an account has paid for a transaction. */
 export interface GasSpent {
   readonly relayer: Address
-  /** Gas used times its price. Some networks take a further fee, which no receipt tells alike. */
+  /**
+   * Gas used times its price. Some networks charge a further fee, for which receipts have no common field.
+   */
   readonly wei: bigint
 }
 
-/** Tells what each transaction has cost, once. */
+/** Reports the cost of each transaction, once. */
 export class GasSpending {
   readonly #told = new LRUCache<Hex, true>({ max: REMEMBERED })
   readonly #onSpent: ((spent: GasSpent) => void) | undefined

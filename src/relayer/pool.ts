@@ -20,7 +20,7 @@ import type {
 /** Most times a transaction is priced again because the base fee had risen. */
 const MAX_REPRICINGS = 3
 
-/** Milliseconds between two looks at the transactions that are not mined. */
+/** Milliseconds between two checks of the transactions that are not mined. */
 const LOOK_INTERVAL_MS = 500
 
 /** Options of {@link RelayerPool}. */

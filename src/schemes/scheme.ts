@@ -46,7 +46,7 @@ export interface PresentedPayment {
   readonly purpose: 'verify' | 'reserve' | 'settle'
   /** Called with each transaction that is sent for it; absent where nobody watches. */
   readonly onSubmitted?: ((transaction: string) => void) | undefined
-  /** Id of the payment that it refunds. No event tells of refunds: listeners count income. */
+  /** Id of the payment that it refunds. No event reports refunds: listeners count income. */
   readonly refundOf?: string | undefined
 }
 

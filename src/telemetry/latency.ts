@@ -62,7 +62,7 @@ class LatencyWatch implements PaymentWatch {
     if (kind === 'settled') this.#time('total', performance.now() - this.#startedAt)
   }
 
-  /** What goes on was reserved. @returns When that was. */
+  /** A payment that goes on was reserved. @returns When that was. */
   #countVerified(): number {
     const reservedAt = this.#reservedAt
     if (reservedAt === undefined) return performance.now()
@@ -71,7 +71,7 @@ class LatencyWatch implements PaymentWatch {
     return reservedAt
   }
 
-  /** What is delivered was settled. */
+  /** A payment that is delivered was settled. */
   #countSettled(): void {
     if (this.#settleMs !== undefined) this.#time('settle', this.#settleMs)
     this.#settleMs = undefined

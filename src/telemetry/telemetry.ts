@@ -11,7 +11,7 @@ export interface Telemetry {
   readonly watchers: readonly PaymentWatcher[]
 }
 
-/** What a gateway's options say of it. */
+/** The options of a gateway that concern telemetry. */
 export interface TelemetryOptions {
   readonly metrics: object | undefined
   readonly traces: boolean

@@ -1,7 +1,7 @@
 /** Methods of a ledger that run no statements. */
 const UNTIMED: ReadonlySet<PropertyKey> = new Set(['close', 'onFreed'])
 
-/** Tells how long each method of an object takes that returns a promise. */
+/** Times those methods of an object that return a promise. */
 export function timed<T extends object>(
   target: T,
   tell: (method: string, outcome: 'done' | 'failed', seconds: number) => void,

@@ -56,7 +56,7 @@ export function watchCore(
   }
 }
 
-/** Several watches of one payment. It ends once: after an error nothing more is told. */
+/** Several watches of one payment. It ends once: nothing is reported after an error. */
 function beginAll(watchers: readonly PaymentWatcher[], presented: PresentedPayment): PaymentWatch {
   const [only, ...others] = watchers
   if (only !== undefined && others.length === 0) return only.begin(presented)

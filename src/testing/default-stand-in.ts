@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
 import { standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
-import type { Gateway } from '../gateway.js'
-import type { GatewayOptions } from '../index.js'
+import { createGateway, type Gateway } from '../gateway.js'
+import type { GatewayOptions, UcpHandler } from '../index.js'
 
 /** The gateway of each shop's requests. */
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
@@ -21,14 +21,17 @@ const listeners = new Set<(gateway: Gateway) => () => void>()
 
 let optionsOfApp: GatewayOptions = {}
 
+/** Whether the app shows metrics, which a gateway must be told to collect. */
+let hasMetrics = false
+
 /** Says which gateway handles a request, if its route is on the default gateway. */
 export function assignGateway(req: IncomingMessage, gateway: Gateway): void {
   gatewayOfRequest.set(req, gateway)
 }
 
-/** What the app has set by `defaultGateway(options)`. */
+/** What the app has set by `defaultGateway(options)`, and what it uses. */
 export function defaultOptions(): GatewayOptions {
-  return optionsOfApp
+  return { ...(hasMetrics && { metrics: true }), ...optionsOfApp }
 }
 
 /**
@@ -73,6 +76,15 @@ function newest(): Gateway {
   )
 }
 
+/** The UCP handler of an app that is imported before its shop is opened, and knows its URL. */
+function handlerBefore(): UcpHandler {
+  const { handlerId, ucp, publicUrl = 'http://127.0.0.1' } = optionsOfApp
+  const options = { publicUrl, ...(handlerId && { handlerId }), ...(ucp && { ucp }) }
+  const gateway = createGateway(options)
+  void gateway.close()
+  return gateway.ucpHandler
+}
+
 const declareRouter = (declaration: Declaration) => express.Router().use(declare(declaration))
 
 /**
@@ -83,12 +95,15 @@ const isLate = standInForDefault({
   x402Protect: (price, options) => declare((gateway) => gateway.x402Protect(price, options)),
   gatewayRouter: () => declareRouter((gateway) => gateway.gatewayRouter()),
   healthRouter: () => declareRouter((gateway) => gateway.healthRouter()),
-  metricsRouter: () => declareRouter((gateway) => gateway.metricsRouter()),
+  metricsRouter() {
+    hasMetrics = true
+    return declareRouter((gateway) => gateway.metricsRouter())
+  },
   get facilitator() {
     return newest().facilitator
   },
   get ucpHandler() {
-    return newest().ucpHandler
+    return open.at(-1)?.ucpHandler ?? handlerBefore()
   },
   check: () => newest().check(),
   on(name, listener) {

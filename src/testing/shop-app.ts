@@ -59,15 +59,22 @@ export async function openAppAndGateway(
   return { app, gateway, paidTo }
 }
 
-/** Options of the app that say what it sells; where production runs is not the test's concern. */
-function ofApp({ rates, projects, ucp, handlerId, networkNames }: GatewayOptions): GatewayOptions {
-  return {
-    ...(rates && { rates }),
-    ...(projects && { projects }),
-    ...(ucp && { ucp }),
-    ...(handlerId && { handlerId }),
-    ...(networkNames && { networkNames }),
-  }
+/** Options of the app's default gateway that its tests keep: the others say where production runs. */
+const KEPT = [
+  'rates',
+  'projects',
+  'admin',
+  'console',
+  'metrics',
+  'paywall',
+  'ucp',
+  'handlerId',
+  'networkNames',
+] as const satisfies readonly (keyof GatewayOptions)[]
+
+function ofApp(options: GatewayOptions): GatewayOptions {
+  const kept = KEPT.filter((name) => options[name] !== undefined)
+  return Object.fromEntries(kept.map((name) => [name, options[name]]))
 }
 
 /** @param gateway - There if the app takes it. */

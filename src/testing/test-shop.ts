@@ -54,6 +54,7 @@ export interface TestShop {
    * @throws `PurchaseError` with `status` and `reason` if the response is another than expected.
    */
   buy(path: string, init?: BuyInit & { readonly expect?: never }): Promise<PaidResponse>
+  /** The same with `expect`: the response may be one that was not paid for. */
   buy(path: string, init: BuyInit): Promise<ShopResponse>
   /**
    * Asks for the price and signs it, without paying: for supertest, other clients, and payments that

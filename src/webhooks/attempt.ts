@@ -12,7 +12,7 @@ const ATTEMPT_MS = 10_000
 export interface AttemptOptions {
   /** Which receivers are allowed. */
   readonly webhooks: ReceiverRules
-  /** Describes a payment as the list of settlements does. */
+  /** Describes a payment as in the list of settlements. */
   readonly describe: (record: LedgerRecord) => object
   /** Milliseconds since the epoch. */
   readonly now: () => number

@@ -5,7 +5,7 @@ export const LIFETIME_MS = 72 * 3_600_000
 const FIRST_DELAY_MS = 5000
 const LONGEST_DELAY_MS = 8 * 3_600_000
 
-/** How far a delay is from the usual one at most, so that receivers are not asked by all at once. */
+/** Largest random change of a delay, as a share of it: retries must not reach a receiver all at once. */
 const JITTER = 0.2
 
 /** The attempts that have failed, and for how long it has been tried. */
@@ -18,7 +18,7 @@ export interface FailedAttempts {
  * Milliseconds until the next attempt, the last of which is made after {@link LIFETIME_MS}.
  *
  * @param random - At least 0 and less than 1.
- * @returns `undefined` if there is to be no other.
+ * @returns `undefined` if there is no next attempt.
  */
 export function nextAttemptInMs(
   { attempts, ageMs }: FailedAttempts,

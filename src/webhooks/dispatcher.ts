@@ -8,10 +8,12 @@ import type { Logger } from '../logger.js'
 import { LRUCache } from 'lru-cache'
 import { attempt, type AttemptOptions } from './attempt.js'
 
-/** Milliseconds between two looks for deliveries that other processes have written, or that are due again. */
+/**
+ * Milliseconds between two queries for deliveries that other processes have written, or that are due again.
+ */
 const POLL_MS = 1000
 
-/** Milliseconds after a payment: others that end in this time are looked for together. */
+/** Milliseconds after a payment until the next query: it also covers payments that end in between. */
 const SOON_MS = 50
 
 /** Attempts under way at most: of this process, of an endpoint, and of one that has failed or was slow. */
@@ -47,8 +49,8 @@ interface Load {
 /**
  * Delivers what the ledger has for webhooks, beside all other processes that share it.
  *
- * Every endpoint has few places among those of the process, and one that fails or is slow has a single
- * one: it never holds up others.
+ * Every endpoint may have a few attempts under way, and one that fails or is slow only one, so that it never
+ * holds up others.
  */
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions
@@ -58,7 +60,7 @@ export class WebhookDispatcher {
   readonly #timer: NodeJS.Timeout
   #soon: NodeJS.Timeout | undefined
   #round: Promise<void> | undefined
-  /** Somebody asked for a round while one was under way. */
+  /** Whether another round was requested during this one. */
   #isAsked = false
   #isClosed = false
   #prunedAt = performance.now()
@@ -102,7 +104,7 @@ export class WebhookDispatcher {
     await Promise.all(this.#attempts.keys())
   }
 
-  /** Never rejects: while the ledger is away, requests say so. */
+  /** Never rejects: requests report that the ledger does not answer. */
   async #runRounds(): Promise<void> {
     while (this.#isAsked && !this.#isClosed) {
       this.#isAsked = false
@@ -154,7 +156,7 @@ export class WebhookDispatcher {
     await this.#options.deliveries.conclude(claimed, outcome)
     if (outcome.kind !== 'failed') return
     const { id: delivery, project, type, payment, attempts } = claimed
-    // Neither the URL nor the receiver's words: either may be a secret.
+    // Logs neither the URL nor the receiver's words: either may be a secret.
     this.#options.logger.warn('A webhook could not be delivered, and is not tried again.', {
       ...{
         project: project || undefined,

@@ -38,7 +38,7 @@ export function post(
     const client = request(url, {
       method: 'POST',
       headers: { ...headers, 'Content-Length': Buffer.byteLength(body) },
-      // A connection of its own: none that is kept was made to another address.
+      // A new connection: one that was kept open may lead to another address.
       agent: false,
       lookup: lookupIn(addresses),
       signal,
@@ -64,7 +64,7 @@ export function post(
   })
 }
 
-/** Reads a response as far as it may be long, and returns its beginning. */
+/** Reads a response up to its size limit, and returns its beginning. */
 async function readStart(response: http.IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

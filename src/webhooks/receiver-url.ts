@@ -87,8 +87,8 @@ function privateMessage(host: string): string {
 }
 
 /**
- * Asks the name servers, not the system: `getaddrinfo` blocks one of the few threads that all of this
- * process shares, for as long as somebody's name server likes.
+ * Asks the name servers, not the system: `getaddrinfo` blocks one of the few threads of this process until a
+ * stranger's name server answers.
  */
 async function resolvePublicly(hostname: string): Promise<readonly string[]> {
   const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })

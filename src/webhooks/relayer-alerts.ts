@@ -12,23 +12,23 @@ export interface ReadFunds {
   /** Settlements that it pays for. */
   readonly settlements: bigint
   readonly isLow: boolean
-  /** Whether it is low no longer, for any process. */
+  /** Whether no process counts it as low any more. */
   readonly isAmple: boolean
 }
 
-/** What the ledger was told last, and when by `performance.now()`. */
+/** The last state that was written to the ledger, and when, by `performance.now()`. */
 interface Noted {
   readonly isLow: boolean
   readonly at: number
-  /** Ends when the ledger has it. Never rejects. */
+  /** Resolves when the ledger has it. Never rejects. */
   readonly done: Promise<unknown>
 }
 
 /**
- * Tells the operator's webhooks of relayers that run out of gas money.
+ * Alerts the operator's webhooks to relayers that run out of gas money.
  *
- * Every process reads balances; the ledger sees to it that one of them tells. Of a relayer that stays low
- * the operator is told again each hour.
+ * Every process reads balances; the ledger makes sure that only one of them sends the alert. It is repeated
+ * each hour while a relayer stays low.
  */
 export class RelayerAlerts {
   readonly #store: RelayerAlertStore
@@ -56,7 +56,7 @@ export class RelayerAlerts {
       await known?.done
       await (isLow ? this.#store.tellLow(account, data) : this.#store.noteFunded(account))
     }
-    // While the ledger is away, the next reading tries it again.
+    // If the ledger does not answer, the next reading tries again.
     this.#noted.set(name, { isLow, at, done: note().catch(() => this.#noted.delete(name)) })
   }
 }

@@ -2,15 +2,21 @@ import { describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { privateKeyToAddress } from 'viem/accounts'
 import { openConfig } from '../../src/config/config-file.js'
 import { VARIABLES } from '../../src/config/environment.js'
 import { resolveOptions } from '../../src/config/resolve.js'
+import { MERCHANT, PAYERS, RELAYER_KEYS } from '../../src/devnet/accounts.js'
 import { isConfigError } from '../../src/errors.js'
 import { blocks, pages, type Block } from './documents.js'
 import { isEndpoint, useEndpoints } from './endpoints.js'
 
 /** What the variables of the documentation's configurations hold. */
-const SECRETS = { BASE_RPC_URL: 'https://node.example', RELAYER_KEY: `0x${'01'.repeat(32)}` }
+const SECRETS = {
+  BASE_RPC_URL: 'https://node.example',
+  RELAYER_KEY: `0x${'01'.repeat(32)}`,
+  PAY_TO: `0x${'01'.repeat(20)}`,
+}
 
 /**
  * How each kind of block is checked; the result says what is wrong. Blocks marked `ts` are type-checked
@@ -142,6 +148,20 @@ describe('the fenced blocks of the documentation', () => {
     { lang: 'mermaid', meta: '', code: 'flowchart LR\n  a -> b\n' },
   ])('would be refused: $lang $meta $code', async (block) => {
     expect(await problemOf({ ...block, at: 'x.md:1' })).not.toBe('')
+  })
+})
+
+describe('the accounts in the documentation', () => {
+  it('are none whose keys are public: somebody would send money to them', () => {
+    const relayers = RELAYER_KEYS.map((key) => privateKeyToAddress(key))
+    const accounts = [...PAYERS, MERCHANT].map(({ address }) => address)
+    const known = [...accounts, ...relayers].map((address) => address.toLowerCase())
+    const found = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/0x[0-9a-fA-F]{40}(?![0-9a-fA-F])/g)]
+        .filter(([address]) => known.includes(address.toLowerCase()))
+        .map(([address]) => `${path}: ${address}`),
+    )
+    expect(found).toEqual([])
   })
 })
 

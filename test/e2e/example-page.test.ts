@@ -124,8 +124,15 @@ suite('the page of the example', () => {
     for (const { path } of products) expect((await fetch(shop + path)).status).toBe(402)
   })
 
-  it('leads to the console and the metrics', async () => {
+  it('leads to the paywall, the documentation of the API, the console and the metrics', async () => {
     const { page, context } = await openTab(browser)
+    await page.goto(shop)
+    await page.getByRole('link', { name: '/essay' }).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(await page.title()).not.toBe('The example shop')
+    await page.goto(shop)
+    await page.getByRole('link', { name: 'API documentation' }).click()
+    await page.getByText('Settle a payment on chain').first().waitFor()
     await page.goto(shop)
     await page.getByRole('link', { name: 'Console' }).click()
     await page.getByLabel('Token').fill('example-admin-token-for-the-devnet-only')

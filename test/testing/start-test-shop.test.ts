@@ -1,7 +1,7 @@
 import express, { type Express } from 'express'
 import { describe, expect, it } from '@jest/globals'
 import request from 'supertest'
-import { gatewayRouter, x402Protect } from '../../src/index.js'
+import { defaultGateway, gatewayRouter, ucpProfile, x402Protect } from '../../src/index.js'
 import type { Gateway } from '../../src/gateway.js'
 import { startTestShop, type PurchaseError, type TestShop } from '../../src/testing/index.js'
 import { useCleanup } from '../support/cleanup.js'
@@ -151,6 +151,29 @@ describe('an app on the default gateway', () => {
     await other.buy('/report')
     expect(await one.balances()).toMatchObject({ merchant: '0.25' })
     expect(await other.balances()).toMatchObject({ merchant: '0.5' })
+  })
+
+  it('keeps its listeners, its UCP handler, its metrics, and the options that say what it sells', async () => {
+    const gateway = defaultGateway({ rates: { 'EUR/USD': '2' }, handlerId: 'org.example.pay' })
+    const settled: string[] = []
+    gateway.on('settled', ({ amount }) => void settled.push(amount))
+    const profile = ucpProfile(gateway, { services: {}, capabilities: {} })
+    expect(JSON.stringify(profile)).toContain('org.example.pay')
+    const payTo = '0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec'
+    const shop = await open(
+      () =>
+        express()
+          .get('/euro', x402Protect('€1.00'), (_req, res) => void res.send('sold'))
+          .use(defaultGateway().metricsRouter())
+          .use(defaultGateway().healthRouter()),
+      { projects: [{ id: 'shop', merchant: { payTo, crossCurrency: true, fxBufferBps: 0 } }] },
+    )
+    await shop.buy('/euro')
+    expect(settled).toEqual(['2000000'])
+    expect((await shop.fetch('/metrics')).status).toBe(200)
+    expect((await shop.fetch('/livez')).status).toBe(200)
+    await gateway.close()
+    expect((await shop.buy('/euro')).status).toBe(200)
   })
 
   it('takes no payment outside a shop', async () => {

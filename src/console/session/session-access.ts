@@ -11,10 +11,10 @@ import type { ConsoleSessions, OpenSession } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import { cookieScope, readSessionCookie } from './session-cookie.js'
 
-/** Cookies of one address without a session, after which they get a 429 and no look into the database. */
+/** Cookies without a session from one address, after which it gets a 429 and the database is not asked. */
 const UNKNOWN = { windowMs: 60_000, limit: 30 }
 
-/** Sessions that are remembered to have been valid: their address is not held against them. */
+/** Sessions that are remembered as valid: once they have ended, their cookies do not count as failures. */
 const MAX_REMEMBERED = 10_000
 
 /** Finds the sessions of requests, by their cookies. */
@@ -68,7 +68,7 @@ export class SessionAccess {
         const session = await this.find(req, res)
         if (session === undefined || !take(session, res)) return
         setAccessCheck(res, () => this.#sessions.isOpen(session.hash))
-        // A page that asks much must not use up what the project's shops may ask.
+        // A page with many requests must not use up the rate limit of the project's shops.
         setLimitKey(res, `session:${session.hash}`)
       }
       note().then(next, next)

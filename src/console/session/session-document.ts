@@ -4,7 +4,7 @@ import type { AdminContext } from '../context.js'
 import { explorerUrl } from '../explorers.js'
 import type { OpenSession } from './console-sessions.js'
 
-/** What the page is told of a session: who it is, until when, and what it needs to show payments. */
+/** A session as the page gets it: who is signed in, until when, and what the page needs to show payments. */
 export function sessionDocument(
   { networks, networkNames }: Pick<AdminContext, 'networks' | 'networkNames'>,
   session: OpenSession,

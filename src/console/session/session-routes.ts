@@ -16,7 +16,7 @@ import type { SessionAccess } from './session-access.js'
 import { clearSessionCookie, cookieScope, setSessionCookie } from './session-cookie.js'
 import { sessionDocument } from './session-document.js'
 
-/** Tokens that one address may try in vain. */
+/** Wrong tokens that one address may try. */
 const FAILURES = { windowMs: 60_000, limit: 10 }
 
 export const SIGN_IN_MEMBERS = { known: ['token'], tolerated: [] }
@@ -83,7 +83,7 @@ async function signIn(
   if (identity === undefined)
     throw unauthorized(res, 'The token is unknown, or was revoked: check that it is complete.')
   await failures.succeed(req)
-  // The session of whoever sat here before ends.
+  // The previous session of this browser ends.
   const previous = await access.find(req, res).catch(() => undefined)
   const session = await sessions.open(token, identity)
   if (previous !== undefined) await sessions.close(previous.hash)

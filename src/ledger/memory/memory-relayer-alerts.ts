@@ -11,7 +11,7 @@ interface MemoryRelayerAlertsOptions {
   readonly deliveries: Pick<MemoryDeliveries, 'put'>
 }
 
-/** What the operator is told of relayers, in memory. */
+/** Alerts to the operator about low relayers, in memory. */
 export class MemoryRelayerAlerts implements RelayerAlertStore {
   readonly #options: MemoryRelayerAlertsOptions
   readonly #told = new Map<string, { readonly balance: bigint; readonly at: number }>()

@@ -52,7 +52,7 @@ export class MemoryWebhooks implements WebhookStore, RecordWatch {
   }
 }
 
-/** The event that a change is, as the triggers of the SQL ledgers have it. */
+/** The event for a change, as in the triggers of the SQL ledgers. */
 function eventOf(before: LedgerRecord, after: LedgerRecord): WebhookEvent | undefined {
   const isRefund = isRefundRecord(after)
   switch (after.state) {

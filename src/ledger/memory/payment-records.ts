@@ -18,7 +18,7 @@ interface PaymentRecordsOptions {
   readonly maxRecords: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Is told of changes of existing records. */
+  /** Called when an existing record has changed. */
   readonly watch?: RecordWatch
 }
 

@@ -123,5 +123,5 @@ interface PostgresRights {
   readonly forbidden: string
 }
 
-/** SQLite has no rights of its own; those of the file are looked at apart. */
+/** SQLite has no rights of its own; the rights of the file are checked elsewhere. */
 const OWN_FILE = { isReadOnly: false, mayCreate: true, forbidden: [], now: undefined } as const

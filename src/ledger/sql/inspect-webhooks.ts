@@ -5,7 +5,7 @@ import type { LedgerDatabase } from './schema.js'
 /** Endpoints that are looked at, the oldest first. */
 const MAX_ENDPOINTS = 1000
 
-/** A webhook, and how its deliveries are. */
+/** A webhook, and the state of its deliveries. */
 export interface InspectedWebhook {
   readonly id: string
   readonly project: string
@@ -14,7 +14,7 @@ export interface InspectedWebhook {
   readonly isOwned: boolean
   /** Deliveries that are not tried any more. */
   readonly failed: number
-  /** Deliveries that were tried in vain, and are tried again. */
+  /** Deliveries whose attempts have failed so far, and that are tried again. */
   readonly waiting: number
   /** Milliseconds for which the oldest delivery has waited without an attempt; 0 without one. */
   readonly untriedMs: number
@@ -22,7 +22,7 @@ export interface InspectedWebhook {
   readonly lastError?: string | undefined
 }
 
-/** Reads all webhooks of a ledger, with what has become of their deliveries. */
+/** Reads all webhooks of a ledger, with the state of their deliveries. */
 export async function readWebhooks(
   db: Kysely<LedgerDatabase>,
   now: number,

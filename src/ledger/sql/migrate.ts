@@ -11,7 +11,7 @@ const PATIENCE_MS = 20_000
 /** Pause before the next look. */
 const PAUSE_MS = 100
 
-/** Runs work in a transaction that no other process can migrate beside. */
+/** Runs work in a transaction during which no other process can migrate. */
 export type Exclusively = (
   work: (connection: Kysely<LedgerDatabase>) => Promise<void>,
 ) => Promise<void>

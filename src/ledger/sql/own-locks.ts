@@ -20,8 +20,8 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link OwnLocks}. */
 export interface LocksOptions {
   /**
-   * Milliseconds after which a lock is free for others that its process has not renewed. What a process
-   * had that is seen to be dead is free at once ({@link LockOwner}).
+   * Milliseconds after which a lock that was not renewed is free for others. The locks of a process that is
+   * seen to be dead are free at once ({@link LockOwner}).
    *
    * @defaultValue 30000
    */

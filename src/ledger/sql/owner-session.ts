@@ -3,10 +3,10 @@ import type * as PgModule from 'pg'
 import { processWarnings } from '../../logger.js'
 import type { Liveness } from './lock-owner.js'
 
-/** Milliseconds for which an owner must show nothing: it may only have to connect again. */
+/** Milliseconds without a session after which an owner counts as dead: it may be reconnecting until then. */
 const DEAD_AFTER_MS = 900
 
-/** Milliseconds after the server or our own session has started anew, in which nobody is found dead. */
+/** Milliseconds after a restart of the server or of our own session in which no owner is found dead. */
 const GRACE_MS = 5000
 
 /** Milliseconds between two attempts to connect again. */
@@ -29,7 +29,7 @@ type SessionPool = Partial<{
 
 /** A connection, with what `pg` does not declare of it. */
 interface SessionClient extends PgModule.Client {
-  /** The server's process, as it was told when connecting. */
+  /** Id of the server's process, as the server reports it when a client connects. */
   readonly processID?: number
   unref(): void
 }
@@ -37,9 +37,9 @@ interface SessionClient extends PgModule.Client {
 /** A connection of this process's own, which has its owner's advisory lock. */
 interface Session {
   readonly client: SessionClient
-  /** Channels of which it hears. */
+  /** Channels that it listens to. */
   readonly channels: ReadonlySet<string>
-  /** From when on it is a witness of others' deaths, by `performance.now()`. */
+  /** When others may first be found dead by it, by `performance.now()`. */
   readonly trustedFrom: number
 }
 
@@ -47,8 +47,8 @@ interface Session {
  * Shows that a process lives by an advisory lock of its own, which PostgreSQL unlocks when the session
  * ends. The kernel ends the session of a process that dies; one that is only paused keeps it.
  *
- * Behind a pooler such as PgBouncer there are no sessions: locks then lapse by the clock, as those of a
- * whole machine do that fails.
+ * Behind a pooler such as PgBouncer there are no sessions: locks then lapse by the clock, as they do when a
+ * whole machine fails.
  */
 export class OwnerSession implements Liveness {
   readonly #pool: () => unknown
@@ -59,10 +59,10 @@ export class OwnerSession implements Liveness {
   #hadSession = false
   #isEnded = false
   readonly #listeners = new Map<string, () => void>()
-  /** Since when owners have shown nothing, by `performance.now()`. */
+  /** Since when each owner has had no session, by `performance.now()`. */
   #silentSince = new Map<string, number>()
 
-  /** @param pool - Returns a pool of `pg`, by whose options the session connects. */
+  /** @param pool - Returns a pool of `pg`; the session connects with its options. */
   constructor(pool: () => unknown) {
     this.#pool = pool
   }
@@ -158,7 +158,7 @@ export class OwnerSession implements Liveness {
     return true
   }
 
-  /** Begins to hear of the channels. @returns Those that the server tells of. */
+  /** Listens to the channels. @returns Those for which the server has accepted that. */
   async #hear(client: SessionClient): Promise<ReadonlySet<string>> {
     client.on('notification', ({ channel }) => this.#listeners.get(channel)?.())
     const heard = new Set<string>()

@@ -106,7 +106,7 @@ export function openPostgresLedger(
   return new SqlLedger(new SqlStore({ open, end }), owner, { ...options, changes })
 }
 
-/** Tells of changed projects by `NOTIFY`, and hears of them by `LISTEN` on the session. */
+/** Announces changed projects by `NOTIFY`, and receives announcements by `LISTEN` on the session. */
 function changeChannel(session: OwnerSession, { sql }: typeof KyselyModule): ChangeChannel {
   return {
     get isOpen() {

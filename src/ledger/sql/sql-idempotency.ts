@@ -25,11 +25,11 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link SqlIdempotency}. */
 export interface SqlIdempotencyOptions {
   /**
-   * Milliseconds after which a claim is free for others that was not renewed. It must be longer than
-   * the ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
+   * Milliseconds after which a claim that was not renewed is free for others. It must be longer than the
+   * ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
    */
   readonly leaseMs: number
-  /** Returns a name for a claim, which no other has. */
+  /** Returns a unique name for a claim. */
   readonly newName: () => string
   /** @defaultValue 24 hours */
   readonly retentionMs?: number

@@ -144,7 +144,9 @@ export class SqlLocks implements Locks {
     if (!isDelivered) throw lockLost()
   }
 
-  /** @returns Of each: that the caller has it now, or the record in its way, if that is still there. */
+  /**
+   * @returns For each: that it is reserved now, or the existing record; `undefined` if that has just gone.
+   */
   async #reserveAll(
     database: SqlDatabase,
     all: readonly Candidate[],
@@ -176,7 +178,7 @@ export class SqlLocks implements Locks {
   }
 }
 
-/** @returns What runs a statement, and tells of each member whether it has changed its record. */
+/** @returns A function that runs a statement, and returns for each member whether its record has changed. */
 function changeAll(statement: Statement) {
   return async ({ run }: SqlDatabase, members: readonly Locked[]): Promise<readonly boolean[]> => {
     const changed = idsOf(await run(statement, [JSON.stringify(members)]))

@@ -115,7 +115,7 @@ export class SqlOutcomes implements Pick<
   }
 }
 
-/** Makes open records final. @returns Of each: whether it was open, and its transfer log unspent. */
+/** Makes open records final. @returns For each: whether it was open, and its transfer log unspent. */
 async function conclude(
   { run }: SqlDatabase,
   all: readonly Conclusion[],

@@ -8,13 +8,13 @@ import { selectProjects, tokenOf, versionOf } from './project-rows.js'
 import type { LedgerDatabase } from './schema.js'
 import type { SqlStore } from './sql-store.js'
 
-/** Tells processes of changes, and hears of those by others. */
+/** Announces changes to other processes, and receives their announcements. */
 export interface ChangeChannel {
-  /** Whether changes by others are heard of at present. */
+  /** Whether announcements by others arrive at present. */
   readonly isOpen: boolean
   /** Calls back after a change by any process, and after changes may have been missed. */
   listen(listener: () => void): void
-  /** Tells all processes of a change, once its transaction has ended well. */
+  /** Announces a change to all processes, once its transaction has committed. */
   announce(transaction: Kysely<LedgerDatabase>): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export class SqlProjects implements ProjectStore {
   readonly #channel: ChangeChannel | undefined
   readonly #listeners = new Set<() => void>()
 
-  /** @param channel - Absent where changes by other processes have to be looked for. */
+  /** @param channel - Absent where the database is polled for changes by other processes. */
   constructor(store: SqlStore, channel?: ChangeChannel) {
     this.#store = store
     this.#channel = channel

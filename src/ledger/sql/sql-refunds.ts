@@ -29,8 +29,8 @@ interface Tried {
 /**
  * Reserves refunds.
  *
- * The row of a payment is locked while what is left of it is computed and its refunds are written: of
- * all processes that refund it, one does so at a time.
+ * The row of a payment is locked while what is left of it is computed and its refunds are written, so that
+ * only one process at a time refunds it.
  */
 export class SqlRefunds implements Refunds {
   readonly #store: SqlStore
@@ -59,7 +59,7 @@ export class SqlRefunds implements Refunds {
     return this.#store.run((database) => this.#readRefunds(database, payments))
   }
 
-  /** @returns Of each: what came of it, unless the record in its way has just gone. */
+  /** @returns For each: its result; `undefined` if the existing record has just gone. */
   async #reserveAll(
     database: SqlDatabase,
     all: readonly RefundCandidate[],

@@ -6,7 +6,7 @@ import type { SqlStore } from './sql-store.js'
 /** Digits of a balance: as many as 2^256 has, so that texts are ordered as numbers are. */
 const DIGITS = 78
 
-/** What the operator is told of relayers, in the ledger's database. */
+/** Alerts to the operator about low relayers, in the ledger's database. */
 export class SqlRelayerAlerts implements RelayerAlertStore {
   readonly #store: Pick<SqlStore, 'run'>
 
@@ -25,7 +25,7 @@ export class SqlRelayerAlerts implements RelayerAlertStore {
           .where('events', 'like', '%,relayer.low,%')
           .execute()
         if (endpoints.length === 0) return false
-        // Who comes second waits here for the first, and finds that the operator was told.
+        // A second process waits here for the first, and finds that the alert was sent.
         const { numInsertedOrUpdatedRows: told } = await transaction
           .insertInto('x402_relayer_alerts')
           .values({ ...row, told_at: now })

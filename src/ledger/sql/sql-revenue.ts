@@ -32,7 +32,7 @@ const KEYS: Readonly<Record<RevenueQuery['by'], string>> = {
   resource: "split_part(coalesce(resource_url, ''), '?', 1)",
 }
 
-/** Sums in the database. Only what is beyond {@link MAX_SUMMED_GROUPS} is not told apart. */
+/** Sums in the database. Only groups beyond {@link MAX_SUMMED_GROUPS} are merged. */
 const sumStatement =
   (by: RevenueQuery['by'], project: string): Statement =>
   () =>

@@ -6,7 +6,7 @@ import type { LedgerDatabase } from './schema.js'
 import type { RunStatement } from './sql-dialect.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite-engine.js'
 
-/** How long a failing statement is tried again. A request is waiting. */
+/** How long a failing statement is retried. A request is waiting. */
 const PATIENCE_MS = 3000
 
 /** Pause before the second attempt. It doubles with each further one. */

@@ -129,7 +129,9 @@ export class SqlSubmissions implements Pick<
     })
   }
 
-  /** Of the statements. Members share a transaction, and differ only in those that it replaces. */
+  /**
+   * The parameters of the statements. Members share a transaction, and differ only in those that it replaces.
+   */
   parametersOf(
     members: readonly KeyedSubmission[],
     { transaction, relayer, accountNonce }: Submission,

@@ -25,7 +25,7 @@ const NAMED_AT_ONCE = 500
 
 const IS_DUE = (now: string): string => `a.state = 'pending' AND a.next_at <= (SELECT ${now})`
 
-/** Goes from endpoint to endpoint in an index of deliveries: those without are never read. */
+/** Selects the endpoints that have deliveries, by one look-up in an index for each. */
 const endpointsIn = (where: string): string =>
   `WITH RECURSIVE named(endpoint) AS (
     SELECT * FROM (SELECT a.endpoint FROM x402_webhook_deliveries AS a
@@ -73,7 +73,7 @@ const CONCLUDE: Statement = ({ now, rows }) => {
     FROM w WHERE a.id = w.id AND a.claim = w.claim`
 }
 
-/** Deliveries of webhooks, in the ledger's database. Its triggers write those that tell of payments. */
+/** Deliveries of webhooks, in the ledger's database. Its triggers write those that report payments. */
 export class SqlWebhookDeliveries implements WebhookDeliveries {
   readonly #store: SqlStore
   readonly #records: SqlRecords

@@ -13,7 +13,7 @@ import type { LedgerDatabase } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 import { endpointOf, eventsColumn } from './webhook-rows.js'
 
-/** An endpoint that is changed, and what the audit log calls that. */
+/** An endpoint that is changed, and the name of the change in the audit log. */
 interface Target {
   readonly project: string
   readonly id: string
@@ -54,7 +54,8 @@ export class SqlWebhookEndpoints implements WebhookEndpoints {
         })
         .onConflict((conflict) => conflict.column('id').doNothing())
         .execute()
-      // Counted afterwards: of those that are created at the same time, too many are taken back, never too few.
+      // Counted afterwards: if several are created at the same time, too many may be taken back, but never
+      // too few.
       const all = await listOf(db, project)
       if (all.length <= MAX_ENDPOINTS) return { after: all.find((one) => one.id === id) }
       await deleteFrom(db, project, id)

@@ -16,7 +16,7 @@ interface Waiting<Member, Result> {
 /**
  * Runs one statement for what many callers want at the same time.
  *
- * A group is what comes up in one turn of the event loop, and while the statement before is under way.
+ * A group has all members that are added in one turn of the event loop, or while the previous statement runs.
  * Members whose statement fails for a reason of its own are tried again one by one: one that cannot be
  * written does not fail the others.
  */

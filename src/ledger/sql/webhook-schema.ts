@@ -46,7 +46,7 @@ export interface WebhookDeliveryRow {
   readonly created_at: ColumnType<number | string, number, number>
 }
 
-/** A row of a relayer that the operator was told of. */
+/** A row of one relayer that an alert was sent about. */
 export interface RelayerAlertRow {
   readonly chain_id: ColumnType<number | string, number, never>
   readonly relayer: string

@@ -68,7 +68,7 @@ async function createDeliveries(
   await index('age', `(created_at) WHERE state <> 'pending'`)
 }
 
-/** The migration `0020_relayer_alerts`: which relayers the operator was told of. */
+/** The migration `0020_relayer_alerts`: the relayers that an alert was sent about. */
 export async function createRelayerAlerts(db: Kysely<LedgerDatabase>): Promise<void> {
   await db.schema
     .createTable('x402_relayer_alerts')

@@ -1,8 +1,8 @@
 /**
  * Triggers that write the deliveries of webhooks.
  *
- * They run in the statement that changes a record, whichever statement that is: an event is committed
- * with the change that it tells of, or neither is. Of a project without endpoints nothing is written.
+ * They run in every statement that changes a record: an event is committed together with the change that it
+ * reports. Nothing is written for a project without endpoints.
  *
  * Migrations create them from here; a text that was published is never edited.
  */

@@ -1,6 +1,6 @@
 /** The OpenAPI document and its page: `/api/v2/openapi.json` and `/api/v2/docs`. */
 import { join } from 'node:path'
-import express, { type Request, type RequestHandler } from 'express'
+import express, { type RequestHandler } from 'express'
 import { ipKeyGenerator } from 'express-rate-limit'
 import { ownPackage } from '../../http/own-package.cjs'
 import { publicRootOf } from '../../http/public-url.js'
@@ -22,7 +22,7 @@ const UNCONFIGURED = 'private, no-cache'
 
 /** Makes what is mounted unless the option `docs` is `false`. */
 export function createDocs(context: RouterContext): readonly MountedApi[] {
-  return [documentApi(context), pageApi]
+  return [documentApi(context), pageApi()]
 }
 
 function documentApi(context: RouterContext): MountedApi {
@@ -31,7 +31,7 @@ function documentApi(context: RouterContext): MountedApi {
   const cacheControl = context.publicUrl === undefined ? UNCONFIGURED : CONFIGURED
   routes.get('/', takesNoQuery, (req, res, next) => {
     publisher
-      .publish({ root: rootUrlOf(res), app: appUrlOf(context, req) })
+      .publish({ root: rootUrlOf(res), app: publicRootOf(req, context.publicUrl) })
       .then((document) => respondDocument(res, document, cacheControl))
       .catch(next)
   })
@@ -43,21 +43,16 @@ function documentApi(context: RouterContext): MountedApi {
   }
 }
 
-const pageApi: MountedApi = {
-  prefix: '/api/v2/docs',
-  endpoints: { '/api/v2/docs': ['GET'], '/api/v2/docs/assets/{name}': ['GET'] },
-  identify(req, res, next) {
-    countByAddress(req, res, () => securityHeaders(req, res, next))
-  },
-  get routes() {
-    const { folder } = ownPackage
-    return pageRoutes({ name: 'docs', folder: folder && join(folder, 'dist', 'docs') })
-  },
-}
-
-/** The URL of the app that the gateway is mounted in. */
-function appUrlOf({ publicUrl }: RouterContext, req: Request): string {
-  return publicRootOf(req, publicUrl)
+function pageApi(): MountedApi {
+  const { folder } = ownPackage
+  return {
+    prefix: '/api/v2/docs',
+    endpoints: { '/api/v2/docs': ['GET'], '/api/v2/docs/assets/{name}': ['GET'] },
+    identify(req, res, next) {
+      countByAddress(req, res, () => securityHeaders(req, res, next))
+    },
+    routes: pageRoutes({ name: 'docs', folder: folder && join(folder, 'dist', 'docs') }),
+  }
 }
 
 /** Requests for the documentation are no project's. */

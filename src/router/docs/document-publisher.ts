@@ -46,8 +46,7 @@ export class DocumentPublisher {
   }
 
   async #publish({ root, app }: DocumentPlace): Promise<Publication> {
-    this.#document ??= this.#write()
-    const document = await this.#document
+    const document = await (this.#document ??= this.#write())
     const { openapi, info, paths, ...parts } = document
     const servers = [{ url: root, description: 'This gateway.' }]
     const placed = { openapi, info, servers, paths: withServers(paths, app), ...parts }

@@ -35,7 +35,7 @@ const PENDING_GAS_OF_CODE = { first: 1_000_000n, most: 10_000_000n }
 /** Payments of a code after which it counts as known: its pending gas no longer counts as lost. */
 const PAYMENTS_OF_KNOWN_CODE = 20
 
-/** Milliseconds beyond its authorization for which a payment counts as pending, and at most. */
+/** Milliseconds for which a payment is pending after its authorization has ended, and at most in all. */
 const LAPSE_MARGIN_MS = 60_000
 const LONGEST_PENDING_MS = 3_600_000
 
@@ -54,7 +54,7 @@ export interface PayerGuardOptions {
 interface PendingGas {
   readonly codeHash: Hex
   readonly gas: bigint
-  /** Milliseconds since the epoch after which nothing can come of it. */
+  /** Milliseconds since the epoch after which it can no longer be mined. */
   readonly lapsesAt: number
 }
 

@@ -1,4 +1,4 @@
-/** Takes a picture of each page of the console, from a real gateway. `npm run screenshots -- FOLDER` */
+/** Takes a picture of each page of the console and of the paywall, from a real gateway. `npm run screenshots -- FOLDER` */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Ledger, LedgerStore } from '../../../src/ledger/ledger.js'
@@ -7,6 +7,7 @@ import { writeHistory } from './history.js'
 import { ADMIN_TOKEN, CREATED, openWorld } from './world.js'
 import { findChromium, launch, openTab } from '../../support/browser.js'
 import { signIn, visit } from './browser.js'
+import { takePaywall } from '../../protect/paywall/page/screenshots.js'
 import { fillWorld } from './fill-world.js'
 
 const folder = process.argv[2] ?? 'screenshots'
@@ -22,6 +23,7 @@ const world = await openWorld((own) => {
 })
 const browser = await launch(executable)
 try {
+  await takePaywall(browser, folder)
   const pages = await fillWorld(world)
   await writeHistory(file, ledger as LedgerStore, {
     asset: world.devnet.asset,

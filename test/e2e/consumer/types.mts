@@ -8,8 +8,9 @@ import {
   type GatewayOptions,
 } from 'express-x402-gateway'
 import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
+import { startTestShop, type TestShop } from 'express-x402-gateway/testing'
 
-const app = express()
+export const app = express()
 app.get('/weather', x402Protect('$0.01'), (req, res) => {
   const payer: string | undefined = req.x402?.payer
   res.json({ paidBy: payer })
@@ -44,4 +45,21 @@ export async function open(): Promise<void> {
   createGateway({ network: 'base' })
   // @ts-expect-error -- a price is not a boolean
   x402Protect(true)
+}
+
+export async function test(): Promise<void> {
+  const shop: TestShop = await startTestShop(app)
+  const { settlement } = await shop.buy('/weather')
+  const transaction: string = settlement.transaction
+  console.log(transaction)
+  const refused = await shop.buy('/weather', { expect: 402 })
+  // @ts-expect-error -- a response that is expected to be a refusal may have no settlement
+  console.log(refused.settlement.transaction)
+  await startTestShop((gateway) => express().use(gateway.gatewayRouter()), { rates: {} })
+  await startTestShop(() => import('./types.mjs'))
+  // @ts-expect-error -- the chain is the test kit's
+  await startTestShop(app, { networks: {} })
+  // @ts-expect-error -- there is no such failure
+  shop.failNext('bad_luck')
+  await shop.close()
 }

@@ -176,6 +176,7 @@ suite('the documentation page', () => {
     await page.keyboard.press('Enter')
     expect(await page.evaluate('document.activeElement.id')).toBe('content')
     await field(page, 'Project token').focus()
+    await page.keyboard.press('Control+A')
     await page.keyboard.type(SHOP_TOKEN)
     await page.keyboard.press('Enter')
     await page.locator('.answer .status').getByText('200').waitFor()
@@ -210,6 +211,7 @@ suite('the documentation page', () => {
     await page.route('**/openapi.json', (route) => route.abort())
     await page.goto(docs)
     await page.getByRole('heading', { name: 'The API could not be loaded' }).waitFor()
+    expect(await page.getByRole('alert').textContent()).toContain('Reload this page')
     await context.close()
   })
 

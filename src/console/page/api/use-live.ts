@@ -39,7 +39,7 @@ export function useLive(
         // Where the gateway has answered with an error, the browser does not try again.
         if (source?.readyState !== EventSource.CLOSED) return
         timer = setTimeout(open, RETRY_MS)
-        // A session that has ended is found out by any request.
+        // Any request finds out whether the session has ended.
         ask('GET', `${scope}/settlements?limit=1`).catch(() => undefined)
       })
     }
@@ -55,7 +55,7 @@ export function useLive(
 /** Milliseconds after which "seconds ago" is written anew. */
 const TICK_MS = 10_000
 
-/** Draws a view again from time to time, which tells how long ago things were. */
+/** Renders a view again from time to time, because it shows how long ago things were. */
 export function useTicks(): void {
   const [, setTick] = useState(0)
   useEffect(() => {

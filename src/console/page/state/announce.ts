@@ -1,4 +1,4 @@
-/** What a screen reader is told, by the live region of the page. */
+/** Messages to screen readers, in the live region of the page. */
 let tell: (text: string) => void = () => undefined
 
 /** Says something to screen readers. */

@@ -38,7 +38,7 @@ export function draftOf(project: Project | undefined): Draft {
   }
 }
 
-/** Members of the settings; `null` removes one, as a change has it (RFC 7396). */
+/** Members of the settings; in a change, `null` removes one (RFC 7396). */
 type Members = Readonly<Record<keyof MerchantSettings, unknown>>
 
 /** The settings as the API takes them. What is no number is sent as it is, for the gateway to refuse. */

@@ -9,7 +9,7 @@ import { useSession } from '../state/session.js'
 interface SettlementTableProps {
   readonly caption: string
   readonly rows: readonly Settlement[]
-  /** Tells how long ago payments were. */
+  /** Shows how long ago payments were. */
   readonly isAgo?: boolean
 }
 

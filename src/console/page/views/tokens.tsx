@@ -30,7 +30,7 @@ export function Tokens({ path }: { readonly path: string }) {
   return (
     <Section
       title="Tokens"
-      note="Whoever has one can ask the gateway in the merchant’s name, and sign in here."
+      note="A token lets its holder call the API as the merchant, and sign in here."
       actions={
         <button type="button" class="button" onClick={() => setDoing({ kind: 'create' })}>
           New token

@@ -10,7 +10,7 @@ import type { WebhookOwner } from './webhook-owner.js'
 interface WebhookFormProps {
   /** Where it is posted, or the webhook that is changed. */
   readonly path: string
-  /** What it can be told. */
+  /** Events that it can subscribe to. */
   readonly events: WebhookOwner['events']
   readonly webhook: Webhook | undefined
   readonly onCancel: () => void

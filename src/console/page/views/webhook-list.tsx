@@ -10,7 +10,7 @@ import { Time } from '../parts/values.js'
 import { WebhookForm } from './webhook-form.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
-/** Which URLs are told of what happens. */
+/** The URLs to which events are posted. */
 export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
   const { path, note, invitation } = owner
   const loaded = useLoad<{ readonly webhooks: readonly Webhook[] }>(path)

@@ -26,7 +26,7 @@ export interface WebhookOwner {
   readonly label: string
   readonly linkOf: (id: string) => string
   readonly events: Events
-  /** What is to be said of them, and where there is none yet. */
+  /** The text above the list, and the one of an empty list. */
   readonly note: string
   readonly invitation: string
 }
@@ -43,7 +43,7 @@ const OF_PAYMENTS = {
   invitation: 'Add a URL to be told when a payment is settled, fails or is paid back.',
 }
 
-/** The owner of the webhooks of whoever is signed in. */
+/** The owner of the webhooks that the signed-in user sees. */
 export function ownWebhooks(role: 'admin' | 'merchant'): WebhookOwner {
   return role === 'merchant'
     ? { ...OWN, ...OF_PAYMENTS, path: 'merchant/webhooks' }

@@ -22,7 +22,7 @@ interface WebhookViewProps {
 
 type Doing = 'edit' | 'rotate' | 'delete' | undefined
 
-/** One webhook: what it is told, and what was delivered. */
+/** One webhook: its events, and its deliveries. */
 export function WebhookView({ id, owner, route }: WebhookViewProps) {
   const path = `${owner.path}/${encodeURIComponent(id)}`
   const loaded = useLoad<Webhook>(path)

@@ -10,7 +10,9 @@ export interface KeptPayment {
   readonly header: string
   /** When the authorization lapses, in seconds since the epoch. */
   readonly validBefore: number
-  /** Of the network that it moves money on. */
+  /** Name of the network that it moves money on. */
+  readonly network: string
+  /** Of that network. */
   readonly explorer?: string | undefined
   /** Whether what it has bought was received, so that it can only be shown again. */
   readonly isDelivered: boolean

@@ -49,23 +49,21 @@ export class Purchases {
     const offer = data.offers[choice]
     if (terms === undefined || offer === undefined) return
     const purchase = { provider, wallet: info.name, document: this.#document, terms, offer }
+    let payment: KeptPayment
     try {
-      const payment = await signPayment(purchase, (step) => this.#show({ kind: 'busy', step }))
-      keep(payment)
-      await this.present(payment)
+      payment = await signPayment(purchase, (step) => this.#show({ kind: 'busy', step }))
     } catch (error) {
-      if (!(error instanceof NotSigned)) throw error
-      const { message, faucet } = error
-      this.#show({ kind: 'offer', notice: { message, faucet } })
+      return this.#show({ kind: 'offer', notice: whyNotSigned(error) })
     }
+    keep(payment)
+    await this.present(payment)
   }
 
   /** Presents a payment that was signed before. */
   async present(payment: KeptPayment): Promise<void> {
     this.#show({ kind: 'busy', step: text('verifying') })
-    const network = data.offers[0]?.network ?? ''
     const settling = setTimeout(() => {
-      this.#show({ kind: 'busy', step: text('settling', { network }) })
+      this.#show({ kind: 'busy', step: text('settling', { network: payment.network }) })
     }, VERIFIED_AFTER_MS)
     const presented = await presentPayment(payment.header).finally(() => clearTimeout(settling))
     await this.#goOn(payment, presented)
@@ -139,6 +137,12 @@ export class Purchases {
     const url = transactionUrl(explorer, transaction)
     this.#show({ kind: 'offer', notice: { message, transaction: url } })
   }
+}
+
+/** A wallet is the program of a stranger: it may fail in ways of its own. */
+function whyNotSigned(error: unknown): Notice {
+  if (error instanceof NotSigned) return { message: error.message, faucet: error.faucet }
+  return { message: text('walletFailed', { message: String(error) }) }
 }
 
 /** The phase that a page begins in. */

@@ -161,7 +161,8 @@ async function sign(
     // The seller knows the payment again by this id: it gives the same response, and takes no money twice.
     extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
   })
-  return { header, validBefore, explorer: offer.explorer, isDelivered: false }
+  const { network, explorer } = offer
+  return { header, validBefore, network, explorer, isDelivered: false }
 }
 
 function randomHex(bytes: number): string {

@@ -7,16 +7,16 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../../../protocol/payment.js'
+import { explainReason } from '../../../protocol/reason-words.js'
 import { reasons } from '../../../protocol/reasons.js'
 import { component } from '../components.js'
 import { address, anyObject, atomicUnits, network } from './fields.js'
-import { REASON_TEXTS } from './reason-texts.js'
 
 /** Why a payment is refused. */
 export const reasonSchema = component(
   'Reason',
   z.enum(reasons).meta({
-    description: `Why a payment is refused:\n\n${reasons.map((reason) => `- \`${reason}\`: ${REASON_TEXTS[reason]}`).join('\n')}`,
+    description: `Why a payment is refused:\n\n${reasons.map((reason) => `- \`${reason}\`: ${explainReason(reason)}`).join('\n')}`,
   }),
 )
 

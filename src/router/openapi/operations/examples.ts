@@ -1,7 +1,7 @@
 /** Values of the examples: one cent in USDC on Base. */
 
 /** USDC on Base. */
-export const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
 /** Accounts of local development chains, whose keys are public. */
 export const MERCHANT_ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'

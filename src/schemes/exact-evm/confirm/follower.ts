@@ -120,7 +120,7 @@ export class Follower {
     } catch (error) {
       if (!isLedgerError(error)) throw error
       const fields = { ...paymentFields(payment), transaction: submission.transaction }
-      return logger.warn('A transaction is not sent again while the ledger is away.', {
+      return logger.warn('A transaction is not sent again while the ledger does not answer.', {
         ...fields,
         error,
       })

@@ -41,9 +41,9 @@ type SubmittedRecord = LedgerRecord & SubmittedPayment
 /**
  * Finds out what became of transactions; nothing else does.
  *
- * It works from the ledger's records alone, whichever process made them: this one, one that ended, or
- * one beside it. It starts with a round over all that the ledger lists as submitted, and has another
- * when what a dead process had in hand was freed.
+ * It works from the ledger's records alone, whichever process made them: this one, one that ended, or one
+ * beside it. It starts with a round over all that the ledger lists as submitted, and starts another when the
+ * locks of a dead process were freed.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions
@@ -142,8 +142,8 @@ export class Reconciler {
         if (core === undefined || unreachable.has(core)) continue
         await this.#revisit(core, record).catch((error: unknown) => {
           if (!(error instanceof ChainError)) throw error
-          // If a node is away, its other records wait for the next round. What it refuses for one
-          // record it may well answer for the others.
+          // If a node does not answer, its other records wait for the next round. If it refuses a request for
+          // one record, it may still answer for the others.
           if (error.code === 'chain_unreachable' || error.code === 'chain_mismatch')
             unreachable.add(core)
         })

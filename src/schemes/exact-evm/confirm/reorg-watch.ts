@@ -33,7 +33,7 @@ const BATCH = 200
 /** Payments that are watched; beyond that, the oldest are forgotten. */
 const MAX_WATCHED = 20_000
 
-/** Payments remembered: those that nothing more can come of, and those announced. */
+/** Payments remembered: those that can no longer change, and those that were announced. */
 const REMEMBERED = 100_000
 
 /** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
@@ -57,7 +57,7 @@ export class ReorgWatch {
   readonly #options: ConfirmContext
   /** By record. */
   readonly #watched = new Map<string, Watched>()
-  /** Records that nothing more can come of. */
+  /** Records that can no longer change. */
   readonly #decided = new LRUCache<string, true>({ max: REMEMBERED })
   /** Records that had failed, and were announced as settled. */
   readonly #corrected = new LRUCache<string, true>({ max: REMEMBERED })

@@ -142,7 +142,7 @@ function implausible(gas: bigint): ChainError {
   )
 }
 
-/** Adds room for a first balance: the payee may give away all its tokens before this is mined. */
+/** Adds room for a first balance: the payee may spend all its tokens before this is mined. */
 function withFirstBalance(measured: bigint): bigint {
   const wanted = percent(measured, HEADROOM_PERCENT)
   const most = percent(measured, MOST_PERCENT)

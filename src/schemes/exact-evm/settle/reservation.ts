@@ -195,7 +195,7 @@ export class Settlement implements Reservation {
       : failedResponse(this.#payment, decision.reason, decision.transaction)
   }
 
-  /** What a failure of the ledger is logged with. */
+  /** The fields with which a failure of the ledger is logged. */
   get #logged() {
     return { logger: this.#context.logger, entry: this.#payment.entry }
   }
@@ -205,7 +205,7 @@ export class Settlement implements Reservation {
     this.#announce('submitted', { ...paymentEvent(this.#payment), transaction })
   }
 
-  /** Tells listeners of a payment, and of no refund. */
+  /** Emits an event of a payment. Refunds have no events. */
   #announce<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
     if (!isRefundEntry(this.#payment.entry)) this.#context.events.emit(name, event)
   }

@@ -1,4 +1,4 @@
-/** What settle answers of a verified payment (x402 v2 §5.3). */
+/** The responses of settle for a verified payment (x402 v2 §5.3). */
 import type { SettleResponse } from '../../../protocol/payment.js'
 import { unsettledResponse } from '../../../protocol/reason-words.js'
 import type { Reason } from '../../../protocol/reasons.js'

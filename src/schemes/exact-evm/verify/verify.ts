@@ -98,8 +98,8 @@ interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'as
 }
 
 /**
- * Verifies a payment that is about to be reserved as if the ledger did not know it: its reservation
- * tells if it does. Only where it would be refused, its record is looked up.
+ * Verifies a payment that is about to be reserved as if the ledger did not know it: its reservation finds out
+ * whether it does. Only where it would be refused, its record is looked up.
  *
  * @throws {@link ChainError}, {@link LedgerError}
  */

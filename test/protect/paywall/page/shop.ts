@@ -13,11 +13,17 @@ const ARTICLE = `<!doctype html><html lang="en"><title>The article</title>
 export const ARTICLE_POLICY =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
+/** What strangers write. */
+export const ATTACK = '</script><img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
+
 /** How often each handler has run. */
 export type Runs = Record<string, number>
 
 /** Declares the routes. */
 export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs): void {
+  let asked = 0
+  // The first request sees a lower price than all others.
+  const rising = (): string => (asked++ === 0 ? '$0.01' : '$0.02')
   const charge = x402Protect('$0.01', { description: 'A thing to buy' })
   const count = (name: string): void => void (runs[name] = (runs[name] ?? 0) + 1)
   app.get('/buy/article', charge, (_req, res) => {
@@ -45,6 +51,17 @@ export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs)
   })
   app.get('/buy/fails', charge, (_req, res) => void res.status(404).send('nothing here'))
   app.get('/buy/costly', x402Protect('$1000'), (_req, res) => void res.send('costly'))
+  app.get(
+    '/buy/rising',
+    x402Protect(() => rising()),
+    (_req, res) => void res.send('risen'),
+  )
+  app.get('/buy/attack/:text', x402Protect('$0.01', { description: ATTACK }), (_req, res) => {
+    res.type('text').send(ATTACK)
+  })
+  app.get('/form', (_req, res) => {
+    res.type('html').send('<form method="post" action="/buy/form"><button>Send</button></form>')
+  })
   app.post('/buy/form', charge, (_req, res) => void res.send('posted'))
 }
 

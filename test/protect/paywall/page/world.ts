@@ -1,12 +1,12 @@
 /** A shop that sells in a browser, on a chain whose node can be away, and whose responses can be lost. */
 import express, { type RequestHandler } from 'express'
 import type { Browser } from 'playwright-core'
+import { createPublicClient, http, parseAbi } from 'viem'
 import { startDevnet, type Devnet } from '../../../../src/devnet/index.js'
 import { createGateway } from '../../../../src/gateway.js'
 import type { GatewayOptions } from '../../../../src/config/options.js'
 import { openTab, type Tab, type TabOptions } from '../../../support/browser.js'
 import { addWallet, type TestWallet, type WalletOptions } from '../../../support/browser-wallet.js'
-import { balanceOf, shopOptions } from '../../../support/devnet.js'
 import { listen } from '../../../support/http.js'
 import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { sellStream, sellToPeople, type Runs, type StreamParts } from './shop.js'
@@ -35,7 +35,11 @@ export async function openWorld(
 ): Promise<World> {
   const devnet = await startDevnet()
   const node = await startRpcProxy(devnet.rpcUrl)
-  const gateway = createGateway({ ...shopOptions({ ...devnet, rpcUrl: node.url }), ...options })
+  const gateway = createGateway({
+    networks: { 'base-sepolia': { rpcUrl: node.url, relayerKeys: [devnet.relayerKeys[0]!] } },
+    projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address } }],
+    ...options,
+  })
   const app = express()
   const runs: Runs = {}
   const stream = { mayEnd: false }
@@ -50,7 +54,7 @@ export async function openWorld(
   const server = await listen(app)
   const world: World = {
     ...{ devnet, node, runs, stream, url: server.url, losesAnswers: false },
-    earned: () => balanceOf(devnet, devnet.merchant.address),
+    earned: () => earnedOn(devnet),
     async close() {
       await server.close()
       await gateway.close()
@@ -59,6 +63,15 @@ export async function openWorld(
     },
   }
   return world
+}
+
+function earnedOn({ rpcUrl, asset, merchant }: Devnet): Promise<bigint> {
+  return createPublicClient({ transport: http(rpcUrl) }).readContract({
+    address: asset,
+    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
+    functionName: 'balanceOf',
+    args: [merchant.address],
+  })
 }
 
 /** A person with a wallet, in front of a page. */

@@ -61,7 +61,7 @@ function Parameters({ parameters }: { readonly parameters: readonly Parameter[] 
           <div key={`${place} ${name}`}>
             <dt>
               <code>{name}</code>{' '}
-              <span class="form">
+              <span class="kind">
                 {place}, {formOf(schema)}
                 {required === true && ', required'}
               </span>

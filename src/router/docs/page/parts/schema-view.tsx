@@ -56,7 +56,7 @@ function Member({
     <div>
       <dt>
         <code>{name}</code>{' '}
-        <span class="form">
+        <span class="kind">
           {formOf(schema)}
           {isRequired ? '' : ', optional'}
         </span>

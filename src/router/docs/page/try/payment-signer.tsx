@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
+import { useWallets, type Wallet } from '../../../../browser/use-wallets.js'
 import { signPayment } from './sign-payment.js'
 import type { Tokens } from './tokens.js'
-import { useWallets, type Wallet } from './wallets.js'
 
 /** Puts a payment that a wallet of the browser signs into the body. The page itself has no keys. */
 export function PaymentSigner({
@@ -47,6 +47,5 @@ export function PaymentSigner({
 }
 
 function messageOf(failure: unknown): string {
-  const { message } = (failure ?? {}) as { readonly message?: unknown }
-  return typeof message === 'string' ? message : 'the wallet did not say why.'
+  return failure instanceof Error ? failure.message : 'the wallet did not say why.'
 }

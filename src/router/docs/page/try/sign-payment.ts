@@ -1,5 +1,5 @@
 /** A payment that a wallet signs, for verify and settle. */
-import type { Provider } from './wallets.js'
+import { callProvider, type Provider } from '../../../../browser/provider.js'
 
 interface Offer {
   readonly scheme: string
@@ -45,10 +45,10 @@ export async function signPayment(provider: Provider, token: string): Promise<st
     primaryType: 'TransferWithAuthorization',
     message: authorization,
   }
-  const signature = await provider.request({
-    method: 'eth_signTypedData_v4',
-    params: [from, JSON.stringify(typedData)],
-  })
+  const signature = await callProvider(provider, 'eth_signTypedData_v4', [
+    from,
+    JSON.stringify(typedData),
+  ])
   const payload = { signature, authorization }
   const submission = {
     paymentPayload: { x402Version: 2, resource, accepted, payload },
@@ -91,7 +91,7 @@ async function askForOffer(token: string) {
 }
 
 async function findAccount(provider: Provider): Promise<string> {
-  const accounts = await provider.request({ method: 'eth_requestAccounts' })
+  const accounts = await callProvider(provider, 'eth_requestAccounts')
   const [account] = Array.isArray(accounts) ? accounts.map(String) : []
   if (account === undefined) throw new Error('The wallet has given no account.')
   return account
@@ -102,9 +102,9 @@ async function switchChain(provider: Provider, network: string): Promise<number>
   if (!Number.isSafeInteger(id))
     throw new Error(`The gateway writes short names of networks (${network}): sign elsewhere.`)
   const chainId = `0x${id.toString(16)}`
-  const current = await provider.request({ method: 'eth_chainId' })
+  const current = await callProvider(provider, 'eth_chainId')
   if (String(current).toLowerCase() !== chainId)
-    await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] })
+    await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
   return id
 }
 

@@ -96,7 +96,7 @@ function ParameterField({
   return (
     <div class="field">
       <label for={id}>
-        {name} <span class="form">{place}</span>
+        {name} <span class="kind">{place}</span>
       </label>
       {choices ? (
         <select id={id} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
