@@ -208,7 +208,7 @@ describe('doctor names a fault of the configuration:', () => {
 
   it('money that would be lost, or be paid to a relayer', async () => {
     await write({}, {}, { payTo: devnet.asset })
-    expect(await named()).toStrictEqual(['error pay_to_is_token'])
+    expect(await named()).toStrictEqual(['error invalid_address'])
     await write({}, {}, { payTo: privateKeyToAddress(devnet.relayerKeys[0]!) })
     expect(await named()).toStrictEqual(['warning pay_to_is_relayer'])
   })

@@ -2,7 +2,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import type { ResolvedOptions } from '../../config/resolve.js'
 import type { Merchant } from '../../merchants/project.js'
 import { findNameProblems } from '../../ucp/authority.js'
-import { caution, fault, type DoctorFinding } from './doctor-finding.js'
+import { caution, type DoctorFinding } from './doctor-finding.js'
 
 /** Checks for settings that fit the schemas but make no sense together. */
 export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding[] {
@@ -30,16 +30,10 @@ function withoutToken(id: string): DoctorFinding {
 }
 
 function checkPayTo(
-  { project, payTo, accepts }: Merchant,
+  { project, payTo }: Merchant,
   relayers: ReadonlySet<string>,
 ): readonly DoctorFinding[] {
-  const address = payTo.toLowerCase()
-  const token = accepts.find((asset) => asset.address.toLowerCase() === address)
-  if (token !== undefined) {
-    const message = `Project ${project} is paid at ${payTo}, which is the contract of ${token.symbol}: the money would be lost. Set payTo to an account of yours.`
-    return [fault('project', 'pay_to_is_token', message)]
-  }
-  if (!relayers.has(address)) return []
+  if (!relayers.has(payTo.toLowerCase())) return []
   const message = `Project ${project} is paid at ${payTo}, which is a relayer, whose key is on this machine: set payTo to another account.`
   return [caution('project', 'pay_to_is_relayer', message)]
 }
