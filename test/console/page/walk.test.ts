@@ -222,7 +222,12 @@ suite('the console', () => {
   step('sums the same on the overview', async () => {
     const { page } = operator
     await visit(page, ['#/overview', 'Overview'])
-    await page.locator('.headline').getByText('0.26 USDC').waitFor()
+    // Sums are kept for five seconds: the first may be from before the last purchase.
+    await until(async () => {
+      await page.reload()
+      await page.locator('.headline').waitFor()
+      return (await page.locator('.headline').getByText('0.26 USDC').count()) > 0
+    })
     await page.getByText('Revenue by day as a table').click()
     await page.getByRole('table', { name: 'Revenue by day' }).getByText('0.26 USDC').waitFor()
   })
