@@ -119,7 +119,7 @@ describe('the environment', () => {
     },
   )
 
-  it('of serve takes X402_DATABASE_URL before DATABASE_URL, and names the one it took', () => {
+  it('of serve takes X402_DATABASE_URL before DATABASE_URL, and names the one it took', async () => {
     const bad = 'mysql://127.0.0.1/none'
     const read = (env: object) => () =>
       optionsFromEnvironment({ ...COMPLETE, ...env }, SERVE_DATABASE)
@@ -127,9 +127,9 @@ describe('the environment', () => {
     expect(read({ X402_DATABASE_URL: bad, DATABASE_URL: 'postgres://h/n' })).toThrow(
       expect.objectContaining({ option: 'X402_DATABASE_URL' }),
     )
-    expect(read({ X402_DATABASE_URL: 'postgres://h/n', DATABASE_URL: bad })()).toHaveProperty(
-      'ledger',
-    )
+    const { ledger } = read({ X402_DATABASE_URL: 'postgres://h/n', DATABASE_URL: bad })()
+    expect(ledger).toBeDefined()
+    await ledger?.close()
   })
 
   it('needs no node and no key beside a facilitator elsewhere', () => {
