@@ -115,7 +115,7 @@ export type {
 export { paidRequest, type PaidRequest } from './protect/paid-request.js'
 export type { MerchantFunction, PriceFunction, ProtectOptions } from './protect/options.js'
 export type { PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
-export type { X402Protect } from './protect/x402-protect.js'
+export type { X402Middleware, X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {
   Address,

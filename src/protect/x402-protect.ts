@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import type { Price } from '../money/price.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
@@ -6,6 +6,7 @@ import type { PriceFunction, ProtectOptions } from './options.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
 import { routeFinder } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
+import type { Exchange } from './payment-attempt.js'
 
 /**
  * Declares that a route costs money, and makes the middleware that charges for it.
@@ -16,8 +17,8 @@ import type { MerchantRoutesContext } from './merchant-routes.js'
  * handler runs. If it cannot be taken now, because a chain, a rate or the ledger failed, the response
  * is a 503, and the same payment may be presented again.
  *
- * @param price - What a request costs: an amount with its currency, a number of tokens, or a function
- * of the request.
+ * @param price - What a request costs: an amount with its currency, a number in the merchant's currency,
+ * token units, or a function of the request.
  * @param options - When the payment is settled, what the 402 says, and who may pass unpaid.
  * @returns Middleware for `app.get`, `app.use` or a router. Behind it, `req.x402` is the payment.
  * @throws `ConfigError` (`config_invalid`), naming the option, for a price or an option that cannot
@@ -35,7 +36,29 @@ import type { MerchantRoutesContext } from './merchant-routes.js'
  * })
  * ```
  */
-export type X402Protect = (price: Price | PriceFunction, options?: ProtectOptions) => RequestHandler
+export type X402Protect = (
+  price: Price | PriceFunction,
+  options?: ProtectOptions,
+) => X402Middleware
+
+/**
+ * Express middleware that charges for a route.
+ *
+ * It is generic, so that the handlers behind it keep the types that Express gives them: in
+ * `app.get('/report/:id', x402Protect('$0.25'), handler)`, `req.params.id` is a string.
+ */
+export type X402Middleware = <
+  Params,
+  ResBody,
+  ReqBody,
+  Query,
+  // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of Express's own types
+  Locals extends Record<string, any>,
+>(
+  req: Request<Params, ResBody, ReqBody, Query, Locals>,
+  res: Response<ResBody, Locals>,
+  next: NextFunction,
+) => void
 
 /** What charging needs from the gateway. */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest'> &
@@ -52,7 +75,9 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
   return function x402Protect(price, options) {
     const paid = { skip: options?.skip, find: routeFinder(context, price, options) }
     return function x402Middleware(req, res, next) {
-      handlePaidRequest(context, paid, { req, res, next }).catch(next)
+      // Which parameters and body a route has concerns its handlers only.
+      const exchange = { req, res, next } as unknown as Exchange
+      handlePaidRequest(context, paid, exchange).catch(next)
     }
   }
 }

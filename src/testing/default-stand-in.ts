@@ -3,7 +3,7 @@ import express, { type RequestHandler } from 'express'
 import { standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
-import type { GatewayOptions, UcpHandler } from '../index.js'
+import type { GatewayOptions, UcpHandler, X402Middleware } from '../index.js'
 
 /** The gateway of each shop's requests. */
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
@@ -92,8 +92,9 @@ const declareRouter = (declaration: Declaration) => express.Router().use(declare
  * the gateway of each shop that serves the app. It takes no payment by itself.
  */
 const isLate = standInForDefault({
-  x402Protect: (price, options) => declare((gateway) => gateway.x402Protect(price, options)),
-  gatewayRouter: () => declareRouter((gateway) => gateway.gatewayRouter()),
+  x402Protect: (price, options) =>
+    declare((gateway) => gateway.x402Protect(price, options)) as X402Middleware,
+  gatewayRouter: (options) => declareRouter((gateway) => gateway.gatewayRouter(options)),
   healthRouter: () => declareRouter((gateway) => gateway.healthRouter()),
   metricsRouter() {
     hasMetrics = true
