@@ -61,7 +61,8 @@ function leaveOr(otherwise: () => Delivery): Delivery {
   if (wasIgnored || cookie.length > MAX_COOKIE_BYTES) return otherwise()
   keep({ ...kept, isDelivered: true })
   document.cookie = cookie
-  location.replace(location.pathname + location.search)
+  // With the origin: a path that begins with two slashes would be another host.
+  location.replace(location.origin + location.pathname + location.search)
   return { kind: 'leaving' }
 }
 

@@ -16,6 +16,8 @@ export interface KeptPayment {
   readonly explorer?: string | undefined
   /** Whether what it has bought was received, so that it can only be shown again. */
   readonly isDelivered: boolean
+  /** Whether it was presented before: then it may be settled, whatever the next response says. */
+  readonly isPresented?: boolean
 }
 
 const KEY = `x402-payment:${location.pathname}${location.search}`

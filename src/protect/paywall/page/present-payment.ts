@@ -67,7 +67,7 @@ interface Settlement {
 export async function presentPayment(header: string): Promise<Presented> {
   let response: Response
   try {
-    response = await fetch(location.pathname + location.search, {
+    response = await fetch(location.origin + location.pathname + location.search, {
       headers: { Accept: ACCEPT, 'PAYMENT-SIGNATURE': header },
       cache: 'no-store',
       redirect: 'manual',

@@ -65,8 +65,10 @@ export class Purchases {
     const settling = setTimeout(() => {
       this.#show({ kind: 'busy', step: text('settling', { network: payment.network }) })
     }, VERIFIED_AFTER_MS)
+    const kept = { ...payment, isPresented: true }
+    keep(kept)
     const presented = await presentPayment(payment.header).finally(() => clearTimeout(settling))
-    await this.#goOn(payment, presented)
+    await this.#goOn(kept, payment.isPresented === true ? withDoubt(presented) : presented)
   }
 
   /** Forgets the payment that is kept. */
@@ -137,6 +139,35 @@ export class Purchases {
     const url = transactionUrl(explorer, transaction)
     this.#show({ kind: 'offer', notice: { message, transaction: url } })
   }
+}
+
+/** Refusals by what is offered now: whether the payment was settled before was not looked up. */
+const OF_THE_OFFER: readonly string[] = [
+  'accepted_mismatch',
+  'pay_to_mismatch',
+  'resource_mismatch',
+  'quote_mismatch',
+  'quote_expired',
+  'unsupported_asset',
+  'unsupported_scheme',
+  'invalid_network',
+]
+
+/**
+ * What became of a payment that was presented before, with an outcome that is not known: only a refusal
+ * of the payment itself ends it. An error of the seller, or another price, does not tell that nothing was
+ * charged the first time.
+ */
+function withDoubt(presented: Presented): Presented {
+  const { kind, transaction } = { transaction: undefined, ...presented }
+  if (transaction !== undefined) return presented
+  const isUnknown =
+    kind === 'seller_failed' ||
+    (presented.kind === 'refused' &&
+      (OF_THE_OFFER.includes(presented.code) || messageOf(presented.code) === undefined))
+  return isUnknown
+    ? { kind: 'open', code: 'server_busy', transaction, againAfterMs: undefined }
+    : presented
 }
 
 /** A wallet is the program of a stranger: it may fail in ways of its own. */

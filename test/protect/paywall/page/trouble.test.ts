@@ -46,6 +46,14 @@ async function meet(path: string, options: BuyerOptions = {}): Promise<Buyer> {
   return buyer
 }
 
+/** Pays, and loses the response. */
+async function payUnheard(page: Buyer['page']): Promise<void> {
+  world.losesAnswers = true
+  await page.getByRole('button', { name: PAY }).click()
+  await page.getByText('The connection was lost').waitFor()
+  world.losesAnswers = false
+}
+
 withBrowser('the paywall in trouble', () => {
   it('switches a wallet that is on another network', async () => {
     const { page, wallet } = await meet('/buy/json')
@@ -152,10 +160,7 @@ withBrowser('the paywall in trouble', () => {
     const before = await world.earned()
     const { page, wallet, complaints } = await meet('/buy/article')
     const runs = world.runs['article'] ?? 0
-    world.losesAnswers = true
-    await page.getByRole('button', { name: PAY }).click()
-    await page.getByText('The connection was lost').waitFor()
-    world.losesAnswers = false
+    await payUnheard(page)
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
     await page.getByRole('button', { name: 'Present the payment again' }).click()
     await page.getByText('written by its own script').waitFor()
@@ -168,10 +173,7 @@ withBrowser('the paywall in trouble', () => {
   it('has kept the payment after a reload, and signs no other beside it', async () => {
     const before = await world.earned()
     const { page, wallet } = await meet('/buy/json')
-    world.losesAnswers = true
-    await page.getByRole('button', { name: PAY }).click()
-    await page.getByText('The connection was lost').waitFor()
-    world.losesAnswers = false
+    await payUnheard(page)
     await page.reload()
     await page.getByText('A payment for this page was signed in this tab').waitFor()
     expect(await page.getByRole('button').allTextContents()).toEqual(['Present the payment again'])
@@ -179,6 +181,32 @@ withBrowser('the paywall in trouble', () => {
     await page.getByText('Paid.').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await world.earned()).toBe(before + CENT)
+  })
+
+  it.each([
+    ['an error of somebody in front of the gateway', 'wall'],
+    ['another price', 'price'],
+  ])('signs no other payment if a lost response is followed by %s', async (_what, kind) => {
+    const before = await world.earned()
+    const { page, wallet } = await meet('/buy/json')
+    await payUnheard(page)
+    expect(await world.earned()).toBe(before + CENT)
+    const asked = (await (await fetch(`${world.url}/buy/json`)).json()) as { accepts: object[] }
+    const accepts = asked.accepts.map((entry) => ({ ...entry, amount: '20000' }))
+    const document = JSON.stringify({ ...asked, error: 'accepted_mismatch', accepts })
+    const offer = Buffer.from(document).toString('base64')
+    await page.route('**/buy/json', (route) =>
+      route.fulfill(
+        kind === 'wall' ? { status: 403 } : { status: 402, headers: { 'PAYMENT-REQUIRED': offer } },
+      ),
+    )
+    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page.getByText('Your payment is kept').and(page.getByText('at the moment')).waitFor()
+    expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page.getByText('Paid.').waitFor()
+    expect([wallet.signed.length, await world.earned()]).toEqual([1, before + CENT])
   })
 
   it('asks again if the price has risen since the page was loaded, and charges nothing', async () => {
