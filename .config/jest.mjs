@@ -26,6 +26,8 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/test/support/watch-answers.ts'],
   // Many times what the longest takes: a busy machine fails no test.
   testTimeout: 180_000,
+  // ES modules of a test file stay in memory as long as the process that has run it.
+  workerIdleMemoryLimit: '1500MB',
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
   reporters: summaryFile
     ? ['default', ['<rootDir>/.config/jest-summary.mjs', { file: summaryFile }]]

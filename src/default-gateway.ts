@@ -79,13 +79,14 @@ export function defaultGateway(options: GatewayOptions = {}): Gateway {
 
 function create(options: GatewayOptions): Gateway {
   const gateway = createGateway({ ...fromEnvironment(), ...options })
-  shared[KEY] = {
+  const made: Gateway = {
     ...gateway,
     async close() {
       // Only once its relayers have ended: another gateway may use the same accounts.
       await gateway.close()
-      delete shared[KEY]
+      if (shared[KEY] === made) delete shared[KEY]
     },
   }
-  return shared[KEY]
+  shared[KEY] = made
+  return made
 }

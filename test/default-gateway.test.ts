@@ -69,6 +69,14 @@ describe('the default gateway', () => {
     expect(offer?.payTo.toLowerCase()).toBe(process.env['X402_PAY_TO'])
   })
 
+  it('stays the default when the one before it is closed again', async () => {
+    const first = defaultGateway()
+    await first.close()
+    const second = defaultGateway()
+    await first.close()
+    expect(defaultGateway()).toBe(second)
+  })
+
   it('stays unmade until every variable is right, and names each that is not', () => {
     delete process.env['X402_PAY_TO']
     process.env['X402_NETWORK'] = 'base-seplia'

@@ -144,6 +144,7 @@ interface Question<T> {
 async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>): Promise<T> {
   const url = `${remote.url}/${path}`
   const request = { method: body ? 'POST' : 'GET', url } as const
+  const endsAt = performance.now() + remote.timeoutMs
   const headers = await headersFor(request, remote.headers, remote.timeoutMs)
   const response = await fetchJson(url, {
     headers: {
@@ -153,7 +154,7 @@ async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>):
       ...headers,
     },
     body,
-    timeoutMs: remote.timeoutMs,
+    timeoutMs: Math.max(1, Math.ceil(endsAt - performance.now())),
     maxBytes: MAX_ANSWER_BYTES,
   })
   if (response.kind === 'no_response') throw unreachable(path, response.reason)

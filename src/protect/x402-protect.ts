@@ -36,10 +36,7 @@ import type { Exchange } from './payment-attempt.js'
  * })
  * ```
  */
-export type X402Protect = (
-  price: Price | PriceFunction,
-  options?: ProtectOptions,
-) => X402Middleware
+export type X402Protect = (price: Price | PriceFunction, options?: ProtectOptions) => X402Middleware
 
 /**
  * Express middleware that charges for a route.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -178,4 +178,23 @@ describe.each([
     },
     INSTALL_TIMEOUT_MS,
   )
+
+  it('has declarations that need no optional package', async () => {
+    const { peerDependenciesMeta } = JSON.parse(
+      await readFile(join(ROOT, 'package.json'), 'utf8'),
+    ) as { peerDependenciesMeta: Record<string, { optional: boolean }> }
+    const dist = join(project, 'node_modules/express-x402-gateway/dist')
+    const declarations = (await readdir(dist, { recursive: true })).filter((name) =>
+      name.endsWith('.d.ts'),
+    )
+    expect(declarations).toContain('esm/sql.d.ts')
+    const optional = Object.keys(peerDependenciesMeta).filter((name) => !name.startsWith('@types/'))
+    for (const name of declarations) {
+      // Examples in comments begin with an asterisk.
+      const imports = (await readFile(join(dist, name), 'utf8')).matchAll(
+        /^(?:im|ex)port .*from '(.+)'/gm,
+      )
+      for (const [, from] of imports) expect(optional).not.toContain(from)
+    }
+  })
 })

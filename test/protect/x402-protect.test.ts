@@ -44,7 +44,11 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
     setTimeout(() => res.end('end'), 20)
   })
   const nested = express.Router()
-  nested.get('/item/:id', x402Protect('$0.01'), (req, res) => void res.send(req.params['id']))
+  nested.get('/item/:id', x402Protect('$0.01'), (req, res) => {
+    const id: string = req.params.id
+    // @ts-expect-error -- the route has no such parameter: its types reach the handler
+    res.send(req.params.other ?? id)
+  })
   nested.use('/all', x402Protect('$0.01'), (_req, res) => void res.send('all'))
   app.use('/nested', nested)
 })

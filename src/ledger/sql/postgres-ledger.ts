@@ -83,7 +83,11 @@ export function postgresLedger(...given: Parameters<typeof openPostgresLedger>):
   return openPostgresLedger(...given)
 }
 
-/** {@link postgresLedger}, with the methods that a gateway uses and the options that tests set. */
+/**
+ * {@link postgresLedger}, with the methods that a gateway uses and the options that tests set.
+ *
+ * @internal
+ */
 export function openPostgresLedger(
   poolOrUrl: PostgresPool | string,
   options?: SqlLedgerOptions,
@@ -123,6 +127,8 @@ function changeChannel(session: OwnerSession, { sql }: typeof KyselyModule): Cha
  * Brings the schema up to date, by one process at a time.
  *
  * @param patient - A pool without timeouts, ended afterwards: an index of millions of rows takes longer.
+ *
+ * @internal
  */
 export function migratePostgres(
   db: KyselyModule.Kysely<LedgerDatabase>,
@@ -154,6 +160,8 @@ const STATEMENT_TIMEOUTS = {
  * Checks what the pool needs. It is created on first use, so that a failing declaration leaves none.
  *
  * @param timeouts - Empty for work that no request waits for.
+ *
+ * @internal
  */
 export function preparePool(
   poolOrUrl: PostgresPool | string,

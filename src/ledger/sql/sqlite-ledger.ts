@@ -64,7 +64,11 @@ export function sqliteLedger(...given: Parameters<typeof openSqliteLedger>): Led
   return openSqliteLedger(...given)
 }
 
-/** {@link sqliteLedger}, with the methods that a gateway uses and the options that tests set. */
+/**
+ * {@link sqliteLedger}, with the methods that a gateway uses and the options that tests set.
+ *
+ * @internal
+ */
 export function openSqliteLedger(file: string, options?: SqlLedgerOptions): LedgerStore {
   const { kysely, Engine } = loadPackages()
   const owner = new LockOwner(new OwnerFile(Engine, file))
@@ -89,7 +93,11 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
   return new SqlLedger(new SqlStore({ open, end: close }), owner, options)
 }
 
-/** Loads the packages. The error names all that are missing. */
+/**
+ * Loads the packages. The error names all that are missing.
+ *
+ * @internal
+ */
 export function loadPackages() {
   const isOwnSound = isSoundSqlite(process.versions['sqlite'] ?? '0')
   const [kysely] = requirePeers(isOwnSound ? ['kysely'] : ['kysely', SQLITE_PACKAGE])

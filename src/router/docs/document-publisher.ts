@@ -46,7 +46,10 @@ export class DocumentPublisher {
   }
 
   async #publish({ root, app }: DocumentPlace): Promise<Publication> {
-    const document = await (this.#document ??= this.#write())
+    this.#document ??= this.#write()
+    // What could not be loaded is loaded again for the next reader.
+    this.#document.catch(() => (this.#document = undefined))
+    const document = await this.#document
     const { openapi, info, paths, ...parts } = document
     const servers = [{ url: root, description: 'This gateway.' }]
     const placed = { openapi, info, servers, paths: withServers(paths, app), ...parts }

@@ -54,7 +54,8 @@ async function deliverPage(response: Response): Promise<Delivery> {
 /** Loads this URL again, with the payment in a cookie; if that cannot work, does something else. */
 function leaveOr(otherwise: () => Delivery): Delivery {
   const kept = readKept()
-  if (kept === undefined || !isSecureContext) return otherwise()
+  // A semicolon would end the cookie's path, and begin an attribute that a link has chosen.
+  if (kept === undefined || !isSecureContext || location.pathname.includes(';')) return otherwise()
   const secure = location.protocol === 'https:' ? '; Secure' : ''
   const attributes = `Path=${location.pathname}; Max-Age=60; SameSite=Strict${secure}`
   const cookie = `${data.cookie}=${kept.header}; ${attributes}`
