@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { transformFileSync } from '@swc/core'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { startAnvil } from '../../src/devnet/anvil.js'
 import { until } from '../support/until.js'
 
@@ -27,26 +25,25 @@ describe('startAnvil', () => {
 })
 
 describe('a chain whose parent ends', () => {
-  let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'devnet-'))
-    compile(folder)
-  })
-  afterAll(() => rmSync(folder, { recursive: true }))
-
   /** Starts a chain in a process of its own, which then does as told. */
   async function startParent(then: string): Promise<{ parent: ChildProcess; rpcUrl: string }> {
     const script = `
-      import { startDevnet } from ${JSON.stringify(join(folder, 'devnet', 'index.js'))}
+      import { startDevnet } from ${JSON.stringify(join(ROOT, 'src/devnet/index.ts'))}
       const devnet = await startDevnet()
       process.stdout.write(devnet.rpcUrl)
       process.stdin.once('data', async () => { ${then} })
     `
-    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    const args = ['--import', './test/support/typescript.mjs', '--input-type=module', '--eval']
+    const parent = spawn(process.execPath, [...args, script], {
       cwd: ROOT,
       stdio: ['pipe', 'pipe', 'ignore'],
     })
-    const [rpcUrl] = (await once(parent.stdout, 'data')) as [Buffer]
+    const [rpcUrl] = (await Promise.race([
+      once(parent.stdout, 'data'),
+      once(parent, 'exit').then(([code]) => {
+        throw new Error(`The parent has ended with ${String(code)} before its chain was there.`)
+      }),
+    ])) as [Buffer]
     return { parent, rpcUrl: rpcUrl.toString() }
   }
 
@@ -78,19 +75,6 @@ describe('a chain whose parent ends', () => {
     expect(await answers(rpcUrl)).toBe(false)
   })
 })
-
-function compile(folder: string): void {
-  mkdirSync(join(folder, 'devnet'))
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  const sources = readdirSync(join(ROOT, 'src', 'devnet')).filter((name) => name.endsWith('.ts'))
-  for (const file of ['errors.ts', ...sources.map((name) => join('devnet', name))]) {
-    const { code } = transformFileSync(join(ROOT, 'src', file), {
-      swcrc: false,
-      jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-    })
-    writeFileSync(join(folder, file.replace(/ts$/, 'js')), code)
-  }
-}
 
 async function answers(rpcUrl: string): Promise<boolean> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
