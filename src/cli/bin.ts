@@ -45,6 +45,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   complain: (line) => void process.stderr.write(`${line}\n`),
   write: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
   colors: process.stdout.isTTY && !process.env['NO_COLOR'],
+  isRedirected: !process.stdout.isTTY,
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
   // Both on one terminal would be mixed up.
   ...(process.stderr.isTTY &&

@@ -17,6 +17,8 @@ export interface CliContext {
   readonly showProgress?: ((line: string) => void) | undefined
   /** Whether what is printed may have colours. */
   readonly colors?: boolean | undefined
+  /** Whether the result goes to a file or another program, so that nobody sees it. */
+  readonly isRedirected?: boolean | undefined
   /** Asks a person for one line; absent where nobody sits at a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined
 }

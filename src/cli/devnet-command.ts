@@ -29,6 +29,10 @@ export const devnetCommand: Command = {
       ...(blockTime !== undefined && { blockTime }),
       asEnvironment: flags['env'] !== undefined,
       write: context.print,
+      onReady: (rpcUrl) => {
+        if (context.isRedirected)
+          context.complain(`The local chain is ready on ${rpcUrl}. Stop it with Ctrl+C.`)
+      },
       signal: context.signal,
     })
     return EXIT.ok

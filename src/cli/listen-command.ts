@@ -7,9 +7,10 @@ import { isHttpUrl } from '../http/http-url.js'
 import { PROJECT_TOKEN } from '../protocol/headers.js'
 import { WebhookListener, type Heard } from './webhook-listener.js'
 
-const USAGE = `Usage: express-x402-gateway listen --forward-to URL [--gateway URL] [--token TOKEN]
+const USAGE = `Usage: express-x402-gateway listen [--forward-to url] [--gateway url] [--token token] [--events names]
+         [--port n] [--url url]
 
-  Shows a project's webhooks while an app is developed: registers an address of this machine at a gateway,
+  Shows a project's webhooks to an app in development: registers an address of this machine at a gateway,
   verifies what comes, prints it, and forwards it as it is. The app's response is passed on to the gateway,
   which tries failures again. The webhook is deleted when the command ends. A gateway sends to
   this machine only with the option webhooks.allowPrivate; give one elsewhere the address of a tunnel (--url).
@@ -31,7 +32,7 @@ const NAMES = ['forward-to', 'gateway', 'token', 'events', 'port', 'url'] as con
 /** `listen`: shows webhooks, and forwards them to an app. */
 export const listenCommand: Command = {
   name: 'listen',
-  summary: 'Prints the webhooks of a project, and forwards them to an app that is developed.',
+  summary: 'Prints the webhooks of a project, and forwards them to an app in development.',
   usage: USAGE,
   async run(args, context) {
     const flags = readFlags(args, { names: NAMES, usage: USAGE })

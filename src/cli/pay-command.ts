@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { withEnvFile } from '../config/env-file.js'
 import { privateKey as privateKeySchema } from '../config/fields.js'
 import { PAYERS } from '../devnet/accounts.js'
 import { isConfigError } from '../errors.js'
@@ -17,23 +18,23 @@ import { painter } from './style.js'
 const USAGE = `Usage: express-x402-gateway pay <url> (--devnet | --key-env name | --key-file file) [--max-amount amount]
          [--method m] [--data text] [--header 'Name: value'] [--output file] [--yes]
 
-  Buys from a URL that sells by x402, and tells each step on standard error; what was bought goes to
-  standard output. A payment whose outcome is not known is presented again; no second one is signed.
+  Buys from a URL that takes x402 payments, and prints each step on standard error; what was bought
+  goes to standard output. A payment whose outcome is not known is presented again; no second one is signed.
 
   --devnet       pays with an account of the local chain
-  --key-env      environment variable with the private key of the account that pays
+  --key-env      variable with the private key of the account that pays, of the environment or of .env
   --key-file     file with it
   --max-amount   most that is paid ['$1.00']
   --method       [GET, or POST with --data]
   --data         body of the request
   --header       header of the request; may be given several times
   --output       file for what was bought
-  --yes          allows real money: networks that are no test networks`
+  --yes          allows real money: any network that is not a test network`
 
 /** `pay`: buys from a URL. */
 export const payCommand: Command = {
   name: 'pay',
-  summary: 'Buys from a URL that sells by x402, and tells each step.',
+  summary: 'Buys from a URL that takes x402 payments, and prints each step.',
   usage: USAGE,
   async run(args, context) {
     const line = readCommandLine(args, {
@@ -61,7 +62,7 @@ const OWN_HEADERS = ['payment-signature', 'x-payment']
 function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
   const [url, ...more] = words
   if (url === undefined || more.length > 0 || !isHttpUrl(url))
-    throw new UsageError('One http(s) URL is expected.', USAGE)
+    throw new UsageError(more.length > 0 ? ONE_URL : explainUrl(url), USAGE)
   if (new URL(url).username !== '' || new URL(url).password !== '')
     throw new UsageError('The URL has a password: send it by --header.', USAGE)
   const headers = Object.fromEntries(
@@ -79,6 +80,22 @@ function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
     throw new UsageError(`--data and ${method} exclude each other.`, USAGE)
   const type = data === undefined ? {} : { 'content-type': 'application/json' }
   return { url, method, headers: { ...type, ...headers }, data }
+}
+
+const ONE_URL = 'One http(s) URL is expected.'
+
+/** Hosts at which a URL without a scheme is meant to be of this machine. */
+const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])$/
+
+/** What is wrong with a URL, and what was probably meant where only the scheme is missing. */
+function explainUrl(text: string | undefined): string {
+  const meant = `http://${text}`
+  if (text === undefined || text.includes('://') || !isHttpUrl(meant)) return ONE_URL
+  const { hostname, username, password } = new URL(meant)
+  // A password is not repeated.
+  if (username !== '' || password !== '') return ONE_URL
+  const scheme = LOCAL.test(hostname) ? 'http' : 'https'
+  return `'${text}' is not a URL: write ${scheme}://${text}.`
 }
 
 function readLimits({ flags }: CommandLine): Limits {
@@ -99,12 +116,23 @@ function readLimits({ flags }: CommandLine): Limits {
 /** Reads the key. It is never an argument: other users of the machine see those. */
 async function readKey({ flags }: CommandLine, { env, cwd }: CliContext): Promise<Hex> {
   const { 'key-env': variable, 'key-file': file, devnet } = flags
-  if ([variable, file, devnet].filter((one) => one !== undefined).length !== 1)
+  const { length } = [variable, file, devnet].filter((one) => one !== undefined)
+  if (length > 1)
+    throw new UsageError('Give only one of --devnet, --key-env and --key-file.', USAGE)
+  if (length === 0)
     throw new UsageError('Who pays? One of --devnet, --key-env and --key-file is expected.', USAGE)
   if (devnet !== undefined) return PAYERS[0]!.privateKey
-  const text = variable === undefined ? await readKeyFile(resolve(cwd, file ?? '')) : env[variable]
+  const text =
+    variable === undefined
+      ? await readKeyFile(resolve(cwd, file ?? ''))
+      : (await withEnvFile(cwd, env)).env[variable]
   const source = variable === undefined ? 'The file of --key-file' : `The variable ${variable}`
-  if (!text?.trim()) throw new Error(`${source} is not set.`)
+  if (!text?.trim())
+    throw new Error(
+      variable === undefined
+        ? `${source} is empty.`
+        : `${source} is not set, neither in the environment nor in a .env in this folder.`,
+    )
   const parsed = privateKeySchema.safeParse(text.trim())
   if (parsed.success) return parsed.data
   throw new Error(`${source} ${parsed.error.issues[0]?.message}.`)

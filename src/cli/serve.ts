@@ -127,7 +127,7 @@ function openLedger(named: NamedLedger | undefined): LedgerStore {
   } catch (error) {
     if (!isConfigError(error)) throw error
     const [issue] = error.issues
-    const hint = 'or start with --memory, and no payment is remembered after the process has ended'
+    const hint = 'or start with --memory; payments are then lost when the process ends'
     throw new ConfigError(error.option, `${issue?.message}, ${hint}`, issue?.code)
   }
 }

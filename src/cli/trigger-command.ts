@@ -9,12 +9,12 @@ import { readCommandLine, UsageError } from './flags.js'
 
 const EVENTS: readonly string[] = [...WEBHOOK_EVENTS, ...OPERATOR_EVENTS, TEST_EVENT]
 
-const USAGE = `Usage: express-x402-gateway trigger EVENT --to URL [--secret whsec_…]
+const USAGE = `Usage: express-x402-gateway trigger <event> --to url [--secret secret]
 
   Sends a made-up event to an app, signed as a gateway signs it; its data has "test": true. The exit code
   is 0 if the app responds with a status of 200 to 299.
 
-  EVENT      ${EVENTS.join(', ')}
+  <event>    ${EVENTS.join(', ')}
   --to       where it is sent to
   --secret   what it is signed with [the variable X402_WEBHOOK_SECRET]`
 
@@ -31,7 +31,7 @@ const LOW_RELAYER = {
 /** `trigger`: sends a made-up event. */
 export const triggerCommand: Command = {
   name: 'trigger',
-  summary: 'Sends a made-up webhook to an app that is developed.',
+  summary: 'Sends a made-up webhook to an app in development.',
   usage: USAGE,
   async run(args, { env, print, complain, signal }) {
     const { flags, words } = readCommandLine(args, { names: ['to', 'secret'], usage: USAGE })

@@ -7,6 +7,8 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
   readonly asEnvironment?: boolean
   /** Writes one line; the line break is not included. */
   readonly write: (line: string) => void
+  /** Called with the URL of its JSON-RPC once that is written. */
+  readonly onReady?: (rpcUrl: string) => void
   /** Ends the command. */
   readonly signal: AbortSignal
 }
@@ -21,13 +23,17 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
 export async function runDevnetCommand({
   asEnvironment = false,
   write,
+  onReady,
   signal,
   ...options
 }: DevnetCommand): Promise<void> {
   if (signal.aborted) return
   const aborted = once(signal, 'abort')
   const { devnet, exited } = await openDevnet(options)
-  if (!signal.aborted) write(asEnvironment ? environmentFor(devnet) : JSON.stringify(devnet))
+  if (!signal.aborted) {
+    write(asEnvironment ? environmentFor(devnet) : JSON.stringify(devnet))
+    onReady?.(devnet.rpcUrl)
+  }
   const lastWords = await Promise.race([exited, aborted.then(() => undefined)])
   await devnet.close()
   if (lastWords !== undefined) throw new Error(`anvil ended: ${lastWords}`)

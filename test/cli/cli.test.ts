@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { runCli } from '../../src/cli/cli.js'
+import type { CliContext } from '../../src/cli/context.js'
 import type { Environment } from '../../src/config/environment.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 
@@ -40,7 +41,11 @@ const writeConfig = (content: unknown, name = 'gateway.config.json'): Promise<vo
   writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
 
 /** A command that runs, with what it wrote so far. */
-function start(argv: readonly string[], env: Environment = {}) {
+function start(
+  argv: readonly string[],
+  env: Environment = {},
+  context: Pick<CliContext, 'isRedirected'> = {},
+) {
   const printed: string[] = []
   const complained: string[] = []
   const ending = new AbortController()
@@ -56,6 +61,7 @@ function start(argv: readonly string[], env: Environment = {}) {
     },
     complain: (line) => void complained.push(line),
     write: async (text) => void printed.push(text),
+    ...context,
   })
   return {
     printed,
@@ -619,7 +625,18 @@ describe('devnet', () => {
     expect(await answer.json()).toMatchObject({ result: '0x14a34' })
     expect(await command.end()).toBe(0)
     expect(command.printed).toHaveLength(1)
+    expect(command.complained).toStrictEqual([])
     await expect(fetch(info.rpcUrl)).rejects.toThrow('fetch failed')
+  })
+
+  it('says that it is ready where what it prints goes to a file', async () => {
+    const command = start(['devnet', '--env', '--port', '0'], {}, { isRedirected: true })
+    const [, rpcUrl] = /X402_RPC_URL=(\S+)/.exec(await command.firstLine) ?? []
+    expect(command.complained).toStrictEqual([
+      `The local chain is ready on ${rpcUrl}. Stop it with Ctrl+C.`,
+    ])
+    expect(rpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(await command.end()).toBe(0)
   })
 
   it('fails where the time between blocks is none', async () => {

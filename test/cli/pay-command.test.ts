@@ -8,7 +8,14 @@ import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import express from 'express'
 import { runCli } from '../../src/cli/cli.js'
 import { PAYERS } from '../../src/devnet/accounts.js'
-import { encodeHeader, PAYMENT_REQUIRED } from '../../src/protocol/headers.js'
+import { problemDetails } from '../../src/http/respond-problem.js'
+import {
+  encodeHeader,
+  PAYMENT_REQUIRED,
+  PAYMENT_RESPONSE,
+  PAYMENT_SIGNATURE,
+} from '../../src/protocol/headers.js'
+import type { ProblemCode } from '../../src/http/problem-status.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
 import { openShop } from '../support/shop.js'
@@ -83,9 +90,12 @@ afterAll(async () => {
 })
 
 /** Runs `pay`. */
-async function pay(args: readonly string[], env: Record<string, string> = {}) {
+async function pay(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  complained: string[] = [],
+) {
   let bought = ''
-  const complained: string[] = []
   const code = await runCli(['pay', ...args], {
     ...{ env, cwd, signal: new AbortController().signal },
     print: (line) => void (bought += line),
@@ -132,6 +142,17 @@ describe('pay', () => {
     expect((await pay([`${shop.url}/report`, '--key-env', 'BUYER'], env)).code).toBe(0)
   })
 
+  it('reads the key from .env, which the environment overrides', async () => {
+    const [, , second] = devnet.payers
+    await writeFile(join(cwd, '.env'), `BUYER=${second!.privateKey}\n`)
+    const byFile = await pay([`${shop.url}/report`, '--key-env', 'BUYER'])
+    const overridden = await pay([`${shop.url}/report`, '--key-env', 'BUYER'], { BUYER: 'none' })
+    await rm(join(cwd, '.env'))
+    expect(byFile.code).toBe(0)
+    expect(byFile.told).toContain(`from ${second!.address}`)
+    expect(overridden.told).toContain('The variable BUYER must be 0x')
+  })
+
   it('writes what is no text to a file', async () => {
     const shown = await pay([`${shop.url}/image`, '--devnet'])
     expect([shown.code, shown.bought]).toStrictEqual([0, ''])
@@ -143,11 +164,11 @@ describe('pay', () => {
   it('pays nothing for what is free, or fails', async () => {
     const before = await balances()
     expect(await pay([`${shop.url}/free`, '--devnet'])).toMatchObject({
-      ...{ code: 0, told: expect.stringContaining('Nothing is to be paid') },
+      ...{ code: 0, told: expect.stringContaining('Nothing to pay.') },
     })
     const failed = await pay([`${shop.url}/broken`, '--devnet'])
     expect(failed.code).toBe(1)
-    expect(failed.told).toContain('says nothing of a settlement')
+    expect(failed.told).toContain('The response reports no settlement.')
     expect(await balances()).toStrictEqual(before)
   })
 
@@ -177,9 +198,100 @@ describe('pay', () => {
     const { code, told } = await paying
     proxy.fault = undefined
     expect(code).toBe(0)
-    expect(told).toContain('Answer: 503: the outcome is not known yet')
+    expect(told).toMatch(/Answer: 503 settlement_pending: The payment was sent, but/)
+    expect(told).toMatch(/The outcome is not known yet, transaction 0x[0-9a-f]{64}/)
     expect(told).toContain('Presenting the same payment again')
     expect((await balances())[1] - before[1]).toBe(250_000n)
+  })
+
+  it('says why a payment could not be taken, and presents the same one once it can', async () => {
+    const before = await balances()
+    const told: string[] = []
+    proxy.fault = () => ({ kind: 'http', status: 503 })
+    const paying = pay([`${shop.url}/report`, '--devnet'], {}, told)
+    await until(() => told.some((line) => line.includes('Answer: 503')))
+    proxy.fault = undefined
+    expect((await paying).code).toBe(0)
+    expect(told.join('\n')).toContain('→ Answer: 503 chain_unreachable: The node did not answer')
+    expect(told.join('\n')).not.toContain('The outcome is not known')
+    expect((await balances())[1] - before[1]).toBe(250_000n)
+  })
+})
+
+describe('pay, where each answer to a payment is 503,', () => {
+  const problem = (code: ProblemCode) => problemDetails({ code, detail: `Why: ${code}.` }, 503)
+  /** Presents a payment to a server with these answers, of which the last one is repeated. */
+  async function present(bodies: readonly object[], headers: Record<string, string> = {}) {
+    let count = 0
+    const accepted = {
+      ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', maxTimeoutSeconds: 60 },
+      ...{ payTo: devnet.merchant.address, asset: devnet.asset },
+      extra: { name: 'USDC', version: '2' },
+    }
+    const app = express().get('/', (req, res) => {
+      if (req.get(PAYMENT_SIGNATURE) === undefined)
+        return void res.status(402).json({ x402Version: 2, accepts: [accepted] })
+      const body = bodies[Math.min(count++, bodies.length - 1)]
+      res.status(503).set({ 'Retry-After': '0.01', ...headers })
+      res.type('application/problem+json').send(JSON.stringify(body))
+    })
+    const server = await listen(app)
+    const result = await pay([server.url, '--devnet'])
+    await server.close()
+    expect([result.code, count]).toStrictEqual([1, 6])
+    return { ...result, last: result.told.split('\n').at(-1) }
+  }
+  const NOT_TAKEN =
+    'The seller could not take the payment now. Nothing was settled; the same payment can be presented again.'
+
+  it.each(['chain_unreachable', 'rate_unavailable', 'relayer_without_funds', 'gas_price_too_high'])(
+    'says that nothing was settled where the code guarantees it: %s',
+    async (code) => {
+      const { told, last } = await present([problem(code as ProblemCode)])
+      expect(told).toContain(`→ Answer: 503 ${code}: Why: ${code}.`)
+      expect(told).not.toContain('not known')
+      expect(last).toBe(NOT_TAKEN)
+    },
+  )
+
+  it.each<[string, readonly object[], Record<string, string>]>([
+    ['the transaction is out', [problem('settlement_pending')], {}],
+    ['the ledger failed, perhaps after the transfer', [problem('ledger_unavailable')], {}],
+    ['the answer of a facilitator was lost', [problem('facilitator_unreachable')], {}],
+    [
+      'an earlier request sent it',
+      [problem('settlement_pending'), problem('chain_unreachable')],
+      {},
+    ],
+    ['the code is of another server', [{ code: 'chain_unreachable', detail: 'Who knows.' }], {}],
+    ['there is no code', [{ type: 'about:blank' }], {}],
+    [
+      'there is a settlement beside the code',
+      [problem('chain_unreachable')],
+      { [PAYMENT_RESPONSE]: encodeHeader({ success: false, transaction: `0x${'0a'.repeat(32)}` }) },
+    ],
+  ])('does not say that nothing was settled where %s', async (_name, bodies, headers) => {
+    const { told, last } = await present(bodies, headers)
+    expect(told).toContain('→ The outcome is not known yet')
+    expect(last).toMatch(/^The outcome is not known\. .* may have taken the payment/)
+  })
+
+  it('shows nothing of a problem that a terminal obeys', async () => {
+    const { told } = await present([{ code: 'a\x1b[2J', detail: 'b\x07' }])
+    expect(told).toContain('→ Answer: 503 a?[2J: b?')
+  })
+
+  it('says why there is no price', async () => {
+    const app = express().get('/', (_req, res) => {
+      res.status(503).type('application/problem+json')
+      res.send(JSON.stringify(problem('rate_unavailable')))
+    })
+    const server = await listen(app)
+    const { code, told } = await pay([server.url, '--devnet'])
+    await server.close()
+    expect(code).toBe(1)
+    expect(told).toContain('→ Answer: 503 rate_unavailable: Why: rate_unavailable.')
+    expect(told).not.toContain('Nothing to pay.')
   })
 })
 
@@ -246,7 +358,20 @@ describe('pay signs nothing for', () => {
     [['ftp://x', '--devnet'], 'One http(s) URL is expected.'],
     [['http://me:pa55word@x', '--devnet'], 'The URL has a password: send it by --header.'],
     [['http://x'], 'Who pays?'],
-    [['http://x', '--devnet', '--key-env', 'KEY'], 'Who pays?'],
+    [
+      ['http://x', '--devnet', '--key-env', 'KEY'],
+      'Give only one of --devnet, --key-env and --key-file.',
+    ],
+    [
+      ['localhost:4021/weather', '--devnet'],
+      "'localhost:4021/weather' is not a URL: write http://localhost:4021/weather.",
+    ],
+    [
+      ['shop.example/report', '--devnet'],
+      "'shop.example/report' is not a URL: write https://shop.example/report.",
+    ],
+    [['me:pa55word@x', '--devnet'], 'One http(s) URL is expected.'],
+    [['localhost:1', 'localhost:2', '--devnet'], 'One http(s) URL is expected.'],
     [['http://x', '--key', key], 'There is no --key here'],
     [['http://x', '--devnet', '--max-amount', '1,000'], '--max-amount: '],
     [['http://x', '--devnet', '--header', 'PAYMENT-SIGNATURE: x'], '--header takes'],

@@ -26,11 +26,11 @@ describe('the packages of an SQL ledger', () => {
   it.each([
     [
       ['@photostructure/sqlite'],
-      "needs '@photostructure/sqlite', which is not installed: npm install @photostructure/sqlite",
+      "needs '@photostructure/sqlite', which is not installed: npm install @photostructure/sqlite@1",
     ],
     [
       ['kysely', '@photostructure/sqlite'],
-      "needs 'kysely' and '@photostructure/sqlite', which are not installed: npm install kysely @photostructure/sqlite",
+      "needs 'kysely' and '@photostructure/sqlite', which are not installed: npm install kysely @photostructure/sqlite@1",
     ],
   ])('are named where they are missing: %s', (missing, message) => {
     const loading = (): unknown =>

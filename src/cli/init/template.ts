@@ -20,7 +20,7 @@ export function configText(template: Template): string {
   return `// Configuration of express-x402-gateway. \`npx express-x402-gateway doctor\` checks it.
 // \${NAME} stands for an environment variable: those below are in .env, which only you can read.
 {
-  // Where clients reach the gateway. Without it, URLs follow the request.
+  // URL at which clients reach the gateway. If not set, it is taken from each request.
   ${publicUrl ? '' : '// '}"publicUrl": ${json(url)},
 
   // Name of the UCP handler, if you use UCP: your domain in reverse, and a word.
@@ -35,12 +35,12 @@ export function configText(template: Template): string {
       "relayerKeys": ["\${RELAYER_KEY}"],
       // Nothing is sent while gas costs more than this, in gwei.
       // "maxFeePerGasGwei": 5,
-      // Tokens that are taken.
+      // Tokens to accept.
       "assets": ${json(assets).replaceAll(',', ', ')}
     }
   },
 
-  // Who is paid. Each project has a merchant, and tokens by which its shops are known to the API.
+  // Who is paid. Each project has a merchant, and tokens with which its shops sign in to the API.
   "projects": [
     {
       "id": "shop",

@@ -11,6 +11,7 @@ import {
   type Answer,
   type PaidRequest,
 } from './http.js'
+import { describeProblem, isBeforeSending } from './problem.js'
 import { authorizationFor, signOffer, type Authorization } from './sign-offer.js'
 import { visible } from './visible.js'
 
@@ -43,9 +44,9 @@ export async function buy(purchase: Purchase): Promise<Bought> {
   const { request, limits, signal, tell } = purchase
   tell(`${request.method} ${request.url}`)
   const first = await send(request, { signal })
-  tell(`Answer: ${first.status}${redirect(first)}`)
+  tell(describe(first))
   if (first.status !== 402) {
-    tell('Nothing is to be paid.')
+    if (first.status < 400) tell('Nothing to pay.')
     return { answer: first, isGood: first.status < 300 }
   }
   const required = readRequired(first)
@@ -56,17 +57,17 @@ export async function buy(purchase: Purchase): Promise<Bought> {
   const choice = chooseOffer(required['accepts'] as readonly unknown[], limits)
   if (choice.kind === 'none')
     throw new Error(
-      `No offer is taken:\n${choice.reasons.map((reason) => `  ${reason}`).join('\n')}`,
+      `No offer is acceptable:\n${choice.reasons.map((reason) => `  ${reason}`).join('\n')}`,
     )
   const { offer } = choice
   const from = privateKeyToAddress(purchase.privateKey)
   const authorization = authorizationFor(offer, { from, nowSeconds: Math.floor(Date.now() / 1000) })
-  describe(purchase, { offer, authorization })
+  announce(purchase, { offer, authorization })
   const payload = await signOffer({ offer, authorization, offered: required }, purchase.privateKey)
   return present(purchase, encodeHeader(payload))
 }
 
-function describe(
+function announce(
   { tell }: Purchase,
   { offer, authorization }: { readonly offer: PayableOffer; readonly authorization: Authorization },
 ): void {
@@ -82,20 +83,29 @@ function describe(
 /** Presents a payment; the same one again while its outcome is not known. */
 async function present(purchase: Purchase, header: string): Promise<Bought> {
   const { request, signal, tell } = purchase
+  let mayBeTaken = false
   for (let count = 1; ; count++) {
     tell(count === 1 ? 'Presenting the payment' : 'Presenting the same payment again')
     const answer = await attempt(purchase, header)
     if (answer !== undefined && answer.status !== 503) return judge(answer, tell)
-    if (answer !== undefined) tell(`Answer: 503: the outcome is not known yet${hashOf(answer)}`)
-    if (count === MAX_PRESENTED)
-      throw new Error(
-        `The outcome is not known. ${new URL(request.url).host} may have taken the payment: look up its transaction before you pay again.`,
-      )
+    if (answer !== undefined) tell(describe(answer))
+    if (answer === undefined || !isBeforeSending(answer)) {
+      // What is said later is about a later request: this one may have sent the transaction.
+      mayBeTaken = true
+      tell(`The outcome is not known yet${answer === undefined ? '' : hashOf(answer)}`)
+    }
+    if (count === MAX_PRESENTED) throw new Error(mayBeTaken ? unknown(request) : NOT_TAKEN)
     await sleep(pauseMs(answer), undefined, { signal }).catch(() => {
       throw new Error('Interrupted: the payment may have been taken.')
     })
   }
 }
+
+const NOT_TAKEN =
+  'The seller could not take the payment now. Nothing was settled; the same payment can be presented again.'
+
+const unknown = ({ url }: PaidRequest): string =>
+  `The outcome is not known. ${new URL(url).host} may have taken the payment: look up its transaction before you pay again.`
 
 /** @returns `undefined` where no answer came: the server may have the payment. */
 async function attempt({ request, signal, tell }: Purchase, header: string) {
@@ -109,14 +119,14 @@ async function attempt({ request, signal, tell }: Purchase, header: string) {
 }
 
 function judge(answer: Answer, tell: Purchase['tell']): Bought {
-  tell(`Answer: ${answer.status}${redirect(answer)}`)
+  tell(describe(answer))
   const settlement = readSettlement(answer)
   const isSettled = settlement?.['success'] === true
   if (isSettled) tell(`Settled on ${text(settlement['network'])}${hashOf(answer)}`)
   else if (settlement !== undefined)
     tell(`Not settled: ${text(settlement['errorReason'])}${hashOf(answer)}`)
   else if (answer.status === 402) tell(`Refused: ${text(readRequired(answer)['error'])}`)
-  else tell('The server says nothing of a settlement.')
+  else tell('The response reports no settlement.')
   return { answer, isGood: answer.status < 400 && isSettled }
 }
 
@@ -124,6 +134,9 @@ function hashOf(answer: Answer): string {
   const transaction = readSettlement(answer)?.['transaction']
   return transaction === undefined || transaction === '' ? '' : `, transaction ${text(transaction)}`
 }
+
+const describe = (answer: Answer): string =>
+  `Answer: ${answer.status}${describeProblem(answer)}${redirect(answer)}`
 
 function redirect({ headers }: Answer): string {
   const location = headers.get('location')

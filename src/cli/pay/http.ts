@@ -86,7 +86,8 @@ function readHeader(name: string, text: string): unknown {
   throw new Error(`The server’s header ${name} cannot be read: ${visible(decoded.problem)}.`)
 }
 
-function parse(body: Buffer): unknown {
+/** Reads a body as JSON; `undefined` where it is none. */
+export function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown
   } catch {

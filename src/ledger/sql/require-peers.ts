@@ -30,9 +30,18 @@ export function requirePeers(
   const packages = missing.map((name) => `'${name}'`).join(' and ')
   throw new ConfigError(
     option,
-    `needs ${packages}, which ${missing.length > 1 ? 'are' : 'is'} not installed: npm install ${missing.join(' ')}`,
+    `needs ${packages}, which ${missing.length > 1 ? 'are' : 'is'} not installed: ${installing(missing)}`,
     'missing_package',
   )
+}
+
+/** Packages whose newest major version may be outside of the peer range, and the major version to install. */
+const MAJORS: Readonly<Record<string, number>> = { '@photostructure/sqlite': 1 }
+
+/** The command that installs optional packages. */
+export function installing(names: readonly string[]): string {
+  const packages = names.map((name) => (name in MAJORS ? `${name}@${MAJORS[name]}` : name))
+  return `npm install ${packages.join(' ')}`
 }
 
 /**

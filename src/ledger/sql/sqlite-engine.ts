@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { ConfigError } from '../../errors.js'
-import { loadInstalled, requirePeers } from './require-peers.js'
+import { installing, loadInstalled, requirePeers } from './require-peers.js'
 
 /** The package with an SQLite of its own, for when Node's is too old or missing. */
 export const SQLITE_PACKAGE = '@photostructure/sqlite'
@@ -64,7 +64,7 @@ export function loadSqlite(
     throw new ConfigError(
       'ledger',
       `SQLite ${version} may lose what it has committed (its WAL-reset race): ` +
-        `3.51.3 or newer is needed, as in ${SQLITE_PACKAGE} 1.2: npm install ${SQLITE_PACKAGE}@latest`,
+        `3.51.3 or newer is needed, as in ${SQLITE_PACKAGE} 1.2: ${installing([SQLITE_PACKAGE])}`,
       'unusable_ledger',
     )
   return DatabaseSync

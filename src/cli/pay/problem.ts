@@ -1,0 +1,52 @@
+import { isObject } from '../../config/report.js'
+import type { ProblemCode } from '../../http/problem-status.js'
+import { parse, readSettlement, type Answer } from './http.js'
+import { visible } from './visible.js'
+
+/**
+ * Problems that a gateway responds with only before it has sent anything for the payment.
+ *
+ * `ledger_unavailable` is none of them: the ledger may also fail after the transfer. Nor are the
+ * problems of a remote facilitator, whose answer may have been lost.
+ */
+const BEFORE_SENDING: readonly ProblemCode[] = [
+  'chain_unreachable',
+  'gas_price_too_high',
+  'merchant_not_configured',
+  'rate_unavailable',
+  'relayer_without_funds',
+  'server_busy',
+  'settlement_timeout',
+]
+
+/** Why a request failed, as far as the body tells (RFC 9457). */
+interface Problem {
+  readonly type: unknown
+  readonly code: string
+  readonly detail: unknown
+}
+
+/** An answer's problem, in words that follow its status; empty where it has none. */
+export function describeProblem(answer: Answer): string {
+  const problem = readProblem(answer)
+  if (problem === undefined) return ''
+  const { code, detail } = problem
+  return ` ${visible(code)}${typeof detail === 'string' ? `: ${visible(detail)}` : ''}`
+}
+
+/** Whether an answer says that this request has settled nothing. */
+export function isBeforeSending(answer: Answer): boolean {
+  const problem = readProblem(answer)
+  if (problem === undefined || readSettlement(answer) !== undefined) return false
+  // The same word may mean something else to another server.
+  const code = BEFORE_SENDING.find((known) => problem.type === `urn:x402-gateway:problem:${known}`)
+  return code !== undefined && code === problem.code
+}
+
+function readProblem({ headers, body }: Answer): Problem | undefined {
+  if (!/^application\/problem\+json\b/i.test(headers.get('content-type') ?? '')) return undefined
+  const document = parse(body)
+  if (!isObject(document)) return undefined
+  const { type, code, detail } = document
+  return typeof code === 'string' ? { type, code, detail } : undefined
+}
