@@ -17,7 +17,7 @@ export interface MerchantRoutesContext extends RouteContext {
   readonly directory: ProjectDirectory
 }
 
-/** What a declaration says of a route, whoever is paid. */
+/** What a declaration says of a route for all of its merchants. */
 export interface RouteDeclaration {
   readonly price: Price | PriceFunction
   readonly options: Omit<RouteOptions, 'merchant'>

@@ -106,7 +106,7 @@ export class Purchases {
     this.#show({ kind: 'busy', step: text('receiving') })
     try {
       const delivery = await deliver(response)
-      // Text is still on its way; whoever shows it forgets the payment at its end.
+      // Text is still being received: the view that shows it forgets the payment at its end.
       if (delivery.kind !== 'leaving' && delivery.kind !== 'text') keep(undefined)
       const url = transactionUrl(payment.explorer, transaction)
       this.#show({ kind: 'delivered', delivery, transaction: url })

@@ -1,6 +1,13 @@
-/** Has a payment signed by a wallet: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
+/** Has a payment signed by a wallet. */
 import { decimalOf } from '../../../browser/decimal.js'
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
+import {
+  findFirstAccount,
+  hexChainId,
+  isOnChain,
+  randomHex,
+  signTransfer,
+} from '../../../browser/sign-transfer.js'
 import { encodeJson } from './base64.js'
 import { data, serverNow } from './data.js'
 import type { KeptPayment } from './kept-payment.js'
@@ -31,23 +38,6 @@ export interface Purchase {
 /** Seconds for which the authorization was valid already: the clocks of chains differ. */
 const BACKDATED_SECONDS = 600
 
-const TYPES = {
-  EIP712Domain: [
-    { name: 'name', type: 'string' },
-    { name: 'version', type: 'string' },
-    { name: 'chainId', type: 'uint256' },
-    { name: 'verifyingContract', type: 'address' },
-  ],
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-}
-
 /**
  * Connects the wallet, switches its network, looks at the balance, and has the payment signed.
  *
@@ -77,17 +67,15 @@ export async function signPayment(
 }
 
 async function connect({ provider }: Purchase): Promise<string> {
-  const accounts = await callProvider(provider, 'eth_requestAccounts')
-  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
-  if (typeof account === 'string') return account
+  const account = await findFirstAccount(provider)
+  if (account !== undefined) return account
   throw new NotSigned(text('noAccount'))
 }
 
 /** Switches to the network of the offer, and adds it where the wallet does not know it (EIP-3085). */
 async function switchChain({ provider, offer }: Purchase): Promise<void> {
-  const chainId = `0x${offer.chainId.toString(16)}`
-  const isThere = async (): Promise<boolean> =>
-    String(await callProvider(provider, 'eth_chainId')).toLowerCase() === chainId
+  const chainId = hexChainId(offer.chainId)
+  const isThere = (): Promise<boolean> => isOnChain(provider, offer.chainId)
   const unknown = new NotSigned(
     text('unknownChain', { network: offer.network, chainId: offer.chainId }),
   )
@@ -133,39 +121,20 @@ async function sign(
 ): Promise<KeptPayment> {
   const now = serverNow()
   const validBefore = now + terms.maxTimeoutSeconds
-  const authorization = {
-    from,
-    to: terms.payTo,
-    value: terms.amount,
-    validAfter: String(now - BACKDATED_SECONDS),
-    validBefore: String(validBefore),
-    nonce: `0x${randomHex(32)}`,
-  }
-  const { name, version } = terms.extra ?? {}
-  const typedData = {
-    domain: { name, version, chainId: offer.chainId, verifyingContract: terms.asset },
-    types: TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message: authorization,
-  }
-  const signature = await callProvider(provider, 'eth_signTypedData_v4', [
-    from,
-    JSON.stringify(typedData),
-  ])
-  if (typeof signature !== 'string') throw new NotSigned(text('walletFailed', { message: '' }))
+  const signed = await signTransfer(provider, {
+    ...{ ...terms, from, chainId: offer.chainId },
+    validAfter: now - BACKDATED_SECONDS,
+    validBefore,
+  })
+  if (signed === undefined) throw new NotSigned(text('walletFailed', { message: '' }))
   const header = encodeJson({
     x402Version: 2,
     resource: document.resource,
     accepted: terms,
-    payload: { signature, authorization },
+    payload: signed,
     // The seller knows the payment again by this id: it gives the same response, and takes no money twice.
     extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
   })
   const { network, explorer } = offer
   return { header, validBefore, network, explorer, isDelivered: false }
-}
-
-function randomHex(bytes: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes))
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

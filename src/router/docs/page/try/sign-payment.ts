@@ -1,5 +1,11 @@
 /** A payment that a wallet signs, for verify and settle. */
 import { callProvider, type Provider } from '../../../../browser/provider.js'
+import {
+  findFirstAccount,
+  hexChainId,
+  isOnChain,
+  signTransfer,
+} from '../../../../browser/sign-transfer.js'
 
 interface Offer {
   readonly scheme: string
@@ -26,55 +32,17 @@ export async function signPayment(provider: Provider, token: string): Promise<st
   const { protocolVersion: _version, ...accepted } = offer as Offer & { protocolVersion?: number }
   const from = await findAccount(provider)
   const chainId = await switchChain(provider, offer.network)
-  const authorization = {
-    from,
-    to: offer.payTo,
-    value: offer.amount,
-    validAfter: '0',
-    validBefore: String(Math.floor(Date.now() / 1000) + offer.maxTimeoutSeconds),
-    nonce: randomNonce(),
-  }
-  const typedData = {
-    domain: {
-      name: offer.extra?.name,
-      version: offer.extra?.version,
-      chainId,
-      verifyingContract: offer.asset,
-    },
-    types: TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message: authorization,
-  }
-  const signature = await callProvider(provider, 'eth_signTypedData_v4', [
-    from,
-    JSON.stringify(typedData),
-  ])
-  const payload = { signature, authorization }
+  const payload = await signTransfer(provider, {
+    ...{ ...offer, from, chainId },
+    validAfter: 0,
+    validBefore: Math.floor(Date.now() / 1000) + offer.maxTimeoutSeconds,
+  })
+  if (payload === undefined) throw new Error('The wallet gave no signature.')
   const submission = {
     paymentPayload: { x402Version: 2, resource, accepted, payload },
     paymentRequirements: accepted,
   }
   return JSON.stringify(submission, undefined, 2)
-}
-
-const field = (name: string, type: string) => ({ name, type })
-
-/** EIP-712 types of ERC-3009. */
-const TYPES = {
-  EIP712Domain: [
-    field('name', 'string'),
-    field('version', 'string'),
-    field('chainId', 'uint256'),
-    field('verifyingContract', 'address'),
-  ],
-  TransferWithAuthorization: [
-    field('from', 'address'),
-    field('to', 'address'),
-    field('value', 'uint256'),
-    field('validAfter', 'uint256'),
-    field('validBefore', 'uint256'),
-    field('nonce', 'bytes32'),
-  ],
 }
 
 async function askForOffer(token: string) {
@@ -91,8 +59,7 @@ async function askForOffer(token: string) {
 }
 
 async function findAccount(provider: Provider): Promise<string> {
-  const accounts = await callProvider(provider, 'eth_requestAccounts')
-  const [account] = Array.isArray(accounts) ? accounts.map(String) : []
+  const account = await findFirstAccount(provider)
   if (account === undefined) throw new Error('The wallet has given no account.')
   return account
 }
@@ -101,14 +68,7 @@ async function switchChain(provider: Provider, network: string): Promise<number>
   const id = Number(/^eip155:(\d+)$/.exec(network)?.[1])
   if (!Number.isSafeInteger(id))
     throw new Error(`The gateway writes short names of networks (${network}): sign elsewhere.`)
-  const chainId = `0x${id.toString(16)}`
-  const current = await callProvider(provider, 'eth_chainId')
-  if (String(current).toLowerCase() !== chainId)
-    await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
+  if (!(await isOnChain(provider, id)))
+    await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId: hexChainId(id) }])
   return id
-}
-
-function randomNonce(): string {
-  const bytes = [...crypto.getRandomValues(new Uint8Array(32))]
-  return `0x${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

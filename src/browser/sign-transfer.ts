@@ -1,0 +1,85 @@
+/** Has a transfer of tokens signed by a wallet: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
+import { callProvider, type Provider } from './provider.js'
+
+/** The transfer, and the token's EIP-712 domain. */
+export interface Transfer {
+  readonly from: string
+  readonly chainId: number
+  /** Contract of the token. */
+  readonly asset: string
+  readonly payTo: string
+  /** Atomic units. */
+  readonly amount: string
+  readonly extra?: { readonly name?: unknown; readonly version?: unknown } | null | undefined
+  /** Unix seconds. */
+  readonly validAfter: number
+  /** Unix seconds. */
+  readonly validBefore: number
+}
+
+const field = (name: string, type: string) => ({ name, type })
+
+const TYPES = {
+  EIP712Domain: [
+    field('name', 'string'),
+    field('version', 'string'),
+    field('chainId', 'uint256'),
+    field('verifyingContract', 'address'),
+  ],
+  TransferWithAuthorization: [
+    field('from', 'address'),
+    field('to', 'address'),
+    field('value', 'uint256'),
+    field('validAfter', 'uint256'),
+    field('validBefore', 'uint256'),
+    field('nonce', 'bytes32'),
+  ],
+}
+
+/**
+ * Has a transfer signed, with a random nonce.
+ *
+ * @returns The payload of x402's scheme `exact`; `undefined` if the wallet gives no signature.
+ * @throws `ProviderFailure`
+ */
+export async function signTransfer(provider: Provider, transfer: Transfer) {
+  const { from, chainId, asset, payTo, amount, extra, validAfter, validBefore } = transfer
+  const authorization = {
+    from,
+    to: payTo,
+    value: amount,
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
+    nonce: `0x${randomHex(32)}`,
+  }
+  const typedData = {
+    domain: { name: extra?.name, version: extra?.version, chainId, verifyingContract: asset },
+    types: TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: authorization,
+  }
+  const params = [from, JSON.stringify(typedData)]
+  const signature = await callProvider(provider, 'eth_signTypedData_v4', params)
+  return typeof signature === 'string' ? { signature, authorization } : undefined
+}
+
+/** The account that a wallet offers first; `undefined` if it offers none. @throws `ProviderFailure` */
+export async function findFirstAccount(provider: Provider): Promise<string | undefined> {
+  const accounts = await callProvider(provider, 'eth_requestAccounts')
+  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  return typeof account === 'string' ? account : undefined
+}
+
+/** A chain id as wallets write it. */
+export const hexChainId = (chainId: number): string => `0x${chainId.toString(16)}`
+
+/** Tells whether a wallet is on a chain. @throws `ProviderFailure` */
+export async function isOnChain(provider: Provider, chainId: number): Promise<boolean> {
+  return String(await callProvider(provider, 'eth_chainId')).toLowerCase() === hexChainId(chainId)
+}
+
+/** Random bytes in hexadecimal, without `0x`. */
+export function randomHex(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes))
+  return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
