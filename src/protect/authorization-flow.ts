@@ -11,7 +11,7 @@ import { attachPayment, endUnsettled, markDelivered, releaseUnpaid } from './pay
 import type { ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
-import { serializeResponse } from './stored-response.js'
+import { serializeResponse, serializeUnpaid } from './stored-response.js'
 
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
@@ -90,7 +90,12 @@ function isChargeable(end: HeldEnd, { clientGone }: HeldResponse): boolean {
 async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
   const { res, claim, reservation } = attempt
   const settlement = await reservation.settle()
-  if (!settlement.success) return endUnsettled(attempt, settlement)
+  if (!settlement.success) {
+    // If the price is another one when the payment is presented again, this is what it has bought.
+    if (claim.hasKey && settlement.errorReason === 'settlement_pending')
+      await claim.keep(serializeUnpaid(held.response()) ?? claim.kept)
+    return endUnsettled(attempt, settlement)
+  }
   setPaymentResponse(res, settlement)
   keepPrivate(res)
   const response = claim.hasKey ? held.response() : undefined

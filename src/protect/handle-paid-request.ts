@@ -22,9 +22,11 @@ import { NOT_PAID } from './payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { respondOptions } from './respond-options.js'
 import type { ProtectOptions } from './options.js'
+import { redeemStored } from './redeem-stored.js'
 import { respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
+import { isUnpaid } from './stored-response.js'
 import { settleThenRun } from './upfront-flow.js'
 
 /** What the paid routes of a gateway share. */
@@ -145,6 +147,7 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return exceeded
   }
+  if (payment.storedOnly) return redeemStored(context, reserved)
   return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(reserved)
 }
 
@@ -167,7 +170,8 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
   const { offer, payment, claim } = attempt
   const { refused, message, transaction, settledBy } = refusal
   const { kept } = claim
-  if (refused === 'invalid_exact_evm_nonce_already_used' && kept !== undefined) {
+  const isUsed = refused === 'invalid_exact_evm_nonce_already_used'
+  if (isUsed && kept !== undefined && !isUnpaid(kept)) {
     await claim.finish(kept)
     return { kind: 'repeated', stored: kept }
   }

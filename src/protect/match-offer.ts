@@ -29,6 +29,8 @@ export interface OfferedPayment {
 export interface MatchedQuote extends Quote {
   /** Whether it has expired: then it is good only for what was paid by it in time. */
   readonly redeemOnly?: boolean
+  /** Whether it was an earlier price that nobody signed: as {@link MatchedPayment.storedOnly}. */
+  readonly storedOnly?: boolean
 }
 
 /** What a payment is compared with. */
@@ -57,7 +59,28 @@ export async function matchOffer(
   const signed = accepted.extra?.['quote']
   if (typeof signed === 'string')
     return honourQuote(context, { route, offer }, { ...presented, signed })
-  return offer.quotes.find(({ entry }) => sameOffer(entry, accepted)) ?? otherOffer(offer, accepted)
+  return (
+    offer.quotes.find(({ entry }) => sameOffer(entry, accepted)) ??
+    (await findEarlier(context, { route, offer }, presented)) ??
+    otherOffer(offer, accepted)
+  )
+}
+
+/**
+ * Finds the quote of a payment that was taken for this very resource when its price was another one.
+ *
+ * An earlier price is worth nothing to a payment that the ledger does not know.
+ */
+async function findEarlier(
+  { ledger }: MatchContext,
+  { route, offer }: Asked,
+  { req, decoded, accepted }: OfferedPayment,
+): Promise<MatchedQuote | undefined> {
+  const entry = route.entryFor(accepted)
+  const presented = { decoded, accepted, project: route.merchant.project }
+  const purchase = { method: pricedMethod(req), url: offer.resource.url }
+  if (entry === undefined || !(await isKnown(ledger, presented, purchase))) return undefined
+  return { entry, redeemOnly: true, storedOnly: true }
 }
 
 /** A payment for another resource: often the same one at another host or port, behind a proxy or in a test. */

@@ -17,6 +17,12 @@ export interface MatchedPayment extends Payment {
   readonly askedPrice: string | undefined
   /** Whether its quote has expired, so that it is good only for a purchase that is already open. */
   readonly redeemOnly: boolean
+  /**
+   * Whether it was taken at an earlier price that nobody signed: it buys the response that was made for
+   * it then, and no handler runs for it. A price function may depend on anything, for example on what
+   * is in a cart by now.
+   */
+  readonly storedOnly: boolean
 }
 
 /** The result of reading a request's payment. */
@@ -51,12 +57,12 @@ export async function readMatchingPayment(
       const { decoded, accepted } = presented
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
-      const { entry, applied, redeemOnly = false } = quote
+      const { entry, applied, redeemOnly = false, storedOnly = false } = quote
       const payment = paymentFor(decoded, entry)
       const askedPrice = askedPriceOf(offer, quote)
       return {
         kind: 'matched',
-        payment: { ...payment, appliedRate: applied, askedPrice, redeemOnly },
+        payment: { ...payment, appliedRate: applied, askedPrice, redeemOnly, storedOnly },
       }
     }
   }

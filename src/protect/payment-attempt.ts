@@ -9,6 +9,7 @@ import { requestFields } from './log-fields.js'
 import type { MatchedPayment } from './matched-payment.js'
 import type { Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
+import { isUnpaid } from './stored-response.js'
 
 /** A request on its way through Express. */
 export interface Exchange {
@@ -77,6 +78,8 @@ export async function endUnsettled(
     await claim.pause()
     return { kind: 'settlement_pending', settlement }
   }
+  // It will never be paid for.
+  if (claim.kept !== undefined && isUnpaid(claim.kept)) await claim.keep(undefined)
   await claim.abandon()
   return { kind: 'not_settled', offer, settlement }
 }

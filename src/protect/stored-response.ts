@@ -1,8 +1,9 @@
 /** A handler's response as it is stored, for a payer who asks for it again. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
+import type { SettleResponse } from '../protocol/payment.js'
 import { keepPrivate } from './cache-control.js'
-import { respondRouteProblem } from './respond.js'
+import { exposeHeaders, paymentResponseHeaders, respondRouteProblem } from './respond.js'
 
 /** Largest body in bytes that is stored. For a larger one, only the headers are. */
 export const MAX_STORED_BYTES = 256 * 1024
@@ -22,6 +23,8 @@ interface StoredResponse {
   readonly headers: Readonly<Record<string, string | number | readonly string[]>>
   /** Base64. */
   readonly body?: string
+  /** Whether its payment was not settled yet when it was stored. @defaultValue false */
+  readonly isUnpaid?: boolean
 }
 
 /** Headers that belong to a connection or a moment: they are not stored. */
@@ -54,6 +57,34 @@ export function serializeResponse({ status, headers, body }: RecordedResponse): 
 }
 
 /**
+ * Serializes a response whose payment is pending.
+ *
+ * @returns `undefined` for a response without a body: nothing could be given for the payment later.
+ */
+export function serializeUnpaid({ status, headers, body }: RecordedResponse): string | undefined {
+  if (body === undefined) return undefined
+  const stored: StoredResponse = {
+    ...{ status, headers: headers as StoredResponse['headers'] },
+    ...{ body: body.toString('base64'), isUnpaid: true },
+  }
+  return JSON.stringify(stored)
+}
+
+/** Whether a response was stored before its payment was settled. */
+export function isUnpaid(stored: string): boolean {
+  return (JSON.parse(stored) as StoredResponse).isUnpaid === true
+}
+
+/** Adds the report of the settlement to a response that was stored. */
+export function withSettlement(stored: string, settlement: SettleResponse): string {
+  const { status, headers, body } = JSON.parse(stored) as StoredResponse
+  return JSON.stringify({
+    ...{ status, body },
+    headers: { ...headers, ...paymentResponseHeaders(settlement) },
+  })
+}
+
+/**
  * Responds with a stored response.
  *
  * If its body was not stored, responds with 410: the payment was settled and the response was given
@@ -77,6 +108,7 @@ export function respondAgain(res: Response, stored: string): void {
     // Cookies that the app has set for this request stay.
     if (name.toLowerCase() === 'set-cookie') res.append(name, [value].flat().map(String))
     else res.setHeader(name, value)
+  exposeHeaders(res)
   // Headers that the app set before the route are not in the store.
   keepPrivate(res)
   res.end(Buffer.from(body, 'base64'))
