@@ -19,6 +19,7 @@ import { endUnsettled, releaseUnpaid } from './payment-attempt.js'
 import type { Exchange, PaymentAttempt } from './payment-attempt.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import { NOT_PAID } from './payment-required.js'
+import type { ProblemPage } from './paywall/problem-page.js'
 import { bringsPayment } from './read-payment.js'
 import { respondOptions } from './respond-options.js'
 import type { ProtectOptions } from './options.js'
@@ -44,6 +45,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
 export interface DeclaredRoute {
   readonly skip: ProtectOptions['skip']
   readonly find: FindRoute
+  /** For people; `undefined` if they get JSON. */
+  readonly problemPage: ProblemPage | undefined
 }
 
 /**
@@ -54,13 +57,14 @@ export interface DeclaredRoute {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
-  { skip, find }: DeclaredRoute,
+  { skip, find, problemPage }: DeclaredRoute,
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireFirst(req)
+  problemPage?.meet(req, res)
   const route = await find(req)
   return route === undefined ? respondNobodyPaid(res) : charge(context, route, exchange)
 }
@@ -84,7 +88,6 @@ async function charge(
   const { req, res, next } = exchange
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
-    route.paywall?.takeCookie(req, res)
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
       context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)

@@ -67,7 +67,7 @@ export function askForPayment(
   const document = paymentRequired(offer, asking)
   const { paywall, price } = offer
   if (paywall !== undefined) varyByAccept(res)
-  if (paywall?.isWantedBy(res.req)) return paywall.respond(res, { document, price, status })
+  if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, status })
   respondPaymentRequired(res, document, status)
 }
 

@@ -9,17 +9,18 @@ import {
   X_PAYMENT_RESPONSE,
 } from '../protocol/headers.js'
 import type { SettleResponse } from '../protocol/payment.js'
+import { showProblem } from './paywall/problem-page.js'
 
 /**
- * Responds with problem details that scripts of other origins can read. A 503 says when to present
- * the same payment again.
+ * Responds with problem details that scripts of other origins can read, or with a page that a person
+ * can. A 503 says when to present the same payment again.
  */
 export function respondRouteProblem(res: Response, problem: Problem): void {
   if (STATUS[problem.code].route === 503) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
   exposeHeaders(res)
   // Set here already, so that this header keeps its place before Content-Type.
   res.set('Cache-Control', 'no-store')
-  respondProblem(res, 'route', problem)
+  if (!showProblem(res, problem.code)) respondProblem(res, 'route', problem)
 }
 
 /** Responds to a request while there is no merchant that could be paid. */

@@ -3,6 +3,7 @@ import type { Price } from '../money/price.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
+import { openProblemPage } from './paywall/problem-page.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
 import { routeFinder } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
@@ -70,7 +71,9 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
     countRequest: createPaymentRateLimit(gateway),
   }
   return function x402Protect(price, options) {
-    const paid = { skip: options?.skip, find: routeFinder(context, price, options) }
+    const find = routeFinder(context, price, options)
+    const problemPage = openProblemPage(options?.paywall, gateway.paywall)
+    const paid = { skip: options?.skip, find, problemPage }
     return function x402Middleware(req, res, next) {
       // Which parameters and body a route has concerns its handlers only.
       const exchange = { req, res, next } as unknown as Exchange

@@ -5,7 +5,6 @@ import type { Merchant } from '../../merchants/project.js'
 import type { ParsedPrice } from '../../money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../protocol/headers.js'
 import type { PaymentRequired } from '../../protocol/payment.js'
-import { bringsPayment } from '../read-payment.js'
 import { exposeHeaders } from '../respond.js'
 import { MAX_STORED_BYTES } from '../stored-response.js'
 import { describeOffers } from './describe-offers.js'
@@ -13,8 +12,9 @@ import { formatFiat } from './format-price.js'
 import { resolvePaywall, type CheckedPaywall, type ResolvedPaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles, type PageFiles } from './page-files.js'
-import { cameByCookie, PAYMENT_COOKIE, takePaymentCookie } from './payment-cookie.js'
-import { prefersHtml, varyByAccept } from './prefers-html.js'
+import { PAYMENT_COOKIE } from './payment-cookie.js'
+import { varyByAccept } from './prefers-html.js'
+import { isForPerson } from './problem-page.js'
 import { renderPage } from './render-page.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
@@ -60,19 +60,14 @@ export class Paywall {
   ): (req: Request, res: Response) => void {
     return (req, res) => {
       varyByAccept(res)
-      if (this.isWantedBy(req)) this.respond(res, shownTo(req))
+      if (this.isWantedBy(res)) this.respond(res, shownTo(req))
       else respondJson(req, res)
     }
   }
 
-  /** Lets a navigation present the payment of its cookie. */
-  takeCookie(req: Request, res: Response): void {
-    if (prefersHtml(req)) takePaymentCookie(req, res)
-  }
-
-  /** Whether a person is to read the response. What presents a payment in a header is a program. */
-  isWantedBy(req: Request): boolean {
-    if (!prefersHtml(req) || (bringsPayment(req) && !cameByCookie(req))) return false
+  /** Whether the page is shown in place of JSON. */
+  isWantedBy(res: Response): boolean {
+    if (!isForPerson(res)) return false
     if (pageFiles() !== undefined) return true
     this.#reportMissing()
     return false

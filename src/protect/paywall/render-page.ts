@@ -1,8 +1,8 @@
 /** Writes the page. Whatever a stranger has written goes through {@link escapeHtml} or into JSON. */
-import { buttonColours } from './button-colours.js'
 import type { DescribedOffer } from './describe-offers.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
+import { escapeHtml, renderFrame } from './page-frame.js'
 import type { PageData } from './page/page-data.js'
 import type { PaywallTexts } from './texts/paywall-texts.js'
 
@@ -25,33 +25,19 @@ export interface PageParts {
 /** Writes the page as HTML. */
 export function renderPage(parts: PageParts): string {
   const { files, nonce, options, texts, resource, data } = parts
+  const { locale, seller } = data
   const title = resource.description || texts.heading
-  const own = buttonColours(options.accent)
-  return `<!doctype html>
-<html lang="${escapeHtml(data.locale)}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>${escapeHtml(title)} · ${escapeHtml(data.seller)}</title>
-<style nonce="${nonce}">${files.style}${own}</style>
-</head>
-<body>
-<main>
-<header>${logo(options.logo)}<p>${escapeHtml(data.seller)}</p></header>
-${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
+  return renderFrame({
+    ...{ files, nonce, options, locale, title, seller },
+    body: `${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
 <dl>${facts(parts)}</dl>
 ${fallback(parts)}
-<div id="pay"></div>
-</main>
-<script type="application/json" id="x402">${scriptJson(data)}</script>
+<div id="pay"></div>`,
+    scripts: `<script type="application/json" id="x402">${scriptJson(data)}</script>
 <script type="module" nonce="${nonce}">${files.script}</script>
-</body>
-</html>
-`
+`,
+  })
 }
 
 function facts({ texts, price, offers, resource, data }: PageParts): string {
@@ -81,23 +67,7 @@ function fallback({ texts, data, notice }: PageParts): string {
   return `<noscript>${refused}<p class="notice">${escapeHtml(texts.noScript)}</p></noscript>`
 }
 
-function logo(source: string | undefined): string {
-  return source === undefined ? '' : `<img src="${escapeHtml(source)}" alt="" height="40">`
-}
-
 /** JSON that cannot end the element it is in, nor begin a comment. */
 function scriptJson(data: PageData): string {
   return JSON.stringify(data).replaceAll('<', '\\u003c')
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }

@@ -28,8 +28,8 @@ export type Phase =
       readonly transaction: string | undefined
     }
 
-/** Milliseconds after which a payment that was not refused is being settled: refusals come sooner. */
-const VERIFIED_AFTER_MS = 2000
+/** Milliseconds after which the buyer is told why the response takes longer. */
+const EXPLAINED_AFTER_MS = 2000
 
 /** Where the notice waits while the page is loaded again. */
 const NOTICE_KEY = 'x402-notice'
@@ -62,12 +62,12 @@ export class Purchases {
   /** Presents a payment that was signed before. */
   async present(payment: KeptPayment): Promise<void> {
     this.#show({ kind: 'busy', step: text('verifying') })
-    const settling = setTimeout(() => {
+    const explaining = setTimeout(() => {
       this.#show({ kind: 'busy', step: text('settling', { network: payment.network }) })
-    }, VERIFIED_AFTER_MS)
+    }, EXPLAINED_AFTER_MS)
     const kept = { ...payment, isPresented: true }
     keep(kept)
-    const presented = await presentPayment(payment.header).finally(() => clearTimeout(settling))
+    const presented = await presentPayment(payment.header).finally(() => clearTimeout(explaining))
     await this.#goOn(kept, payment.isPresented === true ? withDoubt(presented) : presented)
   }
 

@@ -28,8 +28,9 @@ export const de: PaywallTexts = {
   switching: 'Wechseln Sie in {wallet} zu {network}.',
   checkingBalance: 'Ihr Guthaben wird geprüft …',
   signing: 'Unterschreiben Sie in {wallet}. Vorher wird nichts gezahlt.',
-  verifying: 'Ihre Zahlung wird geprüft …',
-  settling: 'Ihre Zahlung wird auf {network} ausgeführt …',
+  verifying: 'Ihre Zahlung wurde an den Verkäufer gesendet. Die Antwort wird erwartet …',
+  settling:
+    'Die Antwort wird noch erwartet. Sie kommt, sobald die Zahlung auf {network} ausgeführt ist.',
   pending:
     'Ihre Zahlung wurde gesendet und ist noch nicht bestätigt. Diese Seite fragt weiter nach. Zahlen Sie nicht noch einmal.',
   receiving: 'Bezahlt. Ihr Kauf wird empfangen …',
@@ -96,4 +97,11 @@ export const de: PaywallTexts = {
     'Diese Zahlung wurde ausgeführt und die Antwort einmal gesendet. Sie ist nicht mehr vorhanden. Wenden Sie sich an den Verkäufer und nennen Sie die Transaktion.',
   answerTooLarge:
     'Die Antwort war zu groß, um verkauft zu werden. Es wurde nichts abgebucht. Wenden Sie sich an den Verkäufer.',
+  notAvailable: 'Nicht verfügbar',
+  closed:
+    'Der Verkäufer kann für diese Seite im Moment keine Zahlungen annehmen. Es wurde nichts abgebucht.',
+  redeemLater:
+    'Was Sie bezahlt haben, kann im Moment nicht gesendet werden. Ihre Zahlung ist nicht verloren: Kommen Sie später wieder und zahlen Sie nicht noch einmal.',
+  waitFirst: 'Warten Sie {time}, bevor Sie es noch einmal versuchen.',
+  tryAgain: 'Noch einmal versuchen',
 }

@@ -28,8 +28,8 @@ export const en: PaywallTexts = {
   switching: 'Switch to {network} in {wallet}.',
   checkingBalance: 'Checking your balance…',
   signing: 'Sign in {wallet}. Nothing is paid before you do.',
-  verifying: 'Your payment is being verified…',
-  settling: 'Your payment is being settled on {network}…',
+  verifying: 'Your payment was sent to the seller. Waiting for the response…',
+  settling: 'Still waiting for the response. It comes once the payment is settled on {network}.',
   pending:
     'Your payment was sent and is not confirmed yet. This page keeps asking. Do not pay again.',
   receiving: 'Paid. Receiving what you bought…',
@@ -87,4 +87,10 @@ export const en: PaywallTexts = {
   answerGone:
     'This payment was settled and the response was sent once. It is not kept any more. Contact the seller and name the transaction.',
   answerTooLarge: 'The response was too large to be sold. Nothing was charged. Contact the seller.',
+  notAvailable: 'Not available',
+  closed: 'The seller cannot take payments for this page at the moment. Nothing was charged.',
+  redeemLater:
+    'What you have paid for cannot be sent at the moment. Your payment is not lost: come back later, and do not pay again.',
+  waitFirst: 'Wait {time} before you try again.',
+  tryAgain: 'Try again',
 }

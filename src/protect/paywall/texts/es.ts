@@ -28,8 +28,8 @@ export const es: PaywallTexts = {
   switching: 'Cambie a {network} en {wallet}.',
   checkingBalance: 'Comprobando su saldo…',
   signing: 'Firme en {wallet}. Antes de eso no se paga nada.',
-  verifying: 'Se está verificando su pago…',
-  settling: 'Su pago se está ejecutando en {network}…',
+  verifying: 'Su pago se ha enviado al vendedor. Esperando la respuesta…',
+  settling: 'Seguimos esperando la respuesta. Llega cuando el pago se ha ejecutado en {network}.',
   pending:
     'Su pago se ha enviado y aún no está confirmado. Esta página sigue preguntando. No pague otra vez.',
   receiving: 'Pagado. Recibiendo su compra…',
@@ -88,4 +88,11 @@ export const es: PaywallTexts = {
     'Este pago se ejecutó y la respuesta se envió una vez. Ya no se conserva. Contacte con el vendedor e indique la transacción.',
   answerTooLarge:
     'La respuesta era demasiado grande para venderla. No se ha cobrado nada. Contacte con el vendedor.',
+  notAvailable: 'No disponible',
+  closed:
+    'El vendedor no puede aceptar pagos por esta página en este momento. No se ha cobrado nada.',
+  redeemLater:
+    'Lo que ha pagado no se puede enviar en este momento. Su pago no se ha perdido: vuelva más tarde y no pague otra vez.',
+  waitFirst: 'Espere {time} antes de volver a intentarlo.',
+  tryAgain: 'Intentarlo de nuevo',
 }

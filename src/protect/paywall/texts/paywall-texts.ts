@@ -64,6 +64,11 @@ export type PaywallTextKey =
   | 'unavailable'
   | 'answerGone'
   | 'answerTooLarge'
+  | 'notAvailable'
+  | 'closed'
+  | 'redeemLater'
+  | 'waitFirst'
+  | 'tryAgain'
 
 /** All texts of the paywall in one language. `{words}` in braces are replaced. */
 export type PaywallTexts = Readonly<Record<PaywallTextKey, string>>

@@ -113,6 +113,37 @@ withBrowser('the paywall', () => {
     await context.close()
   })
 
+  it.each(['light', 'dark'] as const)(
+    'says in words that the seller cannot be paid now, without JavaScript, in %s',
+    async (colorScheme) => {
+      const { page, context, complaints } = await openTab(browser, {
+        ...{ colorScheme, javaScriptEnabled: false, width: 360, locale: 'de-DE' },
+        expected: /\b(402|503) \(/,
+      })
+      world.market.hasRates = false
+      await page.goto(`${world.url}/buy/in-euro?a=1`)
+      await page.getByText('Es wurde nichts abgebucht.').waitFor()
+      await page.getByText('Warten Sie 5 Sekunden').waitFor()
+      world.market.hasRates = true
+      await page.getByRole('link', { name: 'Noch einmal versuchen' }).click()
+      await page.getByText('Zahlung erforderlich').waitFor()
+      expect(page.url()).toBe(`${world.url}/buy/in-euro?a=1`)
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
+
+  it('shows a problem in which axe finds nothing', async () => {
+    const { page, context, complaints } = await openTab(browser, { expected: /\b503 \(/ })
+    world.market.hasRates = false
+    await page.goto(`${world.url}/buy/in-euro`)
+    await page.getByRole('link', { name: 'Try again' }).waitFor()
+    expect(await findViolations(page)).toEqual([])
+    expect(complaints).toEqual([])
+    world.market.hasRates = true
+    await context.close()
+  })
+
   it('explains itself without JavaScript', async () => {
     const { page, context, complaints } = await openTab(browser, {
       ...{ javaScriptEnabled: false, locale: 'de-DE', expected },

@@ -76,6 +76,27 @@ export function sellStream(app: Express, { x402Protect }: Gateway, parts: Stream
   })
 }
 
+/** Sells what has another price from time to time. */
+export function sellByMarket(app: Express, { x402Protect }: Gateway, market: Market): void {
+  app.get(
+    '/buy/changing',
+    x402Protect(() => market.price),
+    (_req, res) => {
+      market.sold += 1
+      res.type('html').send(`<h1>Bought for ${market.price}</h1>`)
+    },
+  )
+  app.get('/buy/in-euro', x402Protect('0.01 EUR'), (_req, res) => void res.send('for a cent'))
+}
+
+/** What prices depend on. */
+export interface Market {
+  price: string
+  sold: number
+  /** Whether anybody knows what a euro costs. */
+  hasRates: boolean
+}
+
 /** What a test tells the stream. */
 export interface StreamParts {
   mayEnd: boolean

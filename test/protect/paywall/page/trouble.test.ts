@@ -209,6 +209,18 @@ withBrowser('the paywall in trouble', () => {
     expect([wallet.signed.length, await world.earned()]).toEqual([1, before + CENT])
   })
 
+  it('shows what was bought though its price has changed since the response was lost', async () => {
+    const before = await world.earned()
+    const { page, wallet, complaints } = await meet('/buy/changing')
+    await payUnheard(page)
+    world.market.price = '$0.02'
+    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page.getByRole('heading', { name: 'Bought for $0.01' }).waitFor()
+    expect([wallet.signed.length, world.market.sold]).toEqual([1, 1])
+    expect(await world.earned()).toBe(before + CENT)
+    expect(complaints).toEqual([])
+  })
+
   it('asks again if the price has risen since the page was loaded, and charges nothing', async () => {
     const before = await world.earned()
     const { page, wallet } = await meet('/buy/rising')

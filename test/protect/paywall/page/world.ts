@@ -3,13 +3,16 @@ import express, { type RequestHandler } from 'express'
 import type { Browser } from 'playwright-core'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { startDevnet, type Devnet } from '../../../../src/devnet/index.js'
+import { RateError } from '../../../../src/errors.js'
 import { createGateway } from '../../../../src/gateway.js'
 import type { GatewayOptions } from '../../../../src/config/options.js'
+import type { RateSource } from '../../../../src/money/rates.js'
 import { openTab, type Tab, type TabOptions } from '../../../support/browser.js'
 import { addWallet, type TestWallet, type WalletOptions } from '../../../support/browser-wallet.js'
 import { listen } from '../../../support/http.js'
 import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
-import { sellStream, sellToPeople, type Runs, type StreamParts } from './shop.js'
+import { sellByMarket, sellStream, sellToPeople } from './shop.js'
+import type { Market, Runs, StreamParts } from './shop.js'
 
 /** What a route charges, in atomic units. */
 export const CENT = 10_000n
@@ -21,6 +24,7 @@ export interface World {
   readonly node: RpcProxy
   readonly runs: Runs
   readonly stream: StreamParts
+  readonly market: Market
   /** Whether responses to payments are lost on their way. */
   losesAnswers: boolean
   /** What the merchant's address holds on chain. */
@@ -35,9 +39,11 @@ export async function openWorld(
 ): Promise<World> {
   const devnet = await startDevnet()
   const node = await startRpcProxy(devnet.rpcUrl)
+  const market: Market = { price: '$0.01', sold: 0, hasRates: true }
   const gateway = createGateway({
     networks: { 'base-sepolia': { rpcUrl: node.url, relayerKeys: [devnet.relayerKeys[0]!] } },
-    projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address } }],
+    projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address, crossCurrency: true } }],
+    rates: ratesOf(market),
     ...options,
   })
   const app = express()
@@ -51,9 +57,10 @@ export async function openWorld(
   app.use(lose, ...inFront)
   sellToPeople(app, gateway, runs)
   sellStream(app, gateway, stream)
+  sellByMarket(app, gateway, market)
   const server = await listen(app)
   const world: World = {
-    ...{ devnet, node, runs, stream, url: server.url, losesAnswers: false },
+    ...{ devnet, node, runs, stream, market, url: server.url, losesAnswers: false },
     earned: () => earnedOn(devnet),
     async close() {
       await server.close()
@@ -63,6 +70,16 @@ export async function openWorld(
     },
   }
   return world
+}
+
+/** A euro costs a dollar, if anybody knows. */
+function ratesOf(market: Market): RateSource {
+  return {
+    async getRate() {
+      if (!market.hasRates) throw new RateError('rate_unavailable', 'Nobody knows.')
+      return { rate: { units: 1n, scale: 0 }, asOf: Math.floor(Date.now() / 1000), source: 'test' }
+    },
+  }
 }
 
 function earnedOn({ rpcUrl, asset, merchant }: Devnet): Promise<bigint> {

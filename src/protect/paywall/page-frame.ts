@@ -1,0 +1,59 @@
+/** The HTML that all pages share. Whatever a stranger has written goes through {@link escapeHtml}. */
+import { buttonColours } from './button-colours.js'
+import type { ResolvedPaywall } from './options.js'
+import type { PageFiles } from './page-files.js'
+
+/** A page, and what it is about. */
+export interface FramedPage {
+  readonly files: PageFiles
+  readonly nonce: string
+  readonly options: ResolvedPaywall
+  readonly locale: string
+  readonly title: string
+  readonly seller: string
+  /** HTML of what stands below the seller. */
+  readonly body: string
+  /** HTML of the scripts. @defaultValue none */
+  readonly scripts?: string
+}
+
+/** Writes a page in the look of the route. */
+export function renderFrame(page: FramedPage): string {
+  const { files, nonce, options, locale, title, seller, body, scripts = '' } = page
+  return `<!doctype html>
+<html lang="${escapeHtml(locale)}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>${escapeHtml(title)} · ${escapeHtml(seller)}</title>
+<style nonce="${nonce}">${files.style}${buttonColours(options.accent)}</style>
+</head>
+<body>
+<main>
+<header>${logo(options.logo)}<p>${escapeHtml(seller)}</p></header>
+${body}
+</main>
+${scripts}</body>
+</html>
+`
+}
+
+function logo(source: string | undefined): string {
+  return source === undefined ? '' : `<img src="${escapeHtml(source)}" alt="" height="40">`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Text, as it is written into an element or an attribute. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}

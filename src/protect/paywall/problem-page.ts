@@ -1,0 +1,110 @@
+/**
+ * The page that a person gets in place of problem details.
+ *
+ * It needs no merchant, because there may be none that could be paid.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Request, Response } from 'express'
+import { STATUS, type ProblemCode } from '../../http/problem-status.js'
+import { bringsPayment } from '../read-payment.js'
+import { resolvePaywall, type CheckedPaywall, type ResolvedPaywall } from './options.js'
+import { setPageHeaders } from './page-headers.js'
+import { pageFiles } from './page-files.js'
+import { escapeHtml, renderFrame } from './page-frame.js'
+import { cameByCookie, takePaymentCookie } from './payment-cookie.js'
+import { prefersHtml, varyByAccept } from './prefers-html.js'
+import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
+import { localeOf, textsOf } from './texts/languages.js'
+import { messageOf } from './texts/message-of.js'
+
+/** Responses that a person reads, with the page that shows their problems. */
+const readers = new WeakMap<Response, ProblemPage>()
+
+/** Whether a person is to read a response. What presents a payment in a header is a program. */
+export function isForPerson(res: Response): boolean {
+  return readers.has(res)
+}
+
+/** Responds with a page if a person is to read it. @returns Whether it has. */
+export function showProblem(res: Response, code: ProblemCode): boolean {
+  const page = readers.get(res)
+  if (page === undefined || pageFiles() === undefined) return false
+  page.respond(res, code)
+  return true
+}
+
+/** Problems of a payment in a cookie that another visit does not solve. */
+const FINAL: readonly ProblemCode[] = [
+  'idempotency_conflict',
+  'answer_not_kept',
+  'answer_too_large',
+]
+
+const messageKeys: Readonly<Partial<Record<ProblemCode, PaywallTextKey>>> = messageOf
+
+/** The page of a route's problems. */
+export class ProblemPage {
+  readonly #options: ResolvedPaywall
+
+  constructor(options: ResolvedPaywall) {
+    this.#options = options
+  }
+
+  /** Finds out whether a person is to read the response, and lets a navigation present its cookie. */
+  meet(req: Request, res: Response): void {
+    if (!prefersHtml(req)) return
+    takePaymentCookie(req, res)
+    if (!bringsPayment(req) || cameByCookie(req)) readers.set(res, this)
+  }
+
+  /** Responds with the page. The headers of every problem are set already. */
+  respond(res: Response, code: ProblemCode): void {
+    const files = pageFiles()
+    if (files === undefined) throw new Error('The page of the paywall was not built.')
+    const { req } = res
+    const options = this.#options
+    const nonce = randomBytes(16).toString('base64')
+    const locale = options.locale ?? localeOf(req)
+    const texts = { ...textsOf(locale), ...options.texts }
+    const html = renderFrame({
+      ...{ files, nonce, options, locale, title: texts.notAvailable },
+      seller: options.name ?? req.get('host') ?? '',
+      body: `<h1>${escapeHtml(texts.notAvailable)}</h1>
+<p class="notice" role="alert">${escapeHtml(texts[textOf(req, code)])}</p>
+${wayBack(res, texts, locale)}`,
+    })
+    setPageHeaders(res, { nonce, loadsLogo: options.logo?.startsWith('/') ?? false })
+    varyByAccept(res)
+    res.statusCode = STATUS[code].route
+    res.setHeader('Content-Type', 'text/html; charset=utf-8')
+    res.end(html)
+  }
+}
+
+function textOf(req: Request, code: ProblemCode): PaywallTextKey {
+  if (!cameByCookie(req)) return 'closed'
+  return (FINAL.includes(code) ? messageKeys[code] : undefined) ?? 'redeemLater'
+}
+
+/**
+ * A link to the same page, and how long to wait. A form is not sent again by a link.
+ *
+ * The page does not load itself again: that would take readers of the screen by surprise (WCAG 2.2.1).
+ */
+function wayBack(res: Response, texts: PaywallTexts, locale: string): string {
+  const seconds = Number(res.getHeader('Retry-After'))
+  if (!(seconds > 0) || !['GET', 'HEAD'].includes(res.req.method)) return ''
+  const style = { style: 'unit', unit: 'second', unitDisplay: 'long' } as const
+  const time = new Intl.NumberFormat(locale, style).format(seconds)
+  return `<p>${escapeHtml(texts.waitFirst.replace('{time}', () => time))}</p>
+<p><a href="">${escapeHtml(texts.tryAgain)}</a></p>`
+}
+
+/** Makes the page of a route's problems; `undefined` if browsers get JSON. */
+export function openProblemPage(
+  ofRoute: CheckedPaywall | undefined,
+  ofGateway: CheckedPaywall,
+): ProblemPage | undefined {
+  const options = resolvePaywall(ofRoute, ofGateway)
+  return options && new ProblemPage(options)
+}
