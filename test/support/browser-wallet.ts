@@ -6,6 +6,8 @@ import type { DevnetAccount } from '../../src/devnet/index.js'
 /** What a wallet was asked. */
 export interface TestWallet {
   readonly asked: readonly string[]
+  /** The chains that it was asked to add (EIP-3085). */
+  readonly added: readonly unknown[]
   /** What was signed, as its JSON. */
   readonly signed: readonly string[]
   /** What it does when asked to sign. @defaultValue 'sign' */
@@ -32,7 +34,7 @@ export async function addWallet(
   options: WalletOptions = {},
 ): Promise<TestWallet> {
   const { name = 'Test Wallet', isAnnounced = true } = options
-  const wallet: WalletState = { asked: [], signed: [], behaviour: 'sign' }
+  const wallet: WalletState = { asked: [], added: [], signed: [], behaviour: 'sign' }
   const answers = answersOf(account, options, wallet)
   const handle = `askWallet${name.replaceAll(/\W/g, '')}`
   await page.exposeFunction(handle, async (method: string, params: readonly unknown[]) => {
@@ -68,6 +70,7 @@ type Answers = Readonly<Record<string, (params: readonly unknown[]) => unknown>>
 
 interface WalletState extends TestWallet {
   readonly asked: string[]
+  readonly added: unknown[]
   readonly signed: string[]
 }
 
@@ -85,6 +88,7 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
       return null
     },
     wallet_addEthereumChain: ([added]) => {
+      wallet.added.push(added)
       if (options.addsChains !== true) throw failure(4001, 'User rejected the request.')
       knows?.push((added as { chainId: string }).chainId)
       return null

@@ -3,6 +3,7 @@ import type { Asset } from '../../money/assets.js'
 import { findNetwork } from '../../protocol/networks.js'
 import type { PaymentRequirements } from '../../protocol/payment.js'
 import { formatToken } from './format-price.js'
+import type { PaywallNetworks } from './networks.js'
 import type { PageFiles } from './page-files.js'
 import type { PageOffer } from './page/page-data.js'
 
@@ -19,25 +20,28 @@ export interface DescribedOffer extends PageOffer {
 export interface OfferContext {
   readonly merchant: Merchant
   readonly chains: PageFiles['chains']
+  /** What the operator says of networks: it counts more than what the build knows. */
+  readonly networks: PaywallNetworks
   readonly locale: string
 }
 
 /** Describes the entries of a 402 in words. */
 export function describeOffers(
   accepts: readonly PaymentRequirements[],
-  { merchant, chains, locale }: OfferContext,
+  { merchant, chains, networks, locale }: OfferContext,
 ): readonly DescribedOffer[] {
   return accepts.map((entry) => {
     const asset = findAcceptedAsset(merchant, entry)
     const { symbol, decimals } = asset ?? { symbol: entry.asset, decimals: 0 }
     const network = asset?.network ?? findNetwork(entry.network)
     const { chainId = 0, name = entry.network, testnet = false } = network ?? {}
-    const facts = chains[chainId]
+    const own = networks.get(chainId)
+    const facts = own ?? chains[chainId]
     return {
       amount: formatToken(entry.amount, { symbol, decimals }, locale),
-      ...{ symbol, decimals, network: name, chainId, testnet },
+      ...{ symbol, decimals, network: own?.chainName ?? name, chainId, testnet },
       chain: facts && { chainId: `0x${chainId.toString(16)}`, ...facts },
-      explorer: facts?.blockExplorerUrls[0],
+      explorer: facts?.blockExplorerUrls?.[0],
       faucet: faucetOf(asset),
       minutes: Math.max(1, Math.round(entry.maxTimeoutSeconds / 60)),
     }

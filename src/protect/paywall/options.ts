@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { paywallNetworksSchema, resolveNetworks } from './networks.js'
+import type { PaywallNetwork, PaywallNetworks } from './networks.js'
 import { en } from './texts/en.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { isPaywallLocale, languages } from './texts/languages.js'
 
-export type { PaywallTextKey }
+export type { PaywallNetwork, PaywallTextKey }
 
 /**
  * The page that a browser gets instead of a 402 in JSON.
@@ -37,6 +39,12 @@ export interface PaywallOptions {
   readonly locale?: string
   /** Texts that replace the page's own, in every language. @defaultValue none */
   readonly texts?: { readonly [Key in PaywallTextKey]?: string }
+  /**
+   * What wallets need to add a network that they do not know, by short name or CAIP-2 id:
+   * `eip155:31337`. @defaultValue public endpoints of the networks that have a short name; for all
+   * others, the page says which network to add by hand
+   */
+  readonly networks?: { readonly [network: string]: PaywallNetwork }
 }
 
 const MAX_LOGO_LENGTH = 64 * 1024
@@ -80,12 +88,14 @@ export const paywallSchema = z.union([
         >,
       )
       .optional(),
+    networks: paywallNetworksSchema.optional(),
   }),
 ])
 
 /** What the page of a route says. */
-export type ResolvedPaywall = Omit<PaywallOptions, 'texts'> & {
+export type ResolvedPaywall = Omit<PaywallOptions, 'texts' | 'networks'> & {
   readonly texts: Partial<Record<PaywallTextKey, string>>
+  readonly networks: PaywallNetworks
 }
 
 /** The option after its check: `undefined` counts as not given. */
@@ -101,11 +111,12 @@ export function resolvePaywall(
   ofGateway: CheckedPaywall,
 ): ResolvedPaywall | undefined {
   if (ofRoute === false || (ofRoute === undefined && ofGateway === false)) return undefined
-  const { texts: general, ...gateway } = ofGateway || {}
-  const { texts: own, ...route } = ofRoute ?? {}
+  const { texts: general, networks: known, ...gateway } = ofGateway || {}
+  const { texts: own, networks: added, ...route } = ofRoute ?? {}
   return {
     ...given({ ...gateway, ...given(route) }),
     texts: given({ ...general, ...given(own ?? {}) }),
+    networks: new Map([...resolveNetworks(known ?? {}), ...resolveNetworks(added ?? {})]),
   }
 }
 

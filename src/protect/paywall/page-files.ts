@@ -12,7 +12,8 @@ export interface ChainFacts {
     readonly decimals: number
   }
   readonly rpcUrls: readonly string[]
-  readonly blockExplorerUrls: readonly string[]
+  /** Left out if there is none: wallets refuse an empty list. */
+  readonly blockExplorerUrls?: readonly string[]
 }
 
 /** The files of the page. */

@@ -103,10 +103,11 @@ export class Paywall {
     { document, price, files, nonce }: ShownPayment & { files: PageFiles; nonce: string },
   ): string {
     const options = this.#options
+    const { networks } = options
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
     const { resource, accepts, error = '' } = document
-    const context = { merchant: this.#merchant, chains: files.chains, locale }
+    const context = { merchant: this.#merchant, chains: files.chains, networks, locale }
     const offers = describeOffers(accepts, context)
     const refusal = messageKeys[error]
     return renderPage({

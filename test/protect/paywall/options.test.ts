@@ -24,6 +24,8 @@ function mistakesOf(make: () => unknown): readonly string[] {
   return []
 }
 
+const NETWORK = { name: 'Example Chain', rpcUrl: 'https://rpc.chain.example' }
+
 const WRONG: readonly (readonly [paywall: object, option: string])[] = [
   [{ logo: 'https://elsewhere.example/logo.png' }, 'paywall.logo'],
   [{ logo: '//elsewhere.example/logo.png' }, 'paywall.logo'],
@@ -39,6 +41,19 @@ const WRONG: readonly (readonly [paywall: object, option: string])[] = [
   [{ colour: '#123456' }, 'paywall.colour'],
   [{ texts: { head: 'x' } }, 'paywall.texts.head'],
   [{ texts: { heading: '' } }, 'paywall.texts.heading'],
+  [{ networks: { nowhere: NETWORK } }, 'paywall.networks.nowhere'],
+  [{ networks: { base: { ...NETWORK, name: '' } } }, 'paywall.networks.base.name'],
+  [{ networks: { base: { name: 'Base' } } }, 'paywall.networks.base.rpcUrl'],
+  [{ networks: { base: { ...NETWORK, rpcUrl: 'ws://x' } } }, 'paywall.networks.base.rpcUrl'],
+  [
+    { networks: { base: { ...NETWORK, rpcUrl: 'https://user:secret@x.example' } } },
+    'paywall.networks.base.rpcUrl',
+  ],
+  [
+    { networks: { base: { ...NETWORK, explorer: 'javascript:alert(1)' } } },
+    'paywall.networks.base.explorer',
+  ],
+  [{ networks: { base: { ...NETWORK, nativeSymbol: 'E' } } }, 'paywall.networks.base.nativeSymbol'],
 ]
 
 describe('the option paywall', () => {
@@ -55,6 +70,7 @@ describe('the option paywall', () => {
     false,
     {},
     { logo: '/logo.svg', accent: '#0b5', locale: 'zh-Hans-CN', texts: { heading: 'x' } },
+    { networks: { 'eip155:31337': NETWORK, base: { ...NETWORK, explorer: 'https://x.example/' } } },
     { logo: 'data:image/svg+xml;base64,AAAA', accent: '#0b5d4d', locale: 'ja' },
   ])('takes %j', (paywall) => {
     expect(mistakesOf(() => gateway(paywall).x402Protect('$0.01', { paywall }))).toEqual([])
