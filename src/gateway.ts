@@ -10,6 +10,7 @@ import { Operations } from './health/operations.js'
 import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
+import { reportWrongChains } from './health/report-wrong-chains.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
@@ -115,7 +116,8 @@ export interface Gateway {
  * Creates a gateway.
  *
  * @param options - Checked at once; nothing is asked of nodes and databases yet, except that with
- * `admin` the ledger is opened to read its projects.
+ * `admin` the ledger is opened to read its projects. A second later, each node that was not used by then
+ * is asked which chain it is on; the logger gets an error if it is another one.
  * @returns The middleware, the API and the core, bound to these options.
  * @throws {@link ConfigError} (`config_invalid`) with everything that is wrong in `issues`, each by
  * the path of its option.
@@ -139,15 +141,22 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(resolveFromAnywhere(options))
+  return openGateway(resolveFromAnywhere(options), { reportsWrongChains: true })
 }
 
-/**
- * Creates a gateway from options that were resolved before.
- *
- * @param stopping - Ends event streams, which would keep the server open, before the gateway is closed.
- */
-export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): Gateway {
+/** How a gateway is opened. */
+interface Opening {
+  /** Ends event streams, which would keep the server open, before the gateway is closed. */
+  readonly stopping?: AbortSignal
+  /** Whether nodes of other chains are logged by themselves, without a `check()`. @defaultValue false */
+  readonly reportsWrongChains?: boolean
+}
+
+/** Creates a gateway from options that were resolved before. */
+export function openGateway(
+  resolved: ResolvedOptions,
+  { stopping, reportsWrongChains = false }: Opening = {},
+): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
@@ -163,20 +172,21 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
+  if (reportsWrongChains) void reportWrongChains(cores, { logger, closed: closing.signal })
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
-  const quotes = new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger))
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({
     ...{ projects, readMerchant, logger },
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const revenue = new RevenueReader(ledger)
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
-  const operations = new Operations({ cores, ledger, counters, now: resolved.now })
   const context = {
-    ...{ ...resolved, facilitator, directory, readMerchant, counters, revenue, streams },
-    ...{ operations, ledger, idempotency: ledger.idempotency, quotes },
+    ...{ ...resolved, facilitator, directory, readMerchant, counters, ledger, streams },
+    idempotency: ledger.idempotency,
+    quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
+    revenue: new RevenueReader(ledger),
+    operations: new Operations({ cores, ledger, counters, now: resolved.now }),
     ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
     ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
   }
@@ -199,13 +209,26 @@ export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): 
     },
     async close() {
       closing.abort()
-      await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
-      await directory.close()
-      await closeSharedCounts(resolved)
-      await dispatcher.close()
-      await ledger.close()
+      await closeParts(resolved, { counters, directory, dispatcher, ledger })
     },
   }
+}
+
+interface ClosedParts extends Omit<WebhookParts, 'events'> {
+  readonly counters: Counters
+  readonly dispatcher: WebhookDispatcher
+}
+
+/** Closes what a gateway consists of, the ledger last. */
+async function closeParts(
+  resolved: ResolvedOptions,
+  { counters, directory, dispatcher, ledger }: ClosedParts,
+): Promise<void> {
+  await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
+  await directory.close()
+  await closeSharedCounts(resolved)
+  await dispatcher.close()
+  await ledger.close()
 }
 
 /** The tokens that this process settles itself. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../src/errors.js'
 import { createGateway, type Gateway } from '../src/gateway.js'
 import { createMemoryLedger } from '../src/ledger/memory-ledger.js'
@@ -7,6 +8,8 @@ import { recordLog } from './router/api.js'
 import { balanceOf, shopOptions, useDevnet } from './support/devnet.js'
 import { signPayment } from './support/sign-payment.js'
 import { patchedLedger } from './support/patched-ledger.js'
+import { startRpcProxy } from './support/rpc-proxy.js'
+import { until } from './support/until.js'
 
 const devnet = useDevnet()
 const gateways: Gateway[] = []
@@ -37,6 +40,32 @@ async function payment() {
 describe('createGateway', () => {
   it('refuses wrong options at once', () => {
     expect(() => createGateway({ settleTimeoutMs: -1 })).toThrow(ConfigError)
+  })
+
+  it('logs soon after the start that a node is on another chain, and which one it should be on', async () => {
+    const log = recordLog()
+    const { networks = {} } = shopOptions(devnet)
+    open({ networks: { base: networks['base-sepolia']! }, logger: log })
+    await until(() => log.lines.length > 0)
+    expect(log.lines).toEqual([
+      expect.stringContaining('A node is on another chain than its network'),
+    ])
+    expect(log.lines[0]).toMatch(/^error .*"code":"chain_mismatch","network":"eip155:8453"/)
+    expect(log.lines[0]).not.toContain(devnet.rpcUrl)
+  })
+
+  it('asks a node once for its chain, however early the first payment comes', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    const { networks = {} } = shopOptions(devnet)
+    const gateway = open({
+      networks: { 'base-sepolia': { ...networks['base-sepolia'], rpcUrl: proxy.url } },
+    })
+    const { payload, requirements } = await payment()
+    await gateway.facilitator.verify(payload, requirements)
+    await sleep(1500)
+    expect(proxy.methods.filter((method) => method === 'eth_chainId')).toHaveLength(1)
+    await gateway.close()
+    await proxy.close()
   })
 
   it('verifies and settles without HTTP', async () => {

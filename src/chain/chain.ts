@@ -114,6 +114,12 @@ export interface Chain {
   /** The number of the latest block. */
   getBlockNumber(): Promise<bigint>
   /**
+   * Asks the node for its chain id, unless it has given it before.
+   *
+   * @throws {@link ChainError} `chain_mismatch` where it is on another chain.
+   */
+  checkId(): Promise<void>
+  /**
    * The latest block of a node that has just said which chain it is on.
    *
    * @throws {@link ChainError} `chain_mismatch` where that is another one.

@@ -50,18 +50,23 @@ export class CheckedRpc implements Rpc {
     }
   }
 
-  async #onceChecked<T>(request: () => Promise<T>): Promise<T> {
-    if (performance.now() > this.#askAgainAt) this.#checkAgain()
-    await this.#checkFirst()
-    return request()
-  }
-
-  #checkFirst(): Promise<void> {
+  /**
+   * Asks the node for its chain id, unless it has given the right one before.
+   *
+   * @throws {@link ChainError} `chain_mismatch`
+   */
+  checkOnce(): Promise<void> {
     this.#checked ??= this.#check().catch((error: unknown) => {
       this.#checked = undefined
       throw error
     })
     return this.#checked
+  }
+
+  async #onceChecked<T>(request: () => Promise<T>): Promise<T> {
+    if (performance.now() > this.#askAgainAt) this.#checkAgain()
+    await this.checkOnce()
+    return request()
   }
 
   #checkAgain(): void {

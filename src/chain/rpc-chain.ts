@@ -111,6 +111,10 @@ export class RpcChain implements Chain {
     return quantityFrom(unwrap(await this.#rpc.read('eth_blockNumber', [])))
   }
 
+  checkId(): Promise<void> {
+    return this.#rpc.checkOnce()
+  }
+
   async getLatestBlock(): Promise<Block> {
     await this.#rpc.checkNow()
     const block = membersOf(unwrap(await this.#rpc.read('eth_getBlockByNumber', ['latest', false])))

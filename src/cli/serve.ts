@@ -105,7 +105,7 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
   const ledger = options.ledger ?? openLedger(named)
   if (named !== undefined) await requireUsable(ledger, named)
   const resolved = { ...options, ledger, logger }
-  const gateway = openGateway(resolved, command.signal)
+  const gateway = openGateway(resolved, { stopping: command.signal })
   logPayments(gateway, logger)
   logger.info('Starting.', {
     configuration: opened.file ?? 'environment',

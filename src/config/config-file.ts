@@ -66,17 +66,18 @@ export async function openConfig({ config, cwd, env: given }: ConfigSource): Pro
   const content = await readConfigFile(path, config !== undefined)
   const { env, file: envFile } = await withEnvFile(folder, given)
   const isAlone = content === undefined
+  const referred = variablesIn(content)
   return {
     ...{ envFile, folder, env },
     file: isAlone ? undefined : path,
-    warnings: explainUnknownVariables(env, variablesIn(content)),
+    warnings: explainUnknownVariables(env, referred),
     with(use, used = env) {
       try {
         if (isAlone) return use(optionsFromEnvironment(used, SERVE_DATABASE))
         return use(overrideFrom(used, fillVariables(content, used) as GatewayOptions))
       } catch (error) {
         if (!isConfigError(error)) throw error
-        const named = nameVariables(error, { env: used, isAlone })
+        const named = nameVariables(error, { env: used, isAlone, referred })
         if (!isAlone) throw named
         throw new ConfigError([...named.issues, missingFile(path)])
       }

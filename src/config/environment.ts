@@ -56,13 +56,16 @@ export function explainUnknownVariables(
   env: Environment,
   referred: readonly string[],
 ): readonly string[] {
+  return unknownVariables(env, referred).map((name) => {
+    const meant = closestName(name, VARIABLES)
+    return `${name}: nothing reads this variable${meant ? `; did you mean ${meant}?` : ''}`
+  })
+}
+
+function unknownVariables(env: Environment, referred: readonly string[]): readonly string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('X402_') && read(env, name) !== undefined)
     .filter((name) => !VARIABLES.includes(name) && !referred.includes(name))
-    .map((name) => {
-      const meant = closestName(name, VARIABLES)
-      return `${name}: nothing reads this variable${meant ? `; did you mean ${meant}?` : ''}`
-    })
 }
 
 /** The variable that sets an option; patterns capture the name of the network. */
@@ -194,26 +197,41 @@ export function networkSettingsOf(env: Environment): NetworkOptions {
   }
 }
 
+/** Where options come from. */
+interface OptionSource {
+  readonly env: Environment
+  /**
+   * No file was read, so a missing option can only come from its variable. With a file, an option whose
+   * variable is not set keeps its path.
+   */
+  readonly isAlone: boolean
+  /** Variables that the file refers to. @defaultValue none */
+  readonly referred?: readonly string[]
+}
+
 /**
- * Reports wrong options under the variables they come from.
+ * Reports wrong options under the variables they come from. A missing one is reported with the variable
+ * that was set instead by a typing error.
  *
  * @param error - Names options by their path.
- * @param source - `isAlone`: no file was read, so that a missing option can only come from its
- * variable. With a file, an option whose variable is not set keeps its path.
- * @returns The same mistakes, with other names.
  */
-export function nameVariables(
-  error: ConfigError,
-  { env, isAlone }: { env: Environment; isAlone: boolean },
-): ConfigError {
+export function nameVariables(error: ConfigError, source: OptionSource): ConfigError {
+  const { env, isAlone, referred = [] } = source
+  const unknown = unknownVariables(env, referred)
   const nameOf = (issue: ConfigIssue): ConfigIssue => {
-    const { option } = issue
+    const { option, code, message } = issue
     for (const [pattern, variable] of VARIABLE_OF_OPTION) {
       const match = pattern.exec(option)
       if (match === null) continue
       const isOthers = match[1] !== undefined && match[1] !== (env['X402_NETWORK'] ?? match[1])
-      const isSource = isAlone || (read(env, variable) !== undefined && !isOthers)
-      return { ...issue, option: isSource ? variable : option }
+      const isSet = read(env, variable) !== undefined
+      const misnamed = unknown.find((name) => closestName(name, VARIABLES) === variable)
+      const hint =
+        code === 'missing_option' && !isSet && misnamed !== undefined
+          ? `; ${misnamed} is set: did you mean ${variable}?`
+          : ''
+      const isSource = isAlone || (isSet && !isOthers)
+      return { code, option: isSource ? variable : option, message: message + hint }
     }
     return issue
   }

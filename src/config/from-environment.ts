@@ -1,10 +1,12 @@
-import { ConfigError, isConfigError } from '../errors.js'
+import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import {
   explainUnknownVariables,
   nameVariables,
   optionsFromEnvironment,
+  VARIABLES,
   type Environment,
 } from './environment.js'
+import { read } from './observing-variables.js'
 import type { GatewayOptions } from './options.js'
 import { resolveOptions, type ResolvedOptions } from './resolve.js'
 
@@ -83,12 +85,22 @@ function nameMistakes<T>(
     return run()
   } catch (error) {
     if (!isConfigError(error)) throw error
-    throw new ConfigError(
-      error.issues.flatMap((issue) =>
-        isRead(issue.option)
-          ? nameVariables(new ConfigError([issue]), { env, isAlone: true }).issues
-          : [issue],
-      ),
+    const issues = error.issues.flatMap((issue) =>
+      isRead(issue.option)
+        ? nameVariables(new ConfigError([issue]), { env, isAlone: true }).issues
+        : [issue],
     )
+    throw new ConfigError(isAnySet(env) ? issues : [...issues, NOTHING_SET])
   }
+}
+
+const isAnySet = (env: Environment): boolean =>
+  VARIABLES.some((name) => read(env, name) !== undefined)
+
+/** Reported last where the environment has nothing for a gateway: mostly, it is the first start. */
+const NOTHING_SET: ConfigIssue = {
+  option: 'X402_*',
+  code: 'missing_option',
+  message:
+    'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env > .env`, and start the app with `node --env-file=.env`',
 }

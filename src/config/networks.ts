@@ -139,8 +139,9 @@ function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | 
 function explainUnknownNetwork(id: string): [ConfigErrorCode, string] {
   if (id === '') return ['missing_option', "is missing: a network, like 'base' or 'base-sepolia'"]
   const meant = suggestNetwork(id)
-  const suggestion = meant === undefined ? '' : `; did you mean '${meant}'?`
-  return ['unknown_network', `${UNKNOWN_NETWORK}${suggestion}`]
+  const message =
+    meant === undefined ? UNKNOWN_NETWORK : `names no network; did you mean '${meant}'?`
+  return ['unknown_network', message]
 }
 
 /** The name as written, unless it is too long or too odd for one: it may be a URL or a key. */

@@ -96,6 +96,13 @@ export class ProjectDirectory {
     return this.#options.projects
   }
 
+  /** Whether any project has an identify token now. */
+  get hasTokens(): boolean {
+    return (
+      this.#tokens.size > 0 || this.configured.some((project) => project.tokenHashes.length > 0)
+    )
+  }
+
   /** Finds the project of an identify token. Hashes are compared in constant time. */
   findByToken(token: string): Project | undefined {
     const presented = digestToken(token)

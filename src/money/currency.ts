@@ -1,4 +1,5 @@
 import { data } from 'currency-codes'
+import { showValue } from './explain-amount.js'
 
 /** Codes of ISO 4217 with "N.A." for digits: metals, bond units, baskets, test codes. */
 const WITHOUT_DIGITS: ReadonlySet<string> = new Set(
@@ -42,13 +43,17 @@ export function isCurrency(code: unknown): code is string {
   return typeof code === 'string' && digitsByCode.has(code)
 }
 
+/** Longest part of a wrong code that a message repeats. */
+const MAX_SHOWN = 20
+
 /** Explains why a value is not a currency, and what to write instead. */
 export function explainCurrency(code: unknown): string {
   if (typeof code !== 'string') return "the currency must be a string, e.g. 'USD'"
-  const shown = JSON.stringify(code.slice(0, 20))
+  const shown = showValue(code.slice(0, MAX_SHOWN))
   const upperCase = code.toUpperCase()
   if (code !== upperCase && isCurrency(upperCase))
     return `currency codes are written in upper case: '${upperCase}', not ${shown}`
-  if (WITHOUT_DIGITS.has(upperCase)) return `${shown} is no currency one can pay in (ISO 4217)`
+  if (WITHOUT_DIGITS.has(upperCase))
+    return `${shown} is not a currency that one can pay in (ISO 4217)`
   return `${shown} is not a currency code of ISO 4217, e.g. 'USD', 'EUR', 'JPY'`
 }

@@ -120,7 +120,7 @@ function readAmount(amount: unknown, options: ParsePriceOptions, text = amount):
   if (typeof amount === 'number')
     throw invalid(options, `${amount} is not a price: it must be finite and not negative`)
   if (typeof amount !== 'string')
-    throw invalid(options, `${showValue(amount)} is no amount; write a string, e.g. '0.01'`)
+    throw invalid(options, `${describeWrong(amount, 'amount')}; write a string, e.g. '0.01'`)
   throw invalid(options, `${showValue(text)} is not a price: ${explainAmount(amount, FORMS)}`)
 }
 
@@ -140,20 +140,26 @@ function readAssetPrice(price: Record<string, unknown>, options: ParsePriceOptio
     throw new ConfigError(option, message, 'conflicting_options')
   }
   if (typeof asset !== 'string' || asset === '' || (/^0x/i.test(asset) && !isHexAddress(asset)))
-    throw invalid(options, `${showValue(asset)} is no asset; write its symbol or address`)
+    throw invalid(options, `${describeWrong(asset, 'asset')}; write its symbol or address`)
   const network = typeof price.network === 'string' ? findNetwork(price.network) : undefined
   if (network === undefined) {
     const meant = typeof price.network === 'string' ? suggestNetwork(price.network) : undefined
     const instead =
       meant === undefined ? "write 'base' or 'eip155:8453'" : `did you mean '${meant}'?`
-    const message = `${showValue(price.network)} is no network we know; ${instead}`
+    const message = `${describeWrong(price.network, 'network')}; ${instead}`
     throw new ConfigError(option, message, 'unknown_network')
   }
   const text = typeof amount === 'bigint' ? amount.toString() : amount
   const units = typeof text === 'string' ? parseUint256(text) : undefined
   if (units !== undefined) return { kind: 'asset', asset, network: network.caip2, amount: units }
   const forms = "write a string of digits or a bigint, e.g. '10000'"
-  throw invalid(options, `${showValue(amount)} is no number of atomic units; ${forms}`)
+  throw invalid(options, `${describeWrong(amount, 'number of atomic units')}; ${forms}`)
+}
+
+/** Says that a member of a price is missing, or is not what it must be. */
+function describeWrong(value: unknown, noun: string): string {
+  if (value === undefined) return `the ${noun} is missing`
+  return `${showValue(value)} is not ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -35,7 +35,9 @@ export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount 
   const refuse = (message: string): FiatAmount => ({ ok: false, path: 'amount', message })
   const majorUnits = `amounts are strings in major units, not in cents, e.g. '${exampleAmount(digits)}'`
 
-  if (typeof amount !== 'string') return refuse(`${showValue(amount)} is no string; ${majorUnits}`)
+  if (amount === undefined) return refuse(`is missing; ${majorUnits}`)
+  if (typeof amount !== 'string')
+    return refuse(`${showValue(amount)} is not a string; ${majorUnits}`)
   const value = parseDecimal(amount)
   if (value === undefined)
     return refuse(
@@ -51,8 +53,13 @@ export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount 
 
 /** Reads the `requestedAmount` of the payment requirements: a JSON number in major units. */
 export function requestedAmountToDecimal(amount: unknown): RequestedAmount {
+  if (amount === undefined)
+    return { ok: false, message: 'is missing; write major units, e.g. 0.25' }
   if (typeof amount !== 'number')
-    return { ok: false, message: `${showValue(amount)} is no number; write major units, e.g. 0.25` }
+    return {
+      ok: false,
+      message: `${showValue(amount)} is not a number; write major units, e.g. 0.25`,
+    }
   const value = decimalFromNumber(amount)
   if (value === undefined || value.units === 0n)
     return { ok: false, message: `the amount must be finite and greater than zero, not ${amount}` }

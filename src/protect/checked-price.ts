@@ -10,7 +10,7 @@ export function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
   if (pegged.length > 0 && pegged.every(({ decimals }) => isBelowOneUnit(price.amount, decimals)))
     throw new ConfigError(
       'price',
-      `is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
+      `the price is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
       'invalid_price',
     )
 }

@@ -28,16 +28,27 @@ export interface DocumentIssue extends DocumentError {
   readonly issue: z.core.$ZodIssue
 }
 
-/** Reads a document like {@link parseDocument}; for callers that classify what is wrong. */
+/** What a member of a document is called. */
+type Noun = 'member' | 'option'
+
+/**
+ * Reads a document like {@link parseDocument}; for callers that classify what is wrong.
+ *
+ * @param noun - What a member is called in messages.
+ */
 export function parseWithIssues<T>(
   schema: z.ZodType<T>,
   value: unknown,
+  noun: Noun = 'member',
 ):
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly DocumentIssue[] } {
   const result = schema.safeParse(value, { error: explain, reportInput: true })
   if (result.success) return { ok: true, value: result.data }
-  return { ok: false, issues: result.error.issues.flatMap((issue) => errorsOf(issue, [])) }
+  return {
+    ok: false,
+    issues: result.error.issues.flatMap((issue) => errorsOf(issue, { path: [], noun })),
+  }
 }
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -56,12 +67,15 @@ const explain: z.core.$ZodErrorMap = (issue) => {
       if (issue.input === undefined) return 'is missing'
       return `must be ${NOUNS[issue.expected] ?? issue.expected}`
     case 'invalid_value':
-      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
+      return `must be ${issue.values.map((value) => showLiteral(value)).join(' or ')}`
     case 'too_small':
       if (issue.origin === 'array') return 'must not be empty'
       return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
     case 'too_big':
       return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`
+    case 'invalid_union':
+      // Filled in by `alternativesOf`, unless the schema has a message of its own.
+      return ''
     case 'unrecognized_keys':
       // Read again by `errorsOf`, which knows each unknown member by itself.
       return membersOf(issue.inst).join(',')
@@ -70,44 +84,56 @@ const explain: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
+const showLiteral = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : String(value)
+
 /** The names of the members that an object's schema knows. */
 function membersOf(schema: unknown): readonly string[] {
   return Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 }
 
-type Path = readonly PropertyKey[]
+/** Where an issue was found. */
+interface Place {
+  readonly path: readonly PropertyKey[]
+  /** What a member is called there. */
+  readonly noun: Noun
+}
 
-function errorsOf(issue: z.core.$ZodIssue, parent: Path): readonly DocumentIssue[] {
-  const path = [...parent, ...issue.path]
+function errorsOf(issue: z.core.$ZodIssue, parent: Place): readonly DocumentIssue[] {
+  const { noun } = parent
+  const path = [...parent.path, ...issue.path]
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) =>
-        issueAt([...path, key], unknownMember(key, issue.message), issue),
-      )
+      return issue.keys.map((key) => {
+        const suggestion = issue.message && `; ${suggestName(key, issue.message.split(','))}`
+        return issueAt([...path, key], `there is no such ${noun}${suggestion}`, issue)
+      })
     case 'invalid_union':
-      return alternativesOf(issue, path)
+      return alternativesOf(issue, { path, noun })
     default:
       return [issueAt(path, issue.message, issue)]
   }
 }
 
-function unknownMember(key: string, known: string): string {
-  const suggestion = known === '' ? '' : `; ${suggestName(key, known.split(','))}`
-  return `there is no such member${suggestion}`
-}
-
 /** What is wrong with the alternative that was meant, where its outer shape shows which one. */
-function alternativesOf(issue: z.core.$ZodIssueInvalidUnion, path: Path): readonly DocumentIssue[] {
+function alternativesOf(
+  issue: z.core.$ZodIssueInvalidUnion,
+  place: Place,
+): readonly DocumentIssue[] {
   const { errors, message } = issue
   const meant = errors.find((issues) =>
     issues.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
   )
-  if (meant !== undefined) return meant.flatMap((one) => errorsOf(one, path))
+  if (meant !== undefined) return meant.flatMap((one) => errorsOf(one, place))
   const messages = errors.flatMap((issues) => issues.map((one) => one.message))
-  return [issueAt(path, messages.join(', or ') || message, issue)]
+  return [issueAt(place.path, message || messages.join(', or '), issue)]
 }
 
-function issueAt(path: Path, message: string, issue: z.core.$ZodIssue): DocumentIssue {
+function issueAt(
+  path: readonly PropertyKey[],
+  message: string,
+  issue: z.core.$ZodIssue,
+): DocumentIssue {
   return { path: path.join('.'), message, issue }
 }
 

@@ -13,7 +13,7 @@ export function readOptions<T>(
 ):
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly ConfigIssue[] } {
-  const parsed = parseWithIssues(schema, value)
+  const parsed = parseWithIssues(schema, value, 'option')
   if (parsed.ok) return parsed
   const issues = parsed.issues.map(({ path, message, issue }) => ({
     ...{ option: path, code: codeOf(issue), message },

@@ -48,30 +48,36 @@ export function projectOf(res: Response): Project | undefined {
   return res.locals['x402Project'] as Project | undefined
 }
 
-/** Refuses requests without a valid token, and keeps responses to the others out of caches. */
-export const requireProject: RequestHandler = (req, res, next) => {
-  res.set('Cache-Control', 'no-store')
-  if (projectOf(res) !== undefined) return next()
-  if (res.locals['x402ProjectUnknown'] === true) {
-    res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-    return next(
-      new RequestProblem(
-        'ledger_unavailable',
-        'The gateway has just started, and could not read its projects yet: try again later.',
-      ),
+/**
+ * Makes a handler that refuses requests without a valid token, and keeps responses to the others out of
+ * caches.
+ */
+export function requireProject(directory: Pick<ProjectDirectory, 'hasTokens'>): RequestHandler {
+  return function require(req, res, next) {
+    res.set('Cache-Control', 'no-store')
+    if (projectOf(res) !== undefined) return next()
+    if (res.locals['x402ProjectUnknown'] === true) {
+      res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      return next(
+        new RequestProblem(
+          'ledger_unavailable',
+          'The gateway has just started, and could not read its projects yet: try again later.',
+        ),
+      )
+    }
+    res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
+    const given = req.get(PROJECT_TOKEN) !== undefined
+    const problem = given
+      ? `The token in ${PROJECT_TOKEN} belongs to no project.`
+      : `The header ${PROJECT_TOKEN} is missing.`
+    next(
+      new RequestProblem('unauthorized', directory.hasTokens ? problem : `${problem} ${NO_TOKENS}`),
     )
   }
-  const given = req.get(PROJECT_TOKEN) !== undefined
-  res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
-  next(
-    new RequestProblem(
-      'unauthorized',
-      given
-        ? `The token in ${PROJECT_TOKEN} belongs to no project.`
-        : `The header ${PROJECT_TOKEN} is missing.`,
-    ),
-  )
 }
+
+const NO_TOKENS =
+  'No project has a token yet: make one with `npx express-x402-gateway token`, and set it as X402_PROJECT_TOKEN or in `tokens` of a project.'
 
 /**
  * The merchant of an authenticated request.

@@ -81,7 +81,7 @@ export function createGatewayRouter(
   const endpoints = Object.assign({}, ENDPOINTS, ...mounted.map((api) => api.endpoints))
   gateway.use(checkEndpoint(endpoints))
   for (const { prefix, routes } of mounted) gateway.use(prefix, routes)
-  gateway.use('/api/v2', requireProject)
+  gateway.use('/api/v2', requireProject(context.directory))
   // First, since these are the most frequent requests.
   gateway.use('/api/v2/payment', paymentRoutes(context))
   gateway.use(['/ucp', '/api/v2/merchant/payment-profile'], warnOfHandlerName(context))

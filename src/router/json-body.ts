@@ -2,6 +2,7 @@ import express, { type Request, type RequestHandler } from 'express'
 import type { DocumentError, Parsed } from '../protocol/document.js'
 import { isNestedTooDeep, MAX_NESTING } from '../protocol/document.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { invalidRequest } from './invalid-request.js'
 
 /** Largest request body in bytes. */
 const MAX_BODY_BYTES = 64 * 1024
@@ -37,16 +38,8 @@ export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): 
 }
 
 /** Makes the 400 for a body with invalid members. */
-export function invalidBody(errors: readonly DocumentError[]): RequestProblem {
-  const [first] = errors
-  const where = first?.path ? `'${first.path}': ` : ''
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
-  return new RequestProblem(
-    'invalid_request',
-    `The body is not as required: ${where}${first?.message ?? ''}${more}.`,
-    { errors },
-  )
-}
+export const invalidBody = (errors: readonly DocumentError[]): RequestProblem =>
+  invalidRequest('body', errors)
 
 function hasBody(req: Request): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.get('content-length')) > 0

@@ -1,9 +1,8 @@
 import type { Request, RequestHandler } from 'express'
 import type { z } from 'zod'
-import type { DocumentError } from '../protocol/document.js'
 import { findUnknownMembers, parseStrictDocument } from '../protocol/strict-document.js'
 import { NO_QUERY, type KnownMembers } from '../protocol/strict-document.js'
-import { RequestProblem } from '../http/respond-problem.js'
+import { invalidRequest } from './invalid-request.js'
 
 /**
  * Parses the query of a request.
@@ -13,20 +12,11 @@ import { RequestProblem } from '../http/respond-problem.js'
 export function readQuery<T>(req: Request, schema: z.ZodType<T>, members: KnownMembers): T {
   const parsed = parseStrictDocument(schema, req.query, members)
   if (parsed.ok) return parsed.value
-  throw invalidQuery(parsed.errors)
+  throw invalidRequest('query', parsed.errors)
 }
 
 /** Refuses a query on an endpoint that would ignore it. */
 export const takesNoQuery: RequestHandler = (req, _res, next) => {
   const errors = findUnknownMembers(req.query, NO_QUERY)
-  next(errors.length > 0 ? invalidQuery(errors) : undefined)
-}
-
-function invalidQuery(errors: readonly DocumentError[]): RequestProblem {
-  const [first] = errors
-  return new RequestProblem(
-    'invalid_request',
-    `The query is not as required: '${first?.path}': ${first?.message}.`,
-    { errors },
-  )
+  next(errors.length > 0 ? invalidRequest('query', errors) : undefined)
 }

@@ -507,9 +507,9 @@ describe('serve refuses', () => {
     expect(complained).toContain("did you mean 'base'?")
     expect(complained).toContain("did you mean 'eip155:8453'?")
     expect(complained).toContain(
-      "networks.Base.rpcURL: there is no such member; did you mean 'rpcUrl'?",
+      "networks.Base.rpcURL: there is no such option; did you mean 'rpcUrl'?",
     )
-    expect(complained).toContain("merchant.payto: there is no such member; did you mean 'payTo'?")
+    expect(complained).toContain("merchant.payto: there is no such option; did you mean 'payTo'?")
   })
 
   it('to guess where it is: it says that there is no file', async () => {

@@ -34,6 +34,27 @@ describe('options from the environment', () => {
       'X402_RELAYER_KEY missing_option',
       'X402_NETWORK missing_option',
       'X402_PAY_TO missing_option',
+      'X402_* missing_option',
+    ])
+  })
+
+  it('say how to begin where none of them is set', () => {
+    const issues = issuesOf(() => createGateway(fromEnvironment({})))
+    expect(issues.at(-1)?.message).toBe(
+      'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env > .env`, and start the app with `node --env-file=.env`',
+    )
+  })
+
+  it('name the variable that was set by a typing error instead of a missing one', () => {
+    const { X402_PAY_TO: _payTo, ...env } = COMPLETE
+    const mistyped = { ...env, X402_PAYTO: PAY_TO, X402_SHOP: 'mine' }
+    expect(issuesOf(() => createGateway(fromEnvironment(mistyped)))).toEqual([
+      {
+        option: 'X402_PAY_TO',
+        code: 'missing_option',
+        message:
+          'is missing: the address that is paid; X402_PAYTO is set: did you mean X402_PAY_TO?',
+      },
     ])
   })
 

@@ -90,8 +90,8 @@ describe('parsePrice', () => {
     [{ amount: '1', currency: 978 }, 'string'],
     [{ amount: '$1', currency: 'USD' }, "'$1' is not a price"],
     [{ amount: -1, currency: 'USD' }, 'negative'],
-    [{ amount: 1n, currency: 'USD' }, 'no amount'],
-    [{ currency: 'USD' }, 'no amount'],
+    [{ amount: 1n, currency: 'USD' }, "1n is not an amount; write a string, e.g. '0.01'"],
+    [{ currency: 'USD' }, 'the amount is missing'],
   ])('refuses %p and says what to write', (price, hint) => {
     expect(errorOf(price).message).toContain(hint)
   })
@@ -126,7 +126,11 @@ describe('parsePrice', () => {
   })
 
   it.each([
-    [{ asset: 'USDC', network: 'base' }, 'atomic units'],
+    [{ asset: 'USDC', network: 'base' }, 'the number of atomic units is missing'],
+    [
+      { asset: 'USDC', network: 'bse', amount: '1' },
+      "'bse' is not a network; did you mean 'base'?",
+    ],
     [{ asset: 'USDC', network: 'base', amount: 10000 }, 'atomic units'],
     [{ asset: 'USDC', network: 'base', amount: '0.01' }, 'atomic units'],
     [{ asset: 'USDC', network: 'base', amount: '010000' }, 'atomic units'],
@@ -134,11 +138,14 @@ describe('parsePrice', () => {
     [{ asset: 'USDC', network: 'base', amount: ' 10000' }, 'atomic units'],
     [{ asset: 'USDC', network: 'base', amount: -1n }, 'atomic units'],
     [{ asset: 'USDC', network: 'base', amount: 2n ** 256n }, 'atomic units'],
-    [{ asset: 'USDC', network: 'nowhere', amount: '1' }, "'nowhere' is no network"],
-    [{ asset: 'USDC', amount: '1' }, 'undefined is no network'],
-    [{ asset: '', network: 'base', amount: '1' }, 'no asset'],
-    [{ asset: '0x1234', network: 'base', amount: '1' }, 'no asset'],
-    [{ asset: 7, network: 'base', amount: '1' }, 'no asset'],
+    [
+      { asset: 'USDC', network: 'nowhere', amount: '1' },
+      "'nowhere' is not a network; write 'base'",
+    ],
+    [{ asset: 'USDC', amount: '1' }, 'the network is missing'],
+    [{ asset: '', network: 'base', amount: '1' }, 'is not an asset'],
+    [{ asset: '0x1234', network: 'base', amount: '1' }, 'is not an asset'],
+    [{ asset: 7, network: 'base', amount: '1' }, 'is not an asset'],
     [{ asset: 'USDC', network: 'base', amount: '1', currency: 'USD' }, 'leave out one'],
   ])('refuses the atomic units of %p', (price, hint) => {
     expect(errorOf(price).message).toContain(hint)

@@ -37,9 +37,13 @@ describe('parseFiatAmount', () => {
     ['15 USD', 'USD', 'digits and at most one point'],
     ['$15', 'USD', 'digits and at most one point'],
     ['', 'USD', 'no amount'],
-    [15, 'USD', "15 is no string; amounts are strings in major units, not in cents, e.g. '15.00'"],
-    [undefined, 'USD', 'undefined is no string'],
-    [null, 'USD', 'null is no string'],
+    [
+      15,
+      'USD',
+      "15 is not a string; amounts are strings in major units, not in cents, e.g. '15.00'",
+    ],
+    [undefined, 'USD', 'is missing; amounts are strings in major units'],
+    [null, 'USD', 'null is not a string'],
   ])('refuses the amount %j %s', (amount, currency, hint) => {
     expect(parseFiatAmount(amount, currency)).toMatchObject({
       ok: false,
@@ -103,7 +107,7 @@ describe('requestedAmountToDecimal', () => {
     (amount) => {
       expect(requestedAmountToDecimal(amount)).toMatchObject({
         ok: false,
-        message: expect.stringMatching(/greater than zero|no number/),
+        message: expect.stringMatching(/greater than zero|not a number|is missing/),
       })
     },
   )

@@ -91,6 +91,12 @@ describe('declaring a route', () => {
     expect(refusedOption(price)).toBe('price')
   })
 
+  it('says that it is the price that is too small', () => {
+    expect(() => open().x402Protect('$0.0000001')).toThrow(
+      'price: the price is less than the smallest unit of USDC',
+    )
+  })
+
   it('takes zero where it is meant', () => {
     expect(refusedOption(0, { allowFree: true })).toBe('none')
   })
@@ -114,7 +120,7 @@ describe('declaring a route', () => {
     ['$0.01', { maxTimeoutSeconds: '60' }, 'invalid_type', 'must be a number'],
     ['$0.01', 'a report', 'invalid_type', 'must be an object'],
     ['$0.01', { merchant: 'shopp' }, 'unknown_project', "did you mean 'shop'?"],
-    ['$0.01', { paymentFlow: 'up' }, 'invalid_value', '"authorization" or "upfront"'],
+    ['$0.01', { paymentFlow: 'up' }, 'invalid_value', "'authorization' or 'upfront'"],
     [{ amount: '1' }, {}, 'invalid_price', 'its currency is missing'],
     ['1 USDC', {}, 'unknown_currency', 'for the token USDC'],
     [{ asset: 'USDC', network: 'base-seplia', amount: '1' }, {}, 'unknown_network', 'base-sepolia'],

@@ -28,7 +28,7 @@ describe('parseDocument', () => {
     [z.array(z.string()), {}, ': must be an array'],
     [z.array(z.string()).min(1), [], ': must not be empty'],
     [z.date(), 1, ': must be date'],
-    [z.enum(['a', 'b']), 'c', ': must be "a" or "b"'],
+    [z.enum(['a', 'b']), 'c', ": must be 'a' or 'b'"],
     [z.int().min(1), 0, ': must be at least 1'],
     [z.int().max(5), 6, ': must be at most 5'],
     [z.int().positive(), 0, ': must be more than 0'],

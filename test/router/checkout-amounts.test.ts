@@ -137,8 +137,8 @@ describe('an amount', () => {
 
   const MAJOR = "amounts are strings in major units, not in cents, e.g. '15.00'"
   it.each<[unknown, unknown, string, string]>([
-    [15, 'USD', 'amount', `15 is no string; ${MAJOR}`],
-    [undefined, 'USD', 'amount', `undefined is no string; ${MAJOR}`],
+    [15, 'USD', 'amount', `15 is not a string; ${MAJOR}`],
+    [undefined, 'USD', 'amount', `is missing; ${MAJOR}`],
     ['15,00', 'USD', 'amount', 'a comma may mean thousands or decimals; write '],
     ['1,500.00', 'USD', 'amount', 'a comma may mean thousands or decimals; write '],
     ['1e3', 'USD', 'amount', "write out the digits instead of an exponent, e.g. '1000'"],
@@ -153,9 +153,9 @@ describe('an amount', () => {
     ['15.001', 'USD', 'amount', `'15.001' has more than the 2 decimals of USD; ${MAJOR}`],
     ['15.5', 'JPY', 'amount', 'has more than the 0 decimals of JPY; amounts are strings in major'],
     ['1.0005', 'KWD', 'amount', 'has more than the 3 decimals of KWD'],
-    ['15.00', 'usd', 'currency', 'currency codes are written in upper case: \'USD\', not "usd"'],
-    ['15.00', 'XXX', 'currency', '"XXX" is no currency one can pay in (ISO 4217)'],
-    ['15.00', 'XAU', 'currency', '"XAU" is no currency one can pay in (ISO 4217)'],
+    ['15.00', 'usd', 'currency', "currency codes are written in upper case: 'USD', not 'usd'"],
+    ['15.00', 'XXX', 'currency', "'XXX' is not a currency that one can pay in (ISO 4217)"],
+    ['15.00', 'XAU', 'currency', "'XAU' is not a currency that one can pay in (ISO 4217)"],
     ['15.00', 'EUX', 'currency', "is not a currency code of ISO 4217, e.g. 'USD', 'EUR', 'JPY'"],
     ['15.00', '$', 'currency', 'is not a currency code of ISO 4217'],
     ['15.00', 840, 'currency', "the currency must be a string, e.g. 'USD'"],

@@ -258,6 +258,25 @@ describe('the identify token', () => {
     }
   })
 
+  it('is missing while there is none: the answer says how to make one', async () => {
+    const detailOf = async (options: GatewayOptions): Promise<string> => {
+      const api = await serveGateway(options)
+      const { status, body } = await api.post(
+        CHECKOUT,
+        {},
+        { 'X-Project-Identify-Token': undefined },
+      )
+      await api.close()
+      expect(status).toBe(401)
+      return body.detail
+    }
+    const missing = 'The header X-Project-Identify-Token is missing.'
+    expect(await detailOf({ projects: [{ id: 'shop', tokens: [SHOP_TOKEN] }] })).toBe(missing)
+    expect(await detailOf({ projects: [{ id: 'shop' }] })).toBe(
+      `${missing} No project has a token yet: make one with \`npx express-x402-gateway token\`, and set it as X402_PROJECT_TOKEN or in \`tokens\` of a project.`,
+    )
+  })
+
   it('is not required by the public documents', async () => {
     const api = await open()
     for (const path of ['/ucp/schema.json', '/ucp/gateway.md'])

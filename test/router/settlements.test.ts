@@ -275,11 +275,14 @@ describe('the settlements of a merchant', () => {
 
   it('name everything that is wrong', async () => {
     const { body } = await api.get(`${PATH}?limit=x&to=x&status=x`)
-    expect(body.errors.map(({ path }: { path: string }) => path).sort()).toStrictEqual([
-      'limit',
-      'status',
-      'to',
+    expect(body.errors).toStrictEqual([
+      { path: 'limit', message: 'must be an integer from 1 to 100' },
+      { path: 'status', message: "must be 'reserved' or 'pending' or 'settled' or 'failed'" },
+      { path: 'to', message: 'must be a time, like 2026-01-31T00:00:00Z' },
     ])
+    expect(body.detail).toBe(
+      "Query parameter 'limit': must be an integer from 1 to 100 (and 2 more, see errors).",
+    )
   })
 
   it('are only read', async () => {

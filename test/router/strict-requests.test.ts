@@ -99,6 +99,9 @@ describe('rule 25: requests refuse what they do not know', () => {
     expect(answer.body.errors).toEqual([
       { path: 'amonut', message: "is not known here; did you mean 'amount'?" },
     ])
+    expect(answer.body.detail).toBe(
+      "Body member 'amonut': is not known here; did you mean 'amount'?",
+    )
   })
 
   it('beside what else is wrong', async () => {
@@ -107,6 +110,9 @@ describe('rule 25: requests refuse what they do not know', () => {
       'requestedamount',
       'requestedAmount',
     ])
+    expect(answer.body.detail).toBe(
+      "Body member 'requestedamount': is not known here; did you mean 'requestedAmount'? (and 1 more, see errors).",
+    )
   })
 
   it.each([
@@ -117,6 +123,7 @@ describe('rule 25: requests refuse what they do not know', () => {
     const answer = await ask(path)
     expect(answer.status).toBe(400)
     expect(answer.body.errors).toEqual([{ path: name, message: expect.stringContaining(words) }])
+    expect(answer.body.detail).toMatch(`Query parameter '${name}': is not known here; `)
   })
 
   it('in the query of a POST, which takes none', async () => {

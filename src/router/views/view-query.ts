@@ -1,11 +1,12 @@
 /** What a view is asked for: whose payments, and of which time. */
 import type { Request } from 'express'
 import { z } from 'zod'
-import { RequestProblem } from '../../http/respond-problem.js'
+import type { RequestProblem } from '../../http/respond-problem.js'
 import type { LedgerQuery } from '../../ledger/ledger.js'
 import { DAY_MS } from '../../ledger/revenue.js'
 import type { Asset } from '../../money/assets.js'
 import type { KnownMembers } from '../../protocol/strict-document.js'
+import { invalidRequest } from '../invalid-request.js'
 import { readQuery } from '../read-query.js'
 import { timeSchema } from '../settlement-query.js'
 
@@ -62,13 +63,8 @@ export function parametersOf(known: readonly string[]): KnownMembers {
   return { known, tolerated: ['_'] }
 }
 
-function invalidSpan(path: string, message: string): RequestProblem {
-  return new RequestProblem(
-    'invalid_request',
-    `The query is not as required: '${path}': ${message}.`,
-    { errors: [{ path, message }] },
-  )
-}
+const invalidSpan = (path: string, message: string): RequestProblem =>
+  invalidRequest('query', [{ path, message }])
 
 /** A span, as it is shown. */
 export function shownSpan({ from, until }: Span) {
