@@ -23,7 +23,7 @@ import type { ProblemPage } from './paywall/problem-page.js'
 import { bringsPayment } from './read-payment.js'
 import { respondOptions } from './respond-options.js'
 import type { ProtectOptions } from './options.js'
-import { redeemStored } from './redeem-stored.js'
+import { redeemStored, refuseUnstored } from './redeem-stored.js'
 import { respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
@@ -138,9 +138,15 @@ async function takePayment(
   attempt: PaymentAttempt,
 ): Promise<Exit> {
   const { req, res, payment } = attempt
+  const { kept } = attempt.claim
   const holdsResponse = route.paymentFlow === 'authorization'
   context.counters.count(route.merchant.project, 'presented')
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
+  if (payment.storedOnly && kept === undefined) {
+    const refusal = await refuseUnstored(context, attempt)
+    context.counters.count(route.merchant.project, 'refused', refusal.refused)
+    return endRefused(attempt, refusal)
+  }
   const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
   const reserved = { ...attempt, reservation }
@@ -150,7 +156,7 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return exceeded
   }
-  if (payment.storedOnly) return redeemStored(context, reserved)
+  if (payment.storedOnly && kept !== undefined) return redeemStored(reserved, kept)
   return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(reserved)
 }
 

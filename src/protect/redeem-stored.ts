@@ -1,46 +1,55 @@
+/**
+ * Payments that were taken at an earlier price, which nobody signed.
+ *
+ * They buy the response that was made for them then. No handler runs: what it gives may have another
+ * price by now.
+ */
+import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/ledger.js'
-import { refusalResponse, type Refusal } from '../schemes/scheme.js'
+import { bringsSameProof } from '../ledger/purchase.js'
+import { isAuthorized } from '../protocol/decoded-payment.js'
+import type { Refusal } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
-import { endUnsettled, markDelivered, type ReservedAttempt } from './payment-attempt.js'
+import { endUnsettled, markDelivered } from './payment-attempt.js'
+import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
 import { withSettlement } from './stored-response.js'
 
-/** What {@link redeemStored} needs from the gateway. */
-interface RedeemContext {
-  readonly ledger: Pick<LedgerStore, 'find'>
-}
-
-/**
- * Redeems a payment that was taken at an earlier price, for the response that was made for it then.
- *
- * No handler runs: what it gives may have another price by now. Without a response, the payment stays
- * open, and is good again as soon as the price is what it was.
- */
-export async function redeemStored(
-  context: RedeemContext,
-  attempt: ReservedAttempt,
-): Promise<Exit> {
-  const { claim, reservation, payment } = attempt
-  if (claim.kept === undefined) {
-    await reservation.reopen()
-    const refusal = await refusalOf(context, attempt)
-    return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
-  }
+/** Redeems such a payment for a response that was kept while the payment was pending. */
+export async function redeemStored(attempt: ReservedAttempt, kept: string): Promise<Exit> {
+  const { claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
-  const stored = withSettlement(claim.kept, settlement)
+  const stored = withSettlement(kept, settlement)
   await claim.keep(stored)
   await markDelivered(attempt)
   await claim.finish(stored)
   return { kind: 'repeated', stored }
 }
 
-/** Tells the buyer what became of a payment whose response is not there, and that no other is to be signed. */
-async function refusalOf(
-  { ledger }: RedeemContext,
-  { payment, reservation: { payer } }: ReservedAttempt,
+/**
+ * Says what became of such a payment whose response is not stored.
+ *
+ * It is not reserved, because that could settle it for nothing. It stays as it is, and is good again as
+ * soon as the price is what it was.
+ */
+export async function refuseUnstored(
+  { ledger }: { readonly ledger: Pick<LedgerStore, 'find'> },
+  { payment, project }: PaymentAttempt,
 ): Promise<Refusal> {
-  const record = payment.key && (await ledger.find(payment.key))
-  return record?.state === 'settled'
-    ? { refused: 'invalid_exact_evm_nonce_already_used', payer, settledBy: record.transaction }
-    : { refused: 'settlement_pending', payer }
+  if (!isAuthorized(payment)) return { refused: 'accepted_mismatch' }
+  const record = await ledger.find(payment.key)
+  switch (record?.state) {
+    case 'reserved':
+      return { refused: 'duplicate_settlement' }
+    case 'submitted':
+      return { refused: 'settlement_pending' }
+    case 'settled': {
+      const isOwn = bringsSameProof(record, ledgerEntryOf(payment, { project }))
+      const settledBy = isOwn ? record.transaction : undefined
+      return { refused: 'invalid_exact_evm_nonce_already_used', settledBy }
+    }
+    case 'failed':
+    case undefined:
+      return { refused: 'accepted_mismatch' }
+  }
 }

@@ -63,5 +63,5 @@ export function exposeHeaders(res: Response): void {
   const missing = EXPOSED_HEADERS.filter(
     (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
   )
-  res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))
+  if (missing.length > 0) res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))
 }

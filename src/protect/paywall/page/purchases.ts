@@ -141,7 +141,7 @@ export class Purchases {
   }
 }
 
-/** Refusals by what is offered now: whether the payment was settled before was not looked up. */
+/** Refusals by what is offered now. They do not say that the payment was never settled. */
 const OF_THE_OFFER: readonly string[] = [
   'accepted_mismatch',
   'pay_to_mismatch',
