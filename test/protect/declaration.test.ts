@@ -97,6 +97,16 @@ describe('declaring a route', () => {
     )
   })
 
+  it('refuses a price that needs a rate where there are no rates, and takes it where there are', () => {
+    const projects = [{ id: 'shop', merchant: { payTo: PAY_TO, crossCurrency: true } }]
+    expect(() => open({ projects }).x402Protect('0.01 GBP')).toThrow(
+      'price: no accepted token is pegged to GBP, and the gateway has no `rates` to convert the price',
+    )
+    const rates = { 'GBP/USD': '1.3' }
+    expect(refusedOption('0.01 GBP', {}, { projects, rates })).toBe('none')
+    expect(refusedOption('€0.01', {}, { projects })).toBe('none')
+  })
+
   it('takes zero where it is meant', () => {
     expect(refusedOption(0, { allowFree: true })).toBe('none')
   })
