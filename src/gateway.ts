@@ -14,7 +14,6 @@ import { reportWrongChains } from './health/report-wrong-chains.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import type { Asset } from './money/assets.js'
 import { resolveFromAnywhere } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
@@ -32,7 +31,7 @@ import { openStreams } from './router/streams/streams.js'
 import { RevenueReader } from './router/views/revenue-reader.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 import { WebhookDispatcher } from './webhooks/dispatcher.js'
-import { openCore } from './open-core.js'
+import { openCore, settledAssetsOf } from './open-core.js'
 import { warnOfRisks } from './config/risk-warnings.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
@@ -229,12 +228,6 @@ async function closeParts(
   await closeSharedCounts(resolved)
   await dispatcher.close()
   await ledger.close()
-}
-
-/** The tokens that this process settles itself. */
-function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
-  if (facilitator !== undefined) return []
-  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
 interface WebhookParts {

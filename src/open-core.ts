@@ -8,6 +8,7 @@ import { createRemoteReservations } from './facilitator/remote-reservations.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import type { Logger } from './logger.js'
+import type { Asset } from './money/assets.js'
 import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
 import type { EventBus } from './schemes/events.js'
@@ -53,6 +54,12 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   metrics?.watchRelayers(cores)
   const schemes = new Map([[EXACT, watchScheme(exact, watchers)]])
   return { facilitator: createLocalFacilitator({ schemes, events: parts.events }), cores }
+}
+
+/** The tokens that this process settles itself. */
+export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
+  if (facilitator !== undefined) return []
+  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
 function openNetwork(

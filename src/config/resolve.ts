@@ -131,6 +131,8 @@ export interface ResolvedOptions {
   /** Whether the console is served. */
   readonly console: boolean
   readonly rates: RateSource
+  /** Whether any source of rates is configured. */
+  readonly hasRates: boolean
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
@@ -172,6 +174,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   return {
     ...others,
     ...{ docsUrl: ucp?.docsUrl, networks, projects, adminTokens, rates },
+    hasRates: options.rates !== undefined,
     console: settings.console ?? adminTokens.length > 0,
     rateLimit: withCounts(settings, 'rateLimit'),
     paymentRateLimit: withCounts(settings, 'paymentRateLimit'),

@@ -7,7 +7,7 @@ import type { ResolvedOptions } from './resolve.js'
 /** What is looked at for risks. */
 export interface RiskyParts extends Pick<
   ResolvedOptions,
-  'networks' | 'projects' | 'publicUrl' | 'logger'
+  'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'logger'
 > {
   /** Whether payments are kept in the memory of this process. */
   readonly isInMemory: boolean
@@ -47,13 +47,14 @@ interface Risk {
 const given = new Set<string>()
 
 /**
- * Warns of what works, and is a risk: each risk once a process. Most are risks in production only.
+ * Warns of options that work and are a risk, each risk once a process. Most are risks in production only.
  *
  * @param env - Says whether this is production, by `NODE_ENV`.
  */
 export function warnOfRisks(parts: RiskyParts, env: Environment = process.env): void {
   const isProduction = env['NODE_ENV'] === 'production'
   if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
+  warnOfUnpayable(parts)
   if (!isProduction) return
   if (parts.isInMemory) warnOnce(parts.logger, MEMORY)
   warnOfAccounts(parts)
@@ -101,6 +102,21 @@ const PLAIN_HTTP: Risk = {
   warning:
     'The public URL is not https: payments, and what is bought with them, can be read and changed ' +
     'on their way.',
+}
+
+/** Warns of merchants that can never take a price in the currency that their options name. */
+function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
+  for (const { id: project, merchant, settings } of projects) {
+    if (merchant === undefined || settings === undefined || !('currency' in settings)) continue
+    const { currency, accepts, crossCurrency } = merchant
+    if (accepts.some((asset) => asset.currency === currency) || (crossCurrency && hasRates))
+      continue
+    const tokens = accepts.map(({ symbol, network }) => `${symbol} on ${network.name}`).join(', ')
+    const warning =
+      'No token of a merchant is pegged to its currency, and prices are not converted: prices in ' +
+      'that currency are refused. Accept a token of that currency, or set crossCurrency and rates.'
+    warnOnce(logger, { id: `unpayable:${project}`, warning }, { project, currency, tokens })
+  }
 }
 
 function warnOfAccounts({ networks, projects, logger }: RiskyParts): void {

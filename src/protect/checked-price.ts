@@ -15,6 +15,17 @@ export function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
     )
 }
 
+/** Refuses a price that only a rate could turn into tokens, while there is no source of rates. */
+export function checkConvertible(price: ParsedPrice, { accepts, crossCurrency }: Merchant): void {
+  if (price.kind === 'asset' || isFree(price) || !crossCurrency) return
+  if (accepts.some(({ currency }) => currency === price.currency)) return
+  throw new ConfigError(
+    'price',
+    `no accepted token is pegged to ${price.currency}, and the gateway has no \`rates\` to convert the price`,
+    'invalid_price',
+  )
+}
+
 /** Tells whether a price is nothing. */
 export function isFree(price: ParsedPrice): boolean {
   return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n

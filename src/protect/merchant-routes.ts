@@ -1,5 +1,6 @@
 /** Routes whose merchant is looked up for each request. */
 import { LRUCache } from 'lru-cache'
+import type { Logger } from '../logger.js'
 import type { Merchant } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
 import { parsePrice, type Price } from '../money/price.js'
@@ -30,8 +31,8 @@ interface PreparedRoute {
 }
 
 /**
- * The same route for several merchants, each with a {@link PaidRoute} of its own: no document, quote or
- * warning of one is used for another. A merchant's route is prepared anew when its project changes.
+ * The same route for several merchants, each with a {@link PaidRoute} of its own: no document or quote of
+ * one is used for another. A merchant's route is prepared anew when its project changes.
  */
 export class MerchantRoutes {
   readonly #context: MerchantRoutesContext
@@ -44,7 +45,7 @@ export class MerchantRoutes {
     const { price, options } = declared
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
-    this.#context = context
+    this.#context = { ...context, logger: warningOnce(context.logger) }
     this.#declared = declared
   }
 
@@ -79,6 +80,24 @@ export class MerchantRoutes {
     const { price, options } = this.#declared
     const merchants = new Map([[merchant.project, merchant]])
     return new PaidRoute({ ...this.#context, merchants }, price, options)
+  }
+}
+
+/**
+ * Makes a logger that passes on each warning once. A warning of a route may be about all of its merchants,
+ * and a merchant's route is prepared again and again.
+ */
+function warningOnce(logger: Logger): Logger {
+  const given = new Set<string>()
+  return {
+    debug: (...entry) => logger.debug(...entry),
+    info: (...entry) => logger.info(...entry),
+    warn(message, fields) {
+      if (given.has(message)) return
+      given.add(message)
+      logger.warn(message, fields)
+    },
+    error: (...entry) => logger.error(...entry),
   }
 }
 

@@ -13,7 +13,7 @@ import type { RateSource } from '../money/rates.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
-import { checkSmallest, isFree } from './checked-price.js'
+import { checkConvertible, checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWarning } from './client-limits.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
@@ -30,6 +30,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
+  /** Whether any source of rates is configured. */
+  readonly hasRates: boolean
   readonly networkNames: NetworkNameStyle
   readonly publicUrl?: string | undefined
   /** Bytes of all held responses of the gateway. */
@@ -168,6 +170,7 @@ export class PaidRoute {
   /** The entries of a fixed price; `undefined` for any other price, and if a rate has to be applied. */
   #quoteFixed(): readonly PaymentRequirements[] | undefined {
     if (typeof this.#price === 'function') return undefined
+    if (!this.#context.hasRates) checkConvertible(this.#price.price, this.merchant)
     try {
       const accepts = this.#quoter.quoteFixed(this.#price.price, this.#style)
       if (accepts !== undefined) this.#warnOnce(accepts)

@@ -518,6 +518,13 @@ describe('serve refuses', () => {
     expect(complained).toContain('X402_NETWORK: is missing')
   })
 
+  it('a mistyped variable beside a missing one: it says which was meant', async () => {
+    const { complained } = await run(['serve'], { X402_PAYTO: PAY_TO, X402_NETWORK: 'base' })
+    expect(complained).toContain(
+      'X402_PAY_TO: is missing: the address that is paid; X402_PAYTO is set: did you mean X402_PAY_TO?',
+    )
+  })
+
   it('to guess: without a file it names every variable it needs', async () => {
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)

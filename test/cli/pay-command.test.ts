@@ -309,7 +309,11 @@ describe('pay signs nothing for', () => {
   const key = `0x${'5e'.repeat(32)}`
 
   it.each([
-    ['real money without --yes', () => offer(mainnet), 'Base is real money; --yes allows it'],
+    [
+      'real money without --yes',
+      () => offer(mainnet),
+      '0.01 USDC on Base: Base is real money; --yes allows it',
+    ],
     [
       'a network that is not known',
       () => offer({ network: 'solana:5eykt' }),
@@ -319,7 +323,7 @@ describe('pay signs nothing for', () => {
     [
       'a token that is not known',
       () => offer({ asset: `0x${'0b'.repeat(20)}` }),
-      'the token is not known',
+      `10000 smallest units of 0x${'0b'.repeat(20)} on eip155:84532: the token is not known`,
     ],
     [
       'another domain',

@@ -61,3 +61,31 @@ describe('in production, a gateway', () => {
     expect(all.join()).not.toContain(DEVNET_KEY.slice(2))
   })
 })
+
+describe('a merchant whose currency nothing is pegged to', () => {
+  const optionsIn = (id: string, merchant: object, rates?: GatewayOptions['rates']) => ({
+    ...optionsOf(),
+    projects: [{ id, merchant: { payTo: PAY_TO, ...merchant } }],
+    ...(rates !== undefined && { rates }),
+  })
+
+  it('is warned of at the start, wherever it runs', async () => {
+    expect(await warnings(optionsIn('euros', { currency: 'EUR' }), 'development')).toEqual([
+      expect.stringMatching(
+        /pegged to its currency.*"project":"euros","currency":"EUR","tokens":"USDC on Base"/,
+      ),
+    ])
+  })
+
+  it('is warned of if it converts prices without any rates', async () => {
+    const merchant = { currency: 'EUR', crossCurrency: true }
+    expect(await warnings(optionsIn('unrated', merchant))).toHaveLength(1)
+    expect(await warnings(optionsIn('rated', merchant, { 'EUR/USD': '1.08' }))).toEqual([])
+  })
+
+  it('is not warned of if it names no currency, or has a token of it', async () => {
+    expect(await warnings(optionsIn('dollars', { currency: 'USD' }))).toEqual([])
+    const networks = { base: { ...optionsOf().networks!['base'], assets: ['EURC'] } }
+    expect(await warnings({ ...optionsIn('unnamed', {}), networks })).toEqual([])
+  })
+})

@@ -78,6 +78,7 @@ describe('rule 20: a cluster with ledgers in memory', () => {
     const parts = {
       ...{ logger, networks: [], projects: [], publicUrl: undefined },
       isInMemory: true,
+      hasRates: false,
     }
     warnOfRisks(parts, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })
     expect(warned).toEqual([])

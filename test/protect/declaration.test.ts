@@ -97,6 +97,16 @@ describe('declaring a route', () => {
     )
   })
 
+  it('refuses a price that needs a rate where there are no rates, and takes it where there are', () => {
+    const projects = [{ id: 'shop', merchant: { payTo: PAY_TO, crossCurrency: true } }]
+    expect(() => open({ projects }).x402Protect('0.01 GBP')).toThrow(
+      'price: no accepted token is pegged to GBP, and the gateway has no `rates` to convert the price',
+    )
+    const rates = { 'GBP/USD': '1.3' }
+    expect(refusedOption('0.01 GBP', {}, { projects, rates })).toBe('none')
+    expect(refusedOption('€0.01', {}, { projects })).toBe('none')
+  })
+
   it('takes zero where it is meant', () => {
     expect(refusedOption(0, { allowFree: true })).toBe('none')
   })
@@ -263,6 +273,20 @@ describe('a route that official clients will not pay by themselves', () => {
     expect(await warnings('$1.01', 2)).toBe(1)
     expect(await warnings('€0.01', 2)).toBe(1)
     expect(await warnings(() => '$2', 2)).toBe(1)
+  })
+
+  it('is told of once, however many merchants it has', async () => {
+    const lines: string[] = []
+    const warn = (message: string): void => void lines.push(message)
+    const logger = { debug() {}, info() {}, error() {}, warn }
+    const ids = Array.from({ length: 300 }, (_, index) => `shop-${index}`)
+    const projects = ids.map((id) => ({ ...shop, id }))
+    const merchant = (req: express.Request): string => req.path.slice(1)
+    const app = express().use(open({ logger, projects }).x402Protect('$20', { merchant }))
+    const server = await listen(app)
+    for (const id of [...ids, ...ids]) await (await fetch(`${server.url}/${id}`)).text()
+    await server.close()
+    expect(lines).toEqual([expect.stringContaining('default spend controls')])
   })
 
   it('is not told of up to a dollar of a well-known token', async () => {

@@ -49,7 +49,8 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
     return `an offer is malformed (${parsed.errors[0]?.path}: ${parsed.errors[0]?.message})`
   const requirements = parsed.value
   const network = findNetwork(requirements.network)
-  const what = `${visible(requirements.amount)} of ${visible(requirements.asset)} on ${visible(requirements.network)}`
+  const asset = network && findKnownAsset(network, requirements.asset)
+  const what = describeOffer(requirements, asset)
   if (requirements.scheme !== EXACT)
     return `${what}: the scheme '${visible(requirements.scheme)}' is not known here`
   if (network === undefined) return `${what}: the network is not known here`
@@ -57,7 +58,6 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
     return `${what}: ${network.name} is real money, and the keys of the devnet are known to everybody`
   if (!network.testnet && !limits.mayPayMainnet)
     return `${what}: ${network.name} is real money; --yes allows it`
-  const asset = findKnownAsset(network, requirements.asset)
   if (asset === undefined) return `${what}: the token is not known here, and neither is its worth`
   const { name, version } = (requirements.extra ?? {}) as Record<string, unknown>
   if (name !== asset.eip712.name || version !== asset.eip712.version)
@@ -66,12 +66,20 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
 }
 
 function judgeAmount(offer: PayableOffer, { maxAmount }: Limits): PayableOffer | string {
-  const { asset, amount } = offer
-  const what = `${describeAmount(offer)} on ${asset.network.name}`
+  const { requirements, asset, amount } = offer
+  const what = describeOffer(requirements, asset)
   if (asset.currency !== maxAmount.currency)
     return `${what}: --max-amount is in ${maxAmount.currency}`
   if (compare(amount, maxAmount.amount) > 0) return `${what}: that is more than --max-amount`
   return offer
+}
+
+/** An offer, for people; of a token that is not known here, in its smallest units. */
+function describeOffer(requirements: PaymentRequirements, asset: Asset | undefined): string {
+  const { amount, asset: token, network } = requirements
+  if (asset === undefined)
+    return `${visible(amount)} smallest units of ${visible(token)} on ${visible(network)}`
+  return `${describeAmount({ amount: amountOf(requirements, asset), asset })} on ${asset.network.name}`
 }
 
 const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal => ({
