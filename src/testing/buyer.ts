@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
+import type { Hex, PaymentRequired, PaymentRequirements, SettleResponse } from '../index.js'
 import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
 import {
   encodeHeader,
@@ -8,12 +9,6 @@ import {
   PAYMENT_RESPONSE,
   PAYMENT_SIGNATURE,
 } from '../protocol/headers.js'
-import type {
-  Hex,
-  PaymentRequired,
-  PaymentRequirements,
-  SettleResponse,
-} from '../protocol/payment.js'
 import { PurchaseError } from './purchase-error.js'
 
 /** How a test buys: what `fetch` takes, and which status it expects. */

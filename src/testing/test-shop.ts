@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http'
-import type { GatewayOptions } from '../index.js'
 import type { DevnetAccount } from '../devnet/index.js'
-import type { Gateway } from '../gateway.js'
+import type { Gateway, GatewayOptions } from '../index.js'
 import type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
 import type { Failure } from './failures.js'
 
