@@ -11,7 +11,16 @@ import {
 } from '../protocol/headers.js'
 import { PurchaseError } from './purchase-error.js'
 
-/** How a test buys: what `fetch` takes, and which status it expects. */
+/**
+ * How a test buys: what `fetch` takes, and which status it expects.
+ *
+ * @example
+ * ```ts
+ * import type { BuyInit } from 'express-x402-gateway/testing'
+ *
+ * const order: BuyInit = { method: 'POST', body: '{"pages":3}', expect: 404 }
+ * ```
+ */
 export interface BuyInit extends RequestInit {
   /**
    * HTTP status of the response to the payment. Any other makes the purchase fail.
