@@ -35,6 +35,22 @@ export interface ConfigIssue {
  *
  * Compare `code` instead of using `instanceof`: where an app loads the package twice (ESM and
  * CommonJS), each copy has classes of its own.
+ *
+ * @example
+ * ```ts
+ * import type { GatewayErrorCode } from 'express-x402-gateway'
+ *
+ * function mayRetry(error: Error & { readonly code?: GatewayErrorCode }): boolean {
+ *   switch (error.code) {
+ *     case 'chain_unreachable':
+ *     case 'rate_unavailable':
+ *     case 'ledger_unavailable':
+ *       return true
+ *     default:
+ *       return false
+ *   }
+ * }
+ * ```
  */
 export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorCode> extends Error {
   /**

@@ -57,12 +57,12 @@ const LAST_COUNTS_MS = 1000
  * ```
  */
 export interface Gateway {
-  /** Declares that a route costs money. */
+  /** Declares that a route costs money: `gateway.x402Protect('$0.01')`. See {@link X402Protect}. */
   readonly x402Protect: X402Protect
   /**
    * Creates the API of the payment gateway.
    *
-   * @param options - What of it is served.
+   * @param options - `{ docs: false }` leaves out the API's description. @defaultValue everything
    * @returns An Express router, mountable under any prefix.
    */
   readonly gatewayRouter: (options?: GatewayRouterOptions) => Router
@@ -73,7 +73,7 @@ export interface Gateway {
   /**
    * Listens to what happens to payments.
    *
-   * @param name - The event.
+   * @param name - The event, for example `'settled'`; {@link GatewayEvents} lists them.
    * @param listener - Called for each event. What it throws, or its promise rejects with, is logged.
    * @returns A function that removes the listener.
    * @throws {@link ConfigError} (`unknown_event`) for a name that is none.

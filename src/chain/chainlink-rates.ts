@@ -9,11 +9,24 @@ import { aggregatorAbi } from './abi.js'
 import type { Chain } from './chain.js'
 import { RpcChain } from './rpc-chain.js'
 
-/** Options of {@link chainlinkRates}. */
+/**
+ * Options of {@link chainlinkRates}.
+ *
+ * @example
+ * ```ts
+ * import type { ChainlinkRatesOptions } from 'express-x402-gateway'
+ *
+ * const options: ChainlinkRatesOptions = {
+ *   network: 'base',
+ *   rpcUrl: process.env['RPC_URL'] ?? '',
+ *   maxAgeSeconds: 3600,
+ * }
+ * ```
+ */
 export interface ChainlinkRatesOptions {
-  /** Where the feeds are: short name or CAIP-2. */
+  /** Network of the feeds: `'base'` or `'eip155:8453'`. Prices may be paid on any other. */
   readonly network: string
-  /** JSON-RPC of that network. */
+  /** URL of a JSON-RPC node of that network. */
   readonly rpcUrl: string
   /**
    * Addresses of feeds by their pair (`'HKD/USD'`). They add to the known feeds on Ethereum and

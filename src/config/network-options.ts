@@ -43,7 +43,17 @@ export interface AssetOptions {
   readonly eip712: { readonly name: string; readonly version: string }
 }
 
-/** A known token, with settings. */
+/**
+ * A known token, with settings.
+ *
+ * @example
+ * ```ts
+ * import type { KnownAssetOptions } from 'express-x402-gateway'
+ *
+ * // Not offered while the rates say that it is more than one percent off the euro.
+ * const guarded: KnownAssetOptions = { asset: 'EURC', depegGuardBps: 100 }
+ * ```
+ */
 export interface KnownAssetOptions extends Pick<AssetOptions, 'rateSymbol' | 'depegGuardBps'> {
   /** Symbol or address: `USDC`. */
   readonly asset: string

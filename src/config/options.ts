@@ -90,7 +90,19 @@ export interface AdminOptions {
   readonly tokens: readonly string[]
 }
 
-/** A tenant of the gateway: its identify tokens and, once it has one, its merchant. */
+/**
+ * A tenant of the gateway: its identify tokens and, once it has one, its merchant.
+ *
+ * @example
+ * ```ts
+ * import type { ProjectOptions } from 'express-x402-gateway'
+ *
+ * const acme: ProjectOptions = {
+ *   id: 'acme',
+ *   merchant: { payTo: '0x209693Bc6afc0C5328bA36FaF03C514EF312287C' },
+ * }
+ * ```
+ */
 export interface ProjectOptions {
   /** Unique name, used in logs, events and the option `merchant` of routes. */
   readonly id: string
@@ -107,6 +119,15 @@ export interface ProjectOptions {
  * A source of rates: fixed ones by pair (`{ 'EUR/USD': '1.08' }`), Chainlink's feeds on a chain (read
  * from the gateway's own `rpcUrl` of that network unless another is given), a JSON API, or an object
  * with the method `getRate`.
+ *
+ * @example
+ * ```ts
+ * import type { RatesOptions } from 'express-x402-gateway'
+ *
+ * const fixed: RatesOptions = { 'EUR/USD': '1.08' }
+ * const ecb: RatesOptions = { http: { url: 'https://api.frankfurter.dev/v1' } }
+ * const onChain: RatesOptions = { chainlink: { network: 'base' } }
+ * ```
  */
 export type RatesOptions =
   | Readonly<Record<string, string>>
@@ -148,7 +169,7 @@ export interface GatewayOptions {
   readonly handlerId?: string
   /** How networks are written: `eip155:8453` or `base`. @defaultValue `'caip2'` */
   readonly networkNames?: NetworkNameStyle
-  /** Networks by short name or CAIP-2 id. @defaultValue none */
+  /** Networks by their name, `base`, or CAIP-2 id, `'eip155:8453'`. @defaultValue none */
   readonly networks?: Readonly<Record<string, NetworkOptions>>
   /** Tenants of the gateway. @defaultValue none */
   readonly projects?: readonly ProjectOptions[]

@@ -8,7 +8,16 @@ import { findAnvil } from './find-anvil.js'
 import { encodeMint, encodeMintEach, MINTER, sendMint, waitUntilMinted } from './mint.js'
 import { sendBatch } from './send-batch.js'
 
-/** Options of {@link startDevnet}. */
+/**
+ * Options of {@link startDevnet}.
+ *
+ * @example
+ * ```ts
+ * import type { DevnetOptions } from 'express-x402-gateway/devnet'
+ *
+ * const options: DevnetOptions = { port: 8545, blockTime: 2 }
+ * ```
+ */
 export interface DevnetOptions {
   /**
    * TCP port of the RPC endpoint, 0 to 65535. `0` selects a free one.
@@ -50,13 +59,13 @@ export interface DevnetInfo {
   readonly merchant: DevnetAccount
 }
 
-/** A running local chain. */
+/** A running local chain, as {@link startDevnet} returns it. */
 export interface Devnet extends DevnetInfo {
   /**
    * Gives USDC to an address. Resolves when the transaction is mined.
    *
-   * @param amount - In atomic units: `1_000_000n` is one USDC.
    * @param address - Who gets it.
+   * @param amount - In atomic units: `1_000_000n` is one USDC.
    * @throws Error when the token refuses, as it does for the zero address.
    */
   mint(address: Hex, amount: bigint): Promise<void>

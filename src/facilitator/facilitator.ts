@@ -9,7 +9,19 @@ import type {
 } from '../protocol/payment.js'
 import type { MerchantTerms, Refusal, Reservation, SchemeFormats } from '../schemes/scheme.js'
 
-/** The three methods of a facilitator (x402 v2 §7). */
+/**
+ * The three methods of a facilitator (x402 v2 §7).
+ *
+ * @example
+ * ```ts
+ * import type { Facilitator } from 'express-x402-gateway'
+ *
+ * async function networks(facilitator: Facilitator): Promise<readonly string[]> {
+ *   const { kinds } = await facilitator.supported()
+ *   return kinds.map(({ network }) => network)
+ * }
+ * ```
+ */
 export interface Facilitator {
   /**
    * Tells whether a payment could be settled now; moves no money.

@@ -21,11 +21,23 @@ import { hashOrNone, settleSchema, supportedSchema, verifySchema } from './remot
 /** More than the 25 s that our own gateways take at most for a settlement. */
 const DEFAULT_TIMEOUT_MS = 35_000
 
-/** Options of {@link httpFacilitator}. */
+/**
+ * Options of {@link httpFacilitator}.
+ *
+ * @example
+ * ```ts
+ * import type { HttpFacilitatorOptions } from 'express-x402-gateway'
+ *
+ * const options: HttpFacilitatorOptions = {
+ *   url: 'https://pay.example.com/api/v2/payment',
+ *   token: process.env['X402_PROJECT_TOKEN'] ?? '',
+ * }
+ * ```
+ */
 export interface HttpFacilitatorOptions {
   /** Base URL of the facilitator: `POST <url>/verify` and so on. Ours: `<gateway>/api/v2/payment`. */
   readonly url: string
-  /** Sent as `X-Project-Identify-Token`. @defaultValue no token */
+  /** Identify token of your project there, sent as `X-Project-Identify-Token`. @defaultValue no token */
   readonly token?: string
   /**
    * Sent with every request, for facilitators that authenticate in another way; a function makes them

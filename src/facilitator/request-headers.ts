@@ -13,6 +13,17 @@ export interface FacilitatorRequest {
  * Makes the headers of one request, for facilitators that want a new token for each.
  *
  * It runs before every request, also before one that is repeated. Where it throws, nothing is sent.
+ *
+ * @example
+ * ```ts
+ * import type { FacilitatorHeaders } from 'express-x402-gateway'
+ *
+ * declare function signToken(method: string, url: string): Promise<string>
+ *
+ * const headers: FacilitatorHeaders = async ({ method, url }) => ({
+ *   authorization: `Bearer ${await signToken(method, url)}`,
+ * })
+ * ```
  */
 export type FacilitatorHeaders = (
   request: FacilitatorRequest,

@@ -8,7 +8,16 @@ const DEFAULT_LIMIT = 600
 /** Milliseconds between two reports of a store that fails: it may fail for every request. */
 const REPORT_EVERY_MS = 60_000
 
-/** Limits of the gateway's API, or of its paid routes. */
+/**
+ * Limits of the gateway's API, or of its paid routes.
+ *
+ * @example
+ * ```ts
+ * import type { RateLimitOptions } from 'express-x402-gateway'
+ *
+ * const limits: RateLimitOptions = { windowMs: 10_000, limit: 50 }
+ * ```
+ */
 export interface RateLimitOptions {
   /** Length of the window in milliseconds. @defaultValue 60000 */
   readonly windowMs?: number

@@ -8,11 +8,23 @@ const MAX_PAIRS = 1000
 /** After a failed refresh, no other is tried for this long. */
 const RETRY_MS = 5000
 
-/** Options of {@link cachedRates}. */
+/**
+ * Options of {@link cachedRates}.
+ *
+ * @example
+ * ```ts
+ * import type { RateCacheOptions } from 'express-x402-gateway'
+ *
+ * const options: RateCacheOptions = { freshSeconds: 60, staleSeconds: 3600 }
+ * ```
+ */
 export interface RateCacheOptions {
-  /** Seconds for which a rate is used without asking again. */
+  /** Seconds for which a rate is used without asking again. Required. */
   readonly freshSeconds: number
-  /** Seconds for which a rate is used at most, while the source is asked again in the background. */
+  /**
+   * Seconds for which a rate is used at most, while the source is asked again in the background.
+   * Required.
+   */
   readonly staleSeconds: number
   /** Milliseconds since the epoch. @defaultValue `Date.now` */
   readonly now?: (() => number) | undefined

@@ -1,4 +1,14 @@
-/** An exact decimal number that is not negative: `units / 10^scale`. */
+/**
+ * An exact decimal number that is not negative: `units / 10^scale`.
+ *
+ * @example
+ * ```ts
+ * import type { Decimal } from 'express-x402-gateway'
+ *
+ * // 1.08
+ * const price: Decimal = { units: 108n, scale: 2 }
+ * ```
+ */
 export interface Decimal {
   /** The number without its point. */
   readonly units: bigint

@@ -4,7 +4,16 @@ import { explainCurrency, isCurrency } from './currency.js'
 import { parseDecimal, type Decimal } from './decimal.js'
 import type { RateSource } from './rates.js'
 
-/** Options of {@link fixedRates}. */
+/**
+ * Options of {@link fixedRates}.
+ *
+ * @example
+ * ```ts
+ * import type { FixedRatesOptions } from 'express-x402-gateway'
+ *
+ * const options: FixedRatesOptions = { symbols: ['ETH'] }
+ * ```
+ */
 export interface FixedRatesOptions {
   /** Names of tokens that the rates may be about, beside the currencies: `['ETH']`. @defaultValue none */
   readonly symbols?: readonly string[]

@@ -8,13 +8,22 @@ import type { Rate, RateSource } from './rates.js'
 
 /** A rate as an API states it. */
 export interface HttpRate {
-  /** Price of one unit of the base currency. A number counts as its shortest decimal form. */
+  /** Price of one unit of the base currency, in the quote currency. A number counts as its shortest decimal form. */
   readonly rate: number | string
   /** When the rate held, in Unix seconds. */
   readonly asOf: number
 }
 
-/** Options of {@link httpRates}. */
+/**
+ * Options of {@link httpRates}.
+ *
+ * @example
+ * ```ts
+ * import type { HttpRatesOptions } from 'express-x402-gateway'
+ *
+ * const ecb: HttpRatesOptions = { url: 'https://api.frankfurter.dev/v1', name: 'ECB' }
+ * ```
+ */
 export interface HttpRatesOptions {
   /**
    * Root of an API like Frankfurter's (`https://api.frankfurter.dev/v1`), which is asked for

@@ -13,6 +13,15 @@ import { explainAmount, showValue } from './explain-amount.js'
  * A string with its currency (`'$0.01'`, `'€0.01'`, `'0.01 EUR'`, `'EUR 0.01'`) or without one
  * (`'0.01'`, in the merchant's currency); a number in the merchant's currency; amount and currency
  * apart; or atomic units of one token, which are neither converted nor rounded.
+ *
+ * @example
+ * ```ts
+ * import type { Price } from 'express-x402-gateway'
+ *
+ * const cent: Price = '$0.01'
+ * const euro: Price = { amount: '0.01', currency: 'EUR' }
+ * const units: Price = { asset: 'USDC', network: 'base', amount: '10000' }
+ * ```
  */
 export type Price =
   | string

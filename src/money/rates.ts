@@ -1,6 +1,16 @@
 import type { Decimal } from './decimal.js'
 
-/** The price of one unit of a currency in another. */
+/**
+ * The price of one unit of a currency in another.
+ *
+ * @example
+ * ```ts
+ * import type { Rate } from 'express-x402-gateway'
+ *
+ * // One euro costs 1.08 dollars.
+ * const rate: Rate = { rate: { units: 108n, scale: 2 }, asOf: Date.now() / 1000, source: 'bank' }
+ * ```
+ */
 export interface Rate {
   /** Units of the quote currency for one unit of the base currency. */
   readonly rate: Decimal

@@ -17,6 +17,13 @@ import { paywallSchema, type PaywallOptions } from './paywall/options.js'
  *
  * @param req - The request. Its body is there only if the app parsed it before the route.
  * @returns The price, in any form that a fixed price may have.
+ *
+ * @example
+ * ```ts
+ * import type { PriceFunction } from 'express-x402-gateway'
+ *
+ * const perPage: PriceFunction = (req) => `$${(Number(req.query['pages'] ?? 1) * 0.02).toFixed(2)}`
+ * ```
  */
 export type PriceFunction = (req: Request) => Price | Promise<Price>
 
@@ -29,14 +36,35 @@ export type PriceFunction = (req: Request) => Price | Promise<Price>
  *
  * @param req - The request. Its parameters are those of the route.
  * @returns Id of the project that is paid.
+ *
+ * @example
+ * ```ts
+ * import type { MerchantFunction } from 'express-x402-gateway'
+ *
+ * const sellers = new Map([['maps', 'acme']])
+ * const seller: MerchantFunction = (req) => sellers.get(String(req.params['shop'])) ?? 'house'
+ * ```
  */
 export type MerchantFunction = (req: Request) => string | Promise<string>
 
-/** Options of `x402Protect`, for one route. */
+/**
+ * Options of `x402Protect`, for one route.
+ *
+ * @example
+ * ```ts
+ * import type { ProtectOptions } from 'express-x402-gateway'
+ *
+ * const options: ProtectOptions = {
+ *   description: 'The weather of the next ten days',
+ *   mimeType: 'application/json',
+ *   skip: (req) => req.get('x-api-key') === process.env['MEMBER_KEY'],
+ * }
+ * ```
+ */
 export interface ProtectOptions {
-  /** What is for sale, for people and agents. @defaultValue empty */
+  /** What is for sale, for people and agents: `'The weather today'`. @defaultValue empty */
   readonly description?: string
-  /** Media type of the response. @defaultValue not mentioned */
+  /** Media type of the response: `'application/json'`. @defaultValue not mentioned */
   readonly mimeType?: string
   /**
    * Id of the project that is paid, or a function that chooses it for each request. With the gateway's
@@ -86,7 +114,7 @@ export interface ProtectOptions {
   /**
    * Names what else a price depends on than method, URL and body: the user's id, the user's plan. A
    * signed price is honoured only if this returns the same string again. With it, prices from a
-   * function are signed.
+   * function are signed. @defaultValue none
    */
   readonly quoteFor?: (req: Request) => string
   /**
@@ -99,7 +127,7 @@ export interface ProtectOptions {
   /**
    * Your own name for what is bought, for example an order number: 1 to 200 visible characters. It is
    * kept with the payment, and settlements are found by it. A function runs for each request that
-   * presents a payment, before anything is charged.
+   * presents a payment, before anything is charged. @defaultValue none
    */
   readonly reference?: string | ((req: Request) => string)
   /**

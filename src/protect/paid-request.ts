@@ -7,11 +7,19 @@ import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js
  *
  * In the `authorization` flow, the payment is verified and reserved when the handler runs, and settled
  * after it. In the `upfront` flow, it is already settled.
+ *
+ * @example
+ * ```ts
+ * import type { PaidRequest } from 'express-x402-gateway'
+ *
+ * const receipt = ({ payer, amount, asset, network }: PaidRequest): string =>
+ *   `${payer} pays ${amount} units of ${asset} on ${network}`
+ * ```
  */
 export interface PaidRequest {
   /** Address of the payer. */
   readonly payer: string
-  /** What is paid, in the token's atomic units: a decimal string. */
+  /** What is paid, in the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. */
   readonly amount: string
   /** Address of the token. */
   readonly asset: string

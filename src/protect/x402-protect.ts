@@ -44,6 +44,13 @@ export type X402Protect = (price: Price | PriceFunction, options?: ProtectOption
  *
  * It is generic, so that the handlers behind it keep the types that Express gives them: in
  * `app.get('/report/:id', x402Protect('$0.25'), handler)`, `req.params.id` is a string.
+ *
+ * @example
+ * ```ts
+ * import { x402Protect, type X402Middleware } from 'express-x402-gateway'
+ *
+ * const paid: X402Middleware = x402Protect('$0.25', { description: 'A report' })
+ * ```
  */
 export type X402Middleware = <
   Params,

@@ -16,7 +16,7 @@ export type Hex = `0x${string}`
 /** Address of an account or a token; compared without case. */
 export type Address = Hex
 
-/** When the money moves: after the handler has answered, or before it runs. */
+/** When the money moves: after the handler has answered (`authorization`), or before it runs (`upfront`). */
 export type PaymentFlow = 'authorization' | 'upfront'
 
 /** One way to pay: an entry of `accepts` (PaymentRequirement of the gateway API). */
@@ -25,13 +25,13 @@ export interface PaymentRequirements {
   readonly scheme: string
   /** CAIP-2 (`eip155:8453`) or short name (`base`). */
   readonly network: string
-  /** Token units, a canonical decimal string. */
+  /** In the token's atomic units, a decimal string without leading zeros: `'10000'` is 0.01 USDC. */
   readonly amount: string
-  /** Where the money goes. */
+  /** The address that is paid. */
   readonly payTo: string
   /** Seconds a payer should let the authorization live. */
   readonly maxTimeoutSeconds: number
-  /** The token's contract. */
+  /** Address of the token's contract. */
   readonly asset: string
   /** EIP-712 domain of the token (`name`, `version`), which wallets need to sign. */
   readonly extra?: { readonly [member: string]: unknown } | null | undefined
@@ -100,7 +100,7 @@ export interface PaymentSubmission {
   readonly paymentRequirements: PaymentRequirements
 }
 
-/** Answer of verify (VerifyResponse2). */
+/** Answer of verify (VerifyResponse2): whether the payment could be settled now, and from which address. */
 export type VerifyResponse =
   | { readonly isValid: true; readonly payer: string }
   | {
@@ -111,7 +111,18 @@ export type VerifyResponse =
       readonly payer?: string | undefined
     }
 
-/** Answer of settle. `transaction` is `""` where nothing was sent. */
+/**
+ * Answer of settle: whether the merchant was paid, by which transaction (its hash), and by whom.
+ * `transaction` is `""` where nothing was sent.
+ *
+ * @example
+ * ```ts
+ * import type { SettleResponse } from 'express-x402-gateway'
+ *
+ * const describe = (result: SettleResponse): string =>
+ *   result.success ? `paid by ${result.transaction}` : `not paid: ${result.errorReason}`
+ * ```
+ */
 export type SettleResponse =
   | {
       readonly success: true

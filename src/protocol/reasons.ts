@@ -1,8 +1,16 @@
 /**
- * All reasons. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks.
+ * Every reason for which a payment is refused: the `error` of a 402, `invalidReason`, `errorReason` and
+ * the `reason` of events. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks.
  *
  * Spelled as in the x402 v2 specification §9; where it has none, as in `@x402/evm`; where neither
  * has one, in a spelling of our own.
+ *
+ * @example
+ * ```ts
+ * import { reasons, type Reason } from 'express-x402-gateway'
+ *
+ * const counts = new Map<Reason, number>(reasons.map((reason) => [reason, 0]))
+ * ```
  */
 export const reasons = [
   // x402 v2 §9.

@@ -12,19 +12,31 @@ import type { MerchantTerms } from './scheme.js'
 export interface PaymentEvent {
   /** CAIP-2; `refused`, and `pending` of a payment that was refused, repeat what the client wrote. */
   readonly network: string
-  /** The token's address. */
+  /** Address of the token. */
   readonly asset: string
-  /** Token units, decimal. */
+  /** In the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. */
   readonly amount: string
-  /** Where the money goes. */
+  /** The address that is paid. */
   readonly payTo: string
-  /** Who pays, where that could be read. */
+  /** Address of who pays, where that could be read. */
   readonly payer?: string | undefined
   /** Id of the project that is paid, where one is known. */
   readonly project?: string | undefined
 }
 
-/** Every event of a gateway, with what its listeners receive. */
+/**
+ * Every event of a gateway, with what its listeners receive. `transaction` is the transaction's hash.
+ *
+ * @example
+ * ```ts
+ * import type { Gateway, GatewayEvents } from 'express-x402-gateway'
+ *
+ * function watch(gateway: Gateway, alert: (event: GatewayEvents['failed']) => void): void {
+ *   gateway.on('failed', alert)
+ *   gateway.on('relayerLow', ({ relayer, balance }) => console.warn(relayer, balance))
+ * }
+ * ```
+ */
 export interface GatewayEvents {
   /** A payment was verified. */
   verified: PaymentEvent
@@ -41,7 +53,10 @@ export interface GatewayEvents {
    * remote facilitator knows it.
    */
   pending: PaymentEvent & { readonly transaction: string }
-  /** A relayer's balance, in wei, pays for few more settlements. */
+  /**
+   * A relayer's balance pays for few more settlements: `relayer` is its address, `balance` in wei,
+   * `network` CAIP-2.
+   */
   relayerLow: { readonly network: string; readonly relayer: string; readonly balance: bigint }
   /**
    * Failed transactions of all payers took more than 5,000,000 gas within the last hour. If accounts with
@@ -50,7 +65,18 @@ export interface GatewayEvents {
   relayerLoss: { readonly network: string; readonly gas: bigint }
 }
 
-/** Listens to one kind of event. May be `async`; what it returns is not used. */
+/**
+ * Listens to one kind of event. May be `async`; what it returns is not used.
+ *
+ * @example
+ * ```ts
+ * import type { GatewayListener } from 'express-x402-gateway'
+ *
+ * const book: GatewayListener<'settled'> = async ({ transaction, amount }) => {
+ *   await fetch('https://books.example', { method: 'POST', body: `${transaction} ${amount}` })
+ * }
+ * ```
+ */
 export type GatewayListener<Name extends keyof GatewayEvents> = (
   event: GatewayEvents[Name],
 ) => unknown

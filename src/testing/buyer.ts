@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
+import type { Hex, PaymentRequired, PaymentRequirements, SettleResponse } from '../index.js'
 import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
 import {
   encodeHeader,
@@ -8,15 +9,18 @@ import {
   PAYMENT_RESPONSE,
   PAYMENT_SIGNATURE,
 } from '../protocol/headers.js'
-import type {
-  Hex,
-  PaymentRequired,
-  PaymentRequirements,
-  SettleResponse,
-} from '../protocol/payment.js'
 import { PurchaseError } from './purchase-error.js'
 
-/** How a test buys: what `fetch` takes, and which status it expects. */
+/**
+ * How a test buys: what `fetch` takes, and which status it expects.
+ *
+ * @example
+ * ```ts
+ * import type { BuyInit } from 'express-x402-gateway/testing'
+ *
+ * const order: BuyInit = { method: 'POST', body: '{"pages":3}', expect: 404 }
+ * ```
+ */
 export interface BuyInit extends RequestInit {
   /**
    * HTTP status of the response to the payment. Any other makes the purchase fail.

@@ -12,6 +12,19 @@ import { emptyAccount, setBlacklisted, untilMined } from './token.js'
  * transfer is sent, and reverts on chain (402). `node_away`: the node cannot be reached (503).
  * `pending`: the transaction is sent, but not mined before the request is answered (503); it is mined
  * right after.
+ *
+ * @example
+ * ```ts
+ * import type { Failure, TestShop } from 'express-x402-gateway/testing'
+ *
+ * const refusals: readonly Failure[] = ['insufficient_funds', 'revert']
+ * async function refuse(shop: TestShop): Promise<void> {
+ *   for (const failure of refusals) {
+ *     shop.failNext(failure)
+ *     await shop.buy('/report', { expect: 402 })
+ *   }
+ * }
+ * ```
  */
 export type Failure = 'insufficient_funds' | 'revert' | 'node_away' | 'pending'
 

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+// Types of other entry points come from those entry points: only there do they belong to the API report.
 export { PurchaseError } from './purchase-error.js'
 export type { Failure } from './failures.js'
 export type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
@@ -10,6 +11,4 @@ export type { AppBuilder, AppModule, ExpressApp } from './shop-app.js'
 export { startTestShop } from './start-test-shop.js'
 export type { Balances, TestShop, TestShopOptions } from './test-shop.js'
 export type { DevnetAccount } from '../devnet/index.js'
-export type { Gateway } from '../gateway.js'
-export type { GatewayOptions } from '../index.js'
-export type { Hex, SettleResponse } from '../protocol/payment.js'
+export type { Gateway, GatewayOptions, Hex, SettleResponse } from '../index.js'

@@ -1,8 +1,7 @@
 import type { Express } from 'express'
 import { ConfigError } from '../errors.js'
-import { createGateway, type Gateway } from '../gateway.js'
-import type { GatewayOptions } from '../index.js'
-import type { Hex } from '../protocol/payment.js'
+import { createGateway } from '../gateway.js'
+import type { Gateway, GatewayOptions, Hex } from '../index.js'
 import type { Cleanup } from './cleanup.js'
 import { defaultOptions, requireFirst } from './default-stand-in.js'
 import type { TestShopOptions } from './test-shop.js'
@@ -13,7 +12,18 @@ export type ExpressApp = Pick<Express, 'listen' | 'use'>
 /** A module that exports an app as `app` or by default, as `import()` and `require` give it. */
 export type AppModule = { readonly app: ExpressApp } | { readonly default: ExpressApp | AppModule }
 
-/** Makes the app of a shop. */
+/**
+ * Makes the app of a shop with the gateway that takes its payments. May be `async`.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import type { AppBuilder } from 'express-x402-gateway/testing'
+ *
+ * const makeApp: AppBuilder = ({ x402Protect }) =>
+ *   express().get('/report', x402Protect('$0.25'), (_req, res) => void res.json({ sold: true }))
+ * ```
+ */
 export type AppBuilder = (
   gateway: Gateway,
 ) => ExpressApp | AppModule | Promise<ExpressApp | AppModule>

@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http'
-import type { GatewayOptions } from '../index.js'
 import type { DevnetAccount } from '../devnet/index.js'
-import type { Gateway } from '../gateway.js'
+import type { Gateway, GatewayOptions } from '../index.js'
 import type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
 import type { Failure } from './failures.js'
 
@@ -9,6 +8,13 @@ import type { Failure } from './failures.js'
  * Options of the gateway of a test shop: all but where it is, and on which chain. `projects` replaces
  * the shop's own project, and `logger` the default, which drops what it is told. A settlement is given
  * 5 s (`settleTimeoutMs`) before its request is answered as pending.
+ *
+ * @example
+ * ```ts
+ * import type { TestShopOptions } from 'express-x402-gateway/testing'
+ *
+ * const options: TestShopOptions = { rates: { 'EUR/USD': '1.08' }, logger: console }
+ * ```
  */
 export type TestShopOptions = Omit<GatewayOptions, 'publicUrl' | 'networks' | 'facilitator'>
 
@@ -20,7 +26,19 @@ export interface Balances {
   readonly merchant: string
 }
 
-/** A shop on a local chain, with a payer and a merchant of its own. */
+/**
+ * A shop on a local chain, with a payer and a merchant of its own.
+ *
+ * @example
+ * ```ts
+ * import type { TestShop } from 'express-x402-gateway/testing'
+ *
+ * async function earned(shop: TestShop, path: string): Promise<string> {
+ *   await shop.buy(path, { method: 'POST', body: 'a question' })
+ *   return (await shop.balances()).merchant
+ * }
+ * ```
+ */
 export interface TestShop {
   /** Root URL of the shop, on a free port of 127.0.0.1. Offers name it wherever the app is asked. */
   readonly url: string
@@ -33,7 +51,7 @@ export interface TestShop {
   readonly gateway: Gateway
   /** An identify token of the shop's project, unless `projects` were set. */
   readonly token: string
-  /** Who buys. */
+  /** Who buys: an account with 1,000 USDC. */
   readonly payer: DevnetAccount
   /** Who is paid, unless `projects` were set. */
   readonly merchant: DevnetAccount

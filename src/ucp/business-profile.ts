@@ -4,15 +4,32 @@ import { handlerDescriptor, UCP_VERSION } from './handler.js'
 /** What a profile declares: entries by their reverse-domain name. */
 export type UcpRegistry = Readonly<Record<string, readonly object[]>>
 
-/** Options of {@link ucpProfile}: everything in a profile but our own payment handler. */
+/**
+ * Options of {@link ucpProfile}: everything in a profile but our own payment handler.
+ *
+ * @example
+ * ```ts
+ * import type { UcpProfileOptions } from 'express-x402-gateway'
+ *
+ * const options: UcpProfileOptions = {
+ *   capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-04-08' }] },
+ * }
+ * ```
+ */
 export interface UcpProfileOptions {
   /** Version of UCP that the business implements. @defaultValue `'2026-04-08'` */
   readonly version?: string
-  /** How platforms reach the business: `{ 'dev.ucp.shopping': [{ version, transport, endpoint }] }`. */
+  /**
+   * How platforms reach the business: `{ 'dev.ucp.shopping': [{ version, transport, endpoint }] }`.
+   * @defaultValue none
+   */
   readonly services?: UcpRegistry
-  /** What the business can do: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`. */
+  /**
+   * What the business can do: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`.
+   * @defaultValue none
+   */
   readonly capabilities?: UcpRegistry
-  /** Other payment handlers that the business accepts. */
+  /** Other payment handlers that the business accepts. @defaultValue none */
   readonly paymentHandlers?: UcpRegistry
 }
 

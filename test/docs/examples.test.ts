@@ -7,6 +7,7 @@ import { blocks } from './documents.js'
 import {
   examplesInSources,
   exportedFunctions,
+  exportedOptions,
   unmarkedExamples,
   type Example,
 } from './extract-examples.js'
@@ -98,5 +99,17 @@ describe('the documentation of an exported function', () => {
 
   it.each(functions)('says what it returns: $name', ({ doc }) => {
     expect(doc).toContain('@returns')
+  })
+})
+
+describe('the documentation of exported options', () => {
+  const options = entries.flatMap((entry) => exportedOptions(entry, source))
+
+  it('is found at all', () => {
+    expect(options.length).toBeGreaterThan(20)
+  })
+
+  it.each(options)('has an example: $name', ({ doc }) => {
+    expect(doc).toContain('@example')
   })
 })

@@ -9,7 +9,7 @@ export interface Example {
   readonly code: string
 }
 
-/** A name that an entry point exports as a value. */
+/** A name that an entry point exports. */
 export interface ExportedValue {
   readonly name: string
   /** The file that declares it. */
@@ -67,6 +67,17 @@ export function exportedFunctions(entry: string): readonly ExportedValue[] {
     const source = readFileSync(file, 'utf8')
     const declaration = declarationOf(source, name)
     return declaration === undefined ? [] : [{ name, file, doc: docBefore(source, declaration) }]
+  })
+}
+
+/** The types of options that an entry point exports, with their documentation. */
+export function exportedOptions(entry: string, folder: string): readonly ExportedValue[] {
+  const names = [...readFileSync(entry, 'utf8').matchAll(/\b\w+Options\b(?=[^']*\} from ')/g)]
+  return names.map(([name]) => {
+    const declaration = new RegExp(`^export (?:interface|type) ${name}\\b`, 'm')
+    const file = sourcesBelow(folder).find((path) => declaration.test(readFileSync(path, 'utf8')))
+    const source = file === undefined ? '' : readFileSync(file, 'utf8')
+    return { name, file: file ?? '', doc: docBefore(source, source.search(declaration)) }
   })
 }
 
