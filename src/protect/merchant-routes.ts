@@ -5,12 +5,13 @@ import type { Merchant } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
 import { parsePrice, type Price } from '../money/price.js'
 import type { PriceFunction } from './options.js'
+import { shareDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
 
 /** Milliseconds between two reports of the same route: anyone can ask for it. */
 const REPORT_EVERY_MS = 60_000
 
-/** Merchants of one route that are kept prepared. Each takes up to 128 KiB of documents. */
+/** Merchants of one route that are kept prepared. */
 const MAX_PREPARED = 256
 
 /** What such routes need from the gateway. */
@@ -45,7 +46,8 @@ export class MerchantRoutes {
     const { price, options } = declared
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
-    this.#context = { ...context, logger: warningOnce(context.logger) }
+    const { logger } = context
+    this.#context = { ...context, logger: warningOnce(logger), keeper: shareDocuments() }
     this.#declared = declared
   }
 

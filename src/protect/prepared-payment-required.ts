@@ -12,6 +12,9 @@ export type RespondUnpaid = (req: Request, res: Response) => void
 /** Bytes of prepared documents that a route keeps, one per URL. */
 const MAX_KEPT_BYTES = 128 * 1024
 
+/** The same of a route with many merchants, for all of them: strangers choose both merchant and URL. */
+const MAX_SHARED_BYTES = 1024 * 1024
+
 /** Stands for the URL. A NUL cannot occur in the JSON before it. */
 const PLACEHOLDER = '\0'
 
@@ -26,25 +29,61 @@ export interface PreparedDocument {
   write(offerId: string): WrittenDocument
 }
 
-/**
- * Prepares the 402 of a route, to the byte what `askForPayment` would send.
- *
- * @param askedAt - What the route asks for, at a URL.
- * @param urlOf - The URL that a request asks for.
- */
-export function preparePaymentRequired(
-  askedAt: (url: string) => AskedPayment,
-  urlOf: (req: Request) => string,
-): RespondUnpaid {
+/** Keeps the documents that one preparation makes, by URL. */
+export type DocumentKeeper = (
+  prepare: (url: string) => PreparedDocument,
+) => (url: string) => PreparedDocument
+
+/** Keeps documents apart for each preparation, in one memory of {@link MAX_SHARED_BYTES}. */
+export function shareDocuments(): DocumentKeeper {
+  const documents = newDocuments(MAX_SHARED_BYTES)
+  let preparations = 0
+  return (prepare) => keepIn(documents, `${++preparations} `, prepare)
+}
+
+/** Keeps documents in a memory of their own. */
+const keepOwn: DocumentKeeper = (prepare) => keepIn(newDocuments(MAX_KEPT_BYTES), '', prepare)
+
+function newDocuments(maxSize: number): LRUCache<string, PreparedDocument> {
+  return new LRUCache({ maxSize, sizeCalculation: ({ bytes }) => bytes })
+}
+
+function keepIn(
+  documents: LRUCache<string, PreparedDocument>,
+  prefix: string,
+  prepare: (url: string) => PreparedDocument,
+): (url: string) => PreparedDocument {
+  return (url) => {
+    const key = prefix + url
+    const kept = documents.get(key)
+    if (kept !== undefined) return kept
+    const document = prepare(url)
+    documents.set(key, document)
+    return document
+  }
+}
+
+/** What a 402 is prepared from. */
+export interface AskingRoute {
+  /** What the route asks for, at a URL. */
+  readonly askedAt: (url: string) => AskedPayment
+  /** The URL that a request asks for. */
+  readonly urlOf: (req: Request) => string
+  /** @defaultValue a memory of its own */
+  readonly keeper?: DocumentKeeper | undefined
+}
+
+/** Prepares the 402 of a route, to the byte what `askForPayment` would send. */
+export function preparePaymentRequired({
+  askedAt,
+  urlOf,
+  keeper = keepOwn,
+}: AskingRoute): RespondUnpaid {
   const prepare = prepareDocument((url, id) =>
     paymentRequired(askedAt(url), { error: NOT_PAID }, id),
   )
-  const documents = new LRUCache<string, PreparedDocument>({
-    maxSize: MAX_KEPT_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
-    memoMethod: (url) => prepare(url),
-  })
-  return (req, res) => writePaymentRequired(res, documents.memo(urlOf(req)).write(newOfferId()))
+  const documentAt = keeper(prepare)
+  return (req, res) => writePaymentRequired(res, documentAt(urlOf(req)).write(newOfferId()))
 }
 
 /**

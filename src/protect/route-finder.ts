@@ -43,8 +43,13 @@ function isFixed(
   return !directory.isOpen || directory.isConfigured(merchant)
 }
 
-/** Longest id of a project that an error repeats: it may come from the request. */
+/** Longest id of a project that an error repeats. */
 const MAX_SHOWN = 80
+
+/** An id that may come from the request, as a log may show it: it forges no line and moves no cursor. */
+function shown(id: string): string {
+  return id.slice(0, MAX_SHOWN).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
+}
 
 /**
  * Asks the app who is paid for a request.
@@ -67,7 +72,7 @@ async function choose(
   if (directory.find(id) !== undefined || !directory.isLoaded) return id
   throw new ConfigError(
     'merchant',
-    `its function returned '${id.slice(0, MAX_SHOWN)}', which is the id of no project`,
+    `its function returned '${shown(id)}', which is the id of no project`,
     'unknown_project',
   )
 }

@@ -20,7 +20,8 @@ import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
-import { preparePaymentRequired, type RespondUnpaid } from './prepared-payment-required.js'
+import { preparePaymentRequired } from './prepared-payment-required.js'
+import type { DocumentKeeper, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
@@ -37,6 +38,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
+  /** Where prepared documents are kept. @defaultValue each route has a memory of its own */
+  readonly keeper?: DocumentKeeper | undefined
 }
 
 /** Options of a route whose merchant is known. */
@@ -186,10 +189,12 @@ export class PaidRoute {
     if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
     const { price } = this.#price
     const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
-    const respondJson = preparePaymentRequired(askedAt, (req) => this.#urlOf(req))
+    const urlOf = (req: Request): string => this.#urlOf(req)
+    const { keeper } = this.#context
+    const respondJson = preparePaymentRequired({ askedAt, urlOf, keeper })
     if (this.paywall === undefined) return respondJson
     return this.paywall.before(respondJson, (req) => {
-      return { document: paymentRequired(askedAt(this.#urlOf(req)), { error: NOT_PAID }), price }
+      return { document: paymentRequired(askedAt(urlOf(req)), { error: NOT_PAID }), price }
     })
   }
 

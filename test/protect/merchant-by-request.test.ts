@@ -166,6 +166,13 @@ describe('a function that names nobody who could be paid', () => {
     expect((await shop.pay('/shops/anna/item', payment)).status).toBe(200)
   })
 
+  it('repeats nothing of the id that would forge a line of a log or steer a terminal', async () => {
+    const { message } = (await errorAt('/shops/no%0Abody%1B%5B31m%C2%9B%E2%80%AE/item')) as {
+      readonly message?: string
+    }
+    expect(message).toContain("'no?body?[31m??'")
+  })
+
   it('ends there with what it throws, and with a value that is no id', async () => {
     expect(await errorAt('/broken')).toMatchObject({ message: 'the sellers are away' })
     expect(await errorAt('/sum')).toMatchObject({ codes: ['invalid_type'] })
