@@ -75,7 +75,8 @@ function unmade(why: string): FacilitatorError {
 }
 
 function areHeaders(value: unknown): value is Readonly<Record<string, string>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  // Of a Map or a Headers, which have no own properties, nothing would be sent.
+  if (typeof value !== 'object' || value === null || Symbol.iterator in value) return false
   const entries: readonly (readonly [string, unknown])[] = Object.entries(value)
   return entries.every(([name, text]) => typeof text === 'string' && isHeader(name, text))
 }

@@ -10,19 +10,23 @@ const CLIENT_LIMIT_DOLLARS = 1n
 /**
  * Makes a check that warns, once per route, of prices that official clients do not pay by default:
  * they pay well-known stablecoins only, and at most $1.00 at once.
+ *
+ * @param warned - Projects that this route was warned of. It gets those that are warned of now.
  */
 export function clientLimitWarning(
   merchant: Merchant,
   logger: Logger,
+  warned = new Set<string>(),
 ): (accepts: readonly PaymentRequirements[]) => void {
-  let warned = false
+  const { project } = merchant
   return (accepts) => {
-    if (warned || accepts.some((entry) => isWithinClientLimits(entry, merchant))) return
-    warned = true
+    if (warned.has(project) || accepts.some((entry) => isWithinClientLimits(entry, merchant)))
+      return
+    warned.add(project)
     logger.warn(
       'Official x402 clients will not pay this route with their default spend controls: ' +
         'they pay the well-known stablecoin of each network only, and at most $1.00 at once.',
-      { merchant: merchant.project },
+      { merchant: project },
     )
   }
 }

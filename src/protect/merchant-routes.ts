@@ -1,6 +1,5 @@
 /** Routes whose merchant is looked up for each request. */
 import { LRUCache } from 'lru-cache'
-import type { Logger } from '../logger.js'
 import type { Merchant } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
 import { parsePrice, type Price } from '../money/price.js'
@@ -46,8 +45,7 @@ export class MerchantRoutes {
     const { price, options } = declared
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
-    const { logger } = context
-    this.#context = { ...context, logger: warningOnce(logger), keeper: shareDocuments() }
+    this.#context = { ...context, keeper: shareDocuments(), warned: new Set() }
     this.#declared = declared
   }
 
@@ -82,24 +80,6 @@ export class MerchantRoutes {
     const { price, options } = this.#declared
     const merchants = new Map([[merchant.project, merchant]])
     return new PaidRoute({ ...this.#context, merchants }, price, options)
-  }
-}
-
-/**
- * Makes a logger that passes on each warning once. A warning of a route may be about all of its merchants,
- * and a merchant's route is prepared again and again.
- */
-function warningOnce(logger: Logger): Logger {
-  const given = new Set<string>()
-  return {
-    debug: (...entry) => logger.debug(...entry),
-    info: (...entry) => logger.info(...entry),
-    warn(message, fields) {
-      if (given.has(message)) return
-      given.add(message)
-      logger.warn(message, fields)
-    },
-    error: (...entry) => logger.error(...entry),
   }
 }
 

@@ -40,6 +40,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly logger: Logger
   /** Where prepared documents are kept. @defaultValue each route has a memory of its own */
   readonly keeper?: DocumentKeeper | undefined
+  /** Projects that the route was warned of. @defaultValue none */
+  readonly warned?: Set<string> | undefined
 }
 
 /** Options of a route whose merchant is known. */
@@ -83,7 +85,7 @@ export class PaidRoute {
     this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
-    this.#warnOnce = clientLimitWarning(this.merchant, context.logger)
+    this.#warnOnce = clientLimitWarning(this.merchant, context.logger, context.warned)
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
     this.#fixedQuotes = accepts?.map((entry) => ({ entry }))

@@ -93,6 +93,7 @@ describe('a facilitator over HTTP', () => {
     ['never answers', () => new Promise(() => undefined) as never],
     ['returns no object', () => 'secret-key' as never],
     ['returns what is no header', () => ({ authorization: 'secret-key\r\nx: y' }) as never],
+    ['returns a Headers', () => new Headers({ authorization: 'secret-key' }) as never],
     ['returns a number', () => ({ authorization: 12 }) as never],
   ])('is not asked, and no secret is told, when that function %s', async (_what, headers) => {
     const refused = await verify({ body: { isValid: true } }, { headers, timeoutMs: 50 }).catch(
@@ -105,14 +106,18 @@ describe('a facilitator over HTTP', () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  it.each([{ authorization: 12 }, { authorization: 'secret\nx' }, ['a'], 'secret', null])(
-    'is not declared with headers that are none, which are not repeated: %j',
-    (headers) => {
-      const issues = issuesOf(() => open({ headers: headers as never }))
-      expect(issues).toMatchObject([{ option: 'facilitator.headers', code: 'invalid_type' }])
-      expect(JSON.stringify(issues)).not.toContain('secret')
-    },
-  )
+  it.each([
+    { authorization: 12 },
+    { authorization: 'secret\nx' },
+    ['a'],
+    new Map([['authorization', 'secret']]),
+    'secret',
+    null,
+  ])('is not declared with headers that are none, which are not repeated: %j', (headers) => {
+    const issues = issuesOf(() => open({ headers: headers as never }))
+    expect(issues).toMatchObject([{ option: 'facilitator.headers', code: 'invalid_type' }])
+    expect(JSON.stringify(issues)).not.toContain('secret')
+  })
 
   it('is asked without a token where there is none', async () => {
     await verify({ body: { isValid: true, payer } })

@@ -6,7 +6,10 @@ import { useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 
 const MEBIBYTE = 1024 * 1024
-const SELLERS = 60
+/** More than a route keeps prepared. */
+const SELLERS = 300
+/** Those of whom memory is taken. */
+const ASKED = 60
 const URLS = 16
 const URL_LENGTH = 8000
 
@@ -16,13 +19,21 @@ const sellers = Array.from({ length: SELLERS }, (_, seller) => ({
   merchant: { payTo: payToOf(seller) },
 }))
 
+const warnings: object[] = []
+const silent = (): void => undefined
+const logger = {
+  ...{ debug: silent, info: silent, error: silent },
+  warn: (_message: string, fields: object = {}) => void warnings.push(fields),
+}
 const shop = useShop(
   useDevnet(),
   (app, { x402Protect }) => {
     const merchant = (req: { get(name: string): string | undefined }) => `${req.get('x-seller')}`
+    const dear = x402Protect('$500', { merchant })
+    app.get('/dear', dear, (_req, res) => void res.send('sold'))
     app.get('/item', x402Protect('$0.01', { merchant }), (_req, res) => void res.send('sold'))
   },
-  () => ({ projects: sellers }),
+  () => ({ projects: sellers, logger }),
 )
 
 const askSeller = (seller: number, query = ''): Promise<Response> =>
@@ -33,7 +44,8 @@ describe('the 402s that are kept prepared for a route of many merchants', () => 
     const before = memoryInUse()
     for (let url = 0; url < URLS; url++) {
       const query = `?${String(url).padStart(URL_LENGTH, 'x')}`
-      await Promise.all(sellers.map(async (_, seller) => (await askSeller(seller, query)).text()))
+      const asked = Array.from({ length: ASKED }, (_, seller) => askSeller(seller, query))
+      await Promise.all(asked.map(async (response) => (await response).text()))
     }
     // Each of them would have kept 128 KiB.
     expect(memoryInUse() - before).toBeLessThan(3 * MEBIBYTE)
@@ -44,6 +56,16 @@ describe('the 402s that are kept prepared for a route of many merchants', () => 
       const { accepts } = paymentRequiredOf(await askSeller(seller))
       expect(accepts[0]?.payTo).toBe(payToOf(seller))
     }
+  })
+})
+
+describe('the warning of a price that official clients do not pay', () => {
+  it('comes once for each merchant, however often strangers ask', async () => {
+    for (let round = 0; round < 2; round++)
+      for (let seller = 0; seller < SELLERS; seller++)
+        await (await shop.ask('/dear', { headers: { 'x-seller': `seller-${seller}` } })).text()
+    const named = warnings.filter((fields) => 'merchant' in fields)
+    expect(named).toHaveLength(SELLERS)
   })
 })
 
