@@ -27,7 +27,7 @@ export interface PreparedDocument {
 }
 
 /**
- * Prepares the 402 of a route, to the byte what `askForPayment` would send.
+ * Prepares the 402 of a route, with the same bytes as `askForPayment` sends.
  *
  * @param askedAt - What the route asks for, at a URL.
  * @param urlOf - The URL that a request asks for.
