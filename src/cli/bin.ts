@@ -3,13 +3,13 @@ import { constants } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { runCli } from './cli.js'
 
-/** Milliseconds that connections of ours are given to close after the command has ended. */
+/** Milliseconds that open connections have to close after the command has ended. */
 const EXIT_MS = 1000
 
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
-    // A second signal ends it at once.
+    // A second signal ends the process at once.
     if (ending.signal.aborted) process.exit(128 + constants.signals[signal])
     ending.abort()
   })
@@ -47,7 +47,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   colors: process.stdout.isTTY && !process.env['NO_COLOR'],
   isRedirected: !process.stdout.isTTY,
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
-  // Both on one terminal would be mixed up.
+  // On the same terminal, both would be mixed.
   ...(process.stderr.isTTY &&
     !process.stdout.isTTY && {
       showProgress: (line) => void process.stderr.write(`\r\x1b[K${line}`),

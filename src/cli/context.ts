@@ -1,6 +1,6 @@
 import type { Environment } from '../config/environment.js'
 
-/** What a command may use of the process it runs in. */
+/** The part of its process that a command may use. */
 export interface CliContext {
   readonly env: Environment
   /** Folder that file names are relative to. */
@@ -11,14 +11,14 @@ export interface CliContext {
   readonly print: (line: string) => void
   /** Writes one line for people. */
   readonly complain: (line: string) => void
-  /** Writes a part of the result. @returns Once more of it may be written. */
+  /** Writes a part of the result. @returns Resolves once more may be written. */
   readonly write: (text: string) => Promise<void>
-  /** Shows how far a command is, over what it showed before; absent where nobody looks. */
+  /** Shows the progress of a command in place of what it showed before; absent without a terminal. */
   readonly showProgress?: ((line: string) => void) | undefined
   /** Whether what is printed may have colours. */
   readonly colors?: boolean | undefined
-  /** Whether the result goes to a file or another program, so that nobody sees it. */
+  /** Whether the result goes to a file or another program. */
   readonly isRedirected?: boolean | undefined
-  /** Asks a person for one line; absent where nobody sits at a terminal. */
+  /** Asks a person for one line; absent without a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined
 }

@@ -3,7 +3,7 @@ import { closestName } from '../protocol/did-you-mean.js'
 
 /** A command line that cannot be understood. */
 export class UsageError extends Error {
-  /** How the command is used; of the whole program without it. */
+  /** How the command is used. @defaultValue the usage of the program */
   readonly usage: string | undefined
 
   constructor(message: string, usage?: string) {
@@ -23,11 +23,11 @@ export interface Flags {
   readonly usage?: string
 }
 
-/** What a command line says. */
+/** A command line that was read. */
 export interface CommandLine {
   readonly flags: Readonly<Record<string, string | undefined>>
   readonly lists: Readonly<Record<string, readonly string[] | undefined>>
-  /** What is no flag. */
+  /** The arguments that are not flags. */
   readonly words: readonly string[]
 }
 

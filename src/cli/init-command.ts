@@ -49,7 +49,7 @@ export const initCommand: Command = {
     const env = join(folder, ENV_FILE)
     const moved = await writeNew(
       [
-        // The key first: a configuration without it would be of no use.
+        // The key is written first: a configuration without its key would be useless.
         { path: env, text: envText({ ...answers, key }), mode: 0o600 },
         { path: config, text: configText({ ...answers, relayer, token }), mode: 0o644 },
       ],
@@ -77,7 +77,7 @@ async function readAnswers(flags: CommandLine['flags'], context: CliContext): Pr
   return given as Answers
 }
 
-/** Asks until an answer is good, where none is given. */
+/** Asks until an answer is valid, unless a flag gives it. */
 async function answerTo(
   { name, text, fallback }: Question,
   {

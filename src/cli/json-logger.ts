@@ -1,7 +1,7 @@
 import { plainError, type Logger } from '../logger.js'
 import type { CliContext } from './context.js'
 
-/** Logs one line of JSON a message to standard error. */
+/** Logs each message as one line of JSON to standard error. */
 export function jsonLogger({ complain }: Pick<CliContext, 'complain'>): Logger {
   const log =
     (level: string) =>
@@ -10,7 +10,7 @@ export function jsonLogger({ complain }: Pick<CliContext, 'complain'>): Logger {
   return { debug: () => undefined, info: log('info'), warn: log('warn'), error: log('error') }
 }
 
-/** Of an error it has the message, the code and the cause, which contain no secrets. */
+/** An error is logged as its message, code and cause, which contain no secrets. */
 function logLine(level: string, message: string, fields: object = {}): string {
   const describe = (_name: string, value: unknown): unknown => {
     if (typeof value === 'bigint') return value.toString()

@@ -158,7 +158,7 @@ async function requireMigrated(ledger: LedgerMaintenance): Promise<void> {
   )
 }
 
-/** Opens the ledger for some work, whose failures are told in words, without a password. */
+/** Opens the ledger and runs `work`. Its failures are explained without the database's password. */
 async function withLedger(
   context: CliContext,
   options: { readonly flags: CommandLine['flags']; readonly create?: boolean },
@@ -198,7 +198,7 @@ function timeFrom(flag: string, text: string | undefined, usage: string): number
   if (text === undefined) return undefined
   const [date = '', time = '00:00'] = text.split('T')
   const ms = Date.parse(`${date}T${time}${/Z|[+-]\d{2}:\d{2}$/.test(time) ? '' : 'Z'}`)
-  // JavaScript takes the 30th of February for the 2nd of March.
+  // JavaScript reads 30 February as 2 March.
   const isDate = new Date(`${date}T00:00Z`).getUTCDate() === Number(date.slice(8))
   if (TIME.test(text) && !Number.isNaN(ms) && isDate) return ms
   throw new UsageError(`--${flag} takes a time, like 2026-01-31T12:00:00Z, not '${text}'.`, usage)

@@ -24,7 +24,7 @@ const USAGE = `Usage: express-x402-gateway listen [--forward-to url] [--gateway 
 
 const DEFAULT_GATEWAY = 'http://127.0.0.1:4402'
 
-/** Milliseconds that the gateway is given for an answer. */
+/** Milliseconds that the gateway has to answer. */
 const GATEWAY_MS = 15_000
 
 const NAMES = ['forward-to', 'gateway', 'token', 'events', 'port', 'url'] as const
@@ -127,7 +127,7 @@ function urlFrom(
   throw new UsageError(`--${name} takes an http(s) URL, not '${text}'.`, USAGE)
 }
 
-/** One line for an event: when, what, of which payment, and what the app said. */
+/** One line for an event: its time, name and payment, and the app's answer. */
 function lineOf({ type, timestamp, data, result }: Heard): string {
   const words = ['id', 'status', 'amount', 'symbol'].map((name) => wordOf(data[name]))
   const version = wordOf(data['version'])

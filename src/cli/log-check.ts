@@ -8,7 +8,7 @@ const LEVELS = { ok: 'info', warning: 'warn', error: 'error' } as const
  * Logs what a gateway finds outside itself: a line for its ledger, each network, relayer, token,
  * project and rate, and its facilitator.
  *
- * @param signal - Aborted once nobody wants to know any more.
+ * @param signal - Once aborted, nothing is logged.
  */
 export async function logCheck(
   gateway: Pick<Gateway, 'check'>,

@@ -56,7 +56,7 @@ export const payCommand: Command = {
   },
 }
 
-/** Headers that are not the buyer's to set. */
+/** Headers that the command sets itself. */
 const OWN_HEADERS = ['payment-signature', 'x-payment']
 
 function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
@@ -84,7 +84,7 @@ function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
 
 const ONE_URL = 'One http(s) URL is expected.'
 
-/** Hosts at which a URL without a scheme is meant to be of this machine. */
+/** Hosts of this machine, for which a URL without a scheme is meant to be http. */
 const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])$/
 
 /** What is wrong with a URL, and what was probably meant where only the scheme is missing. */

@@ -24,10 +24,10 @@ import { serveMetrics } from './metrics-server.js'
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
 
-/** Milliseconds that open requests get to finish after a signal to end. */
+/** Milliseconds that open requests have to finish after a signal to end. */
 const SHUTDOWN_MS = 10_000
 
-/** Longer than proxies keep idle connections, mostly 60 s: a request may meet a server that closes first. */
+/** Longer than proxies keep idle connections, mostly 60 s: a server that closes first may lose a request. */
 const KEEP_ALIVE_MS = 75_000
 
 /** Milliseconds between sweeps that close connections which have become idle. */
@@ -75,7 +75,7 @@ export async function serve(command: ServeCommand): Promise<void> {
     print(`express-x402-gateway answers on ${urlOf(server)}`)
     if (resolved.console) print(`Its console is on ${resolved.publicUrl ?? urlOf(server)}/console/`)
     if (metrics !== undefined) print(`Its metrics are on ${urlOf(metrics)}/metrics`)
-    // Nothing waits for it: the gateway serves while a node is away.
+    // Not awaited: the gateway also serves while a node does not answer.
     logCheck(gateway, { logger, signal }).catch((error: unknown) =>
       logger.error('The check at start failed.', { error }),
     )

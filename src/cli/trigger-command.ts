@@ -18,7 +18,7 @@ const USAGE = `Usage: express-x402-gateway trigger <event> --to url [--secret se
   --to       where it is sent to
   --secret   what it is signed with [the variable X402_WEBHOOK_SECRET]`
 
-/** Milliseconds that the app is given, as by a gateway. */
+/** Milliseconds that the app has to answer, the same as with a gateway. */
 const TIMEOUT_MS = 10_000
 
 const TRANSACTION = `0x${'7e57'.repeat(16)}`
@@ -68,7 +68,7 @@ function eventFrom(words: readonly string[]): string {
   throw new UsageError(`There is no event '${type}'; ${suggestion}`, USAGE)
 }
 
-/** An event with a settlement that never was. */
+/** An event with an invented settlement. */
 function sampleEvent(type: string, timestamp: string): object {
   if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
   if (type === 'relayer.low')

@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { isSigned } from '../webhooks/signature.js'
 
-/** Bytes of a message at most. */
+/** Most bytes of a message. */
 const MAX_BYTES = 1024 * 1024
 
-/** Milliseconds that the app is given, less than the gateway gives us. */
+/** Milliseconds that the app has to answer: fewer than the gateway waits. */
 const FORWARD_MS = 9000
 
-/** Characters of what the app says that are passed on. */
+/** Most characters of the app's answer that are passed on. */
 const PASSED_ON = 500
 
 /** What the app needs to verify a message itself. */
@@ -20,7 +20,7 @@ const FORWARDED_HEADERS = [
   'webhook-signature',
 ] as const
 
-/** An event that has come, and what became of it. */
+/** An event that was received, and the app's answer to it. */
 export interface Heard {
   readonly type: string
   readonly timestamp: string
@@ -38,7 +38,7 @@ interface WebhookListenerOptions {
 export class WebhookListener {
   readonly #options: WebhookListenerOptions
   readonly #server: Server
-  /** Known once the webhook is registered: until then nothing is genuine. */
+  /** Known once the webhook is registered. Until then no message is accepted. */
   #secret: string | undefined
 
   constructor(options: WebhookListenerOptions) {

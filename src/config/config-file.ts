@@ -41,7 +41,7 @@ export interface OpenedConfig {
   readonly folder: string
   /** The environment, with the variables of {@link envFile}. */
   readonly env: Environment
-  /** What is odd, and stops nothing: variables that nobody reads. */
+  /** Warnings that prevent nothing: variables that nothing reads. */
   readonly warnings: readonly string[]
   /**
    * Passes the options to a function. The environment overrides the file; without a file, the
@@ -85,13 +85,13 @@ export async function openConfig({ config, cwd, env: given }: ConfigSource): Pro
   }
 }
 
-/** Said last where the environment alone does not suffice: the wrong folder is a common mistake. */
+/** Reported last if the environment alone is not enough: a wrong folder is a common mistake. */
 function missingFile(path: string): ConfigIssue {
   const message = `there is no ${path}; npx express-x402-gateway init makes one`
   return { option: 'config', code: 'invalid_file', message }
 }
 
-/** What options in code take, and a file cannot hold. */
+/** Options that only code can set, with what to use instead. */
 const ONLY_IN_CODE: Readonly<Record<string, string>> = {
   ledger: 'use --ledger FILE for SQLite, or X402_DATABASE_URL for PostgreSQL',
   facilitator: 'use X402_FACILITATOR_URL and X402_FACILITATOR_TOKEN',

@@ -7,7 +7,7 @@ import type { Environment } from './environment.js'
 /** Name of the file that `init` keeps keys in. */
 export const ENV_FILE = '.env'
 
-/** Variables that belong to the app beside which the file lies, not to a gateway. */
+/** Variables of an app in the same folder, not of a gateway. */
 const FOREIGN = /^(?!X402_).*DATABASE_URL$|^(PORT|HOST|NODE_.*)$/
 
 /** The environment of a command, and the file that a part of it comes from. */

@@ -48,7 +48,7 @@ export const VARIABLES: readonly string[] = [
 ]
 
 /**
- * Says which `X402_…` variables nobody reads, and which ones were probably meant.
+ * Reports the `X402_…` variables that nothing reads, with the ones that were probably meant.
  *
  * @param referred - Variables that a configuration file refers to.
  */

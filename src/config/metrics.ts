@@ -10,7 +10,7 @@ const MIN_TOKEN_LENGTH = 16
 
 const MAX_PORT = 65_535
 
-/** Addresses that only this machine reaches. */
+/** Addresses that only this machine can reach. */
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
 /** Options of metrics, with their defaults. */

@@ -8,14 +8,14 @@ export function read(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined
 }
 
-/** What an operator sees a gateway by. */
+/** The options of metrics, traces and the access log. */
 type Observing = Pick<GatewayOptions, 'metrics' | 'traces' | 'accessLog'>
 
 /**
  * Reads the variables of metrics, traces and the access log.
  *
- * @param file - What a configuration file says of metrics; variables override its members.
- * @returns Only what is set. Values that are none are reported later, by the check of the options.
+ * @param file - The option `metrics` of the configuration file; variables override its members.
+ * @returns Only what is set. Invalid values are reported later, by the check of the options.
  */
 export function observingFrom(env: Environment, file?: Observing['metrics']): Observing {
   const traces = flag(read(env, 'X402_TRACES'))
@@ -45,7 +45,7 @@ function metricsFrom(env: Environment, file: Observing['metrics']): Pick<Observi
   return { metrics: Object.keys(settings).length > 0 ? settings : true }
 }
 
-/** Reads `true` and `false`. A text that is neither `true` nor `false` stays as it is: the check of the options refuses it. */
+/** Reads `true` and `false`. Any other text stays as it is, and the check of the options refuses it. */
 export function flag(text: string | undefined): boolean | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
   return text as undefined

@@ -1,4 +1,4 @@
-/** What operators set beside payments: webhooks and metrics. */
+/** Options of operators: webhooks and metrics. */
 
 /**
  * Settings of webhooks, which projects register at the API.

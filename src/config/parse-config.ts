@@ -1,7 +1,7 @@
 import { parse, printParseErrorCode, stripComments, type ParseError } from 'jsonc-parser'
 import { ConfigError } from '../errors.js'
 
-/** What the parser expected, in words, by the name of its error. */
+/** What the parser expected, for people, by the name of its error. */
 const MISTAKES: Readonly<Record<string, string>> = {
   CloseBraceExpected: 'a comma or } is expected',
   CloseBracketExpected: 'a comma or ] is expected',
@@ -11,7 +11,7 @@ const MISTAKES: Readonly<Record<string, string>> = {
   InvalidCharacter: 'this character cannot stand in a text',
   InvalidCommentToken: 'a comment is // or /* … */',
   InvalidEscapeCharacter: 'there is no such escape after \\',
-  InvalidNumberFormat: 'this is no number',
+  InvalidNumberFormat: 'this is not a number',
   InvalidSymbol: 'a text in double quotes, a number, true, false or null is expected',
   InvalidUnicode: 'four hexadecimal digits are expected after \\u',
   PropertyNameExpected: 'the name of a member is expected: is there a comma too many?',

@@ -80,7 +80,7 @@ export function resolveProjects(
   })
 }
 
-/** Makes the reader of merchants that are configured later: it reads them as those of the options. */
+/** Makes the reader of merchants that are configured at run time. They follow the rules of the options. */
 export function merchantReader(networks: readonly ResolvedNetwork[]): ReadMerchant {
   const configured = networks.map(({ network }) => network.caip2)
   return (settings, project) => {
@@ -93,7 +93,7 @@ export function merchantReader(networks: readonly ResolvedNetwork[]): ReadMercha
   }
 }
 
-/** The hash of an identify token; none where it is unusable. */
+/** The hash of an identify token; empty if it is unusable. */
 function hashOf(
   token: string,
   { taken, report }: { readonly taken: Set<string>; readonly report: Report },

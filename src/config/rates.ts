@@ -84,7 +84,7 @@ function namesInRates({ symbol, currency, rateSymbol, depegGuardBps }: Asset): r
   return depegGuardBps === undefined ? [] : [rateSymbol ?? symbol]
 }
 
-/** Stands for a source that was reported as wrong. */
+/** Takes the place of a source that was reported as wrong. */
 const NONE = fixedRates({})
 
 function resolveSource(source: unknown, context: Context): RateSource {
@@ -127,7 +127,7 @@ function resolveHttp(source: unknown, context: Context): RateSource {
 
 function resolveFixed(source: Readonly<Record<string, unknown>>, context: Context): RateSource {
   const settings = { symbols: context.symbols, ...clockOf(context.options) }
-  // A rate that is no text is refused like an unreadable one.
+  // A rate that is not a string is refused like an unreadable one.
   const rates = Object.entries(source).map(
     ([pair, rate]) => [pair, typeof rate === 'string' ? rate : ''] as const,
   )

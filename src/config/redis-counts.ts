@@ -4,7 +4,7 @@ import type * as RateLimitRedisModule from 'rate-limit-redis'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
 import { requirePeers } from '../ledger/sql/require-peers.js'
 
-/** What the names of all keys in Redis begin with. */
+/** Prefix of all keys in Redis. */
 const PREFIX = 'x402-limit:'
 
 /** Milliseconds that a request waits for Redis before it passes uncounted. */
@@ -19,7 +19,7 @@ const PACKAGES = ['ioredis', 'rate-limit-redis'] as const
 /**
  * Counts of a rate limit in Redis, for all gateways that use it. Connects when the first request comes.
  *
- * While Redis is away, a count fails at once, or after 250 ms where Redis is silent. Its errors name
+ * While Redis cannot be reached, a count fails at once; while it is silent, after 250 ms. Errors name
  * the kind of failure only, because those of the driver may contain the URL.
  */
 export class RedisCounts implements Store {
@@ -42,12 +42,12 @@ export class RedisCounts implements Store {
       lazyConnect: true,
       connectTimeout: LONGEST_PAUSE_MS,
       commandTimeout: PATIENCE_MS,
-      // Kept for as long by a process that ends.
+      // A process that ends waits no longer than this for the connection to close.
       disconnectTimeout: PATIENCE_MS,
       maxRetriesPerRequest: 0,
       retryStrategy: (attempt) => Math.min(attempt * 100, LONGEST_PAUSE_MS),
     })
-    // Commands wait for the first connection only: later, a request would wait for all of its patience.
+    // Commands wait for the first connection only. Later, each request would wait for the full 250 ms.
     for (const event of ['ready', 'close'] as const)
       redis.once(event, () => (redis.options.enableOfflineQueue = false))
     redis.on('ready', () => (this.#failure = 'timeout'))

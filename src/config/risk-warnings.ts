@@ -4,7 +4,7 @@ import type { Logger } from '../logger.js'
 import type { Environment } from './environment.js'
 import type { ResolvedOptions } from './resolve.js'
 
-/** What is looked at for risks. */
+/** What is checked for risks. */
 export interface RiskyParts extends Pick<
   ResolvedOptions,
   'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'logger'
@@ -37,13 +37,13 @@ const DEVNET_ACCOUNTS: ReadonlySet<string> = new Set([
 /** Hosts that only this machine reaches. */
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** What can go wrong with a configuration that works. Of two risks with the same id, one is told. */
+/** A risk of a configuration that works. Of two risks with the same id, one is logged. */
 interface Risk {
   readonly id: string
   readonly warning: string
 }
 
-/** Ids of the risks that this process was warned of. */
+/** Ids of the risks that were logged in this process. */
 const given = new Set<string>()
 
 /**

@@ -1,7 +1,7 @@
 import { ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
 import type { Request } from 'express'
 
-/** How many attempts of one address may fail, and in which time. */
+/** How many attempts of one address may fail, and in which time span. */
 export interface AttemptLimit {
   readonly windowMs: number
   readonly limit: number
@@ -20,7 +20,7 @@ export class FailedAttempts {
   }
 
   /**
-   * Counts an attempt before it is made: of many at once, none is made beyond the limit.
+   * Counts an attempt before it is made, so that many at once cannot exceed the limit.
    *
    * @returns Seconds until the next one may be made; 0 if this one may.
    */

@@ -1,4 +1,4 @@
-/** Seconds after which a request that failed for a passing reason is worth another try. */
+/** Seconds to wait before a request that failed for a temporary reason is tried again. */
 export const RETRY_AFTER_SECONDS = 5
 
 /** Where a problem is responded with: at the API, or at a route behind `x402Protect`. */
@@ -6,7 +6,7 @@ export type Face = 'api' | 'route'
 
 const same = (status: number) => ({ api: status, route: status })
 
-/** A failure of the world outside. To the buyer at a route, the server is unavailable. */
+/** A failure outside the gateway. At a route, the buyer sees 503. */
 const outside = (api: number) => ({ api, route: 503 })
 
 /** Every kind of problem, with its HTTP status at each face. */

@@ -33,9 +33,9 @@ export interface RateLimitOptions {
   readonly store?: Store
   /**
    * URL of a Redis that keeps the counts for all gateways that use it: `redis://` or `rediss://`.
-   * Needs the packages `ioredis` and `rate-limit-redis`. While Redis is away, requests pass uncounted
-   * and the log has a warning a minute: a limit guards against load, and whether a payment is good
-   * does not depend on it. @defaultValue in memory
+   * Needs the packages `ioredis` and `rate-limit-redis`. While Redis cannot be reached, requests pass
+   * uncounted and the log has a warning a minute: a limit guards against load, and whether a payment is
+   * good does not depend on it. @defaultValue in memory
    */
   readonly redisUrl?: string
 }
@@ -70,7 +70,7 @@ function errorIn(details: readonly unknown[]): Error | undefined {
   return details.find((one) => one instanceof Error)
 }
 
-/** Tells express-rate-limit's own checks of its setup, each with a code, from failures of a store. */
+/** Tells whether an error is one of express-rate-limit's own checks of its setup, which have codes. */
 function isMisuse(error: Error | undefined): boolean {
   return String((error as { code?: unknown } | undefined)?.code).startsWith('ERR_ERL_')
 }

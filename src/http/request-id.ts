@@ -9,7 +9,7 @@ const HEADER = 'X-Request-Id'
 const USABLE = /^[\x21-\x7e]{1,128}$/
 
 /**
- * The id that a request has already: one that the app has set in the response, the app's `req.id`
+ * The id that a request already has: one that the app has set in the response, the app's `req.id`
  * (pino-http and others), or that of the header `X-Request-Id`.
  *
  * @param source - `trusted`: the header counts only from a proxy that `trust proxy` covers.

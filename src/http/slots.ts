@@ -15,7 +15,7 @@ export class Slots {
     this.#limits = limits
   }
 
-  /** Takes a slot. @returns Gives it back; or which limit is reached. */
+  /** Takes a slot. @returns A function that gives it back, or the limit that is reached. */
   take(key: string): (() => void) | keyof SlotLimits {
     const ofKey = this.#taken.get(key) ?? 0
     if (ofKey >= this.#limits.perKey) return 'perKey'

@@ -7,7 +7,7 @@ import type { PriceFunction } from './options.js'
 import { shareDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
 
-/** Milliseconds between two reports of the same route: anyone can ask for it. */
+/** Milliseconds between two reports of the same route: every request could cause one. */
 const REPORT_EVERY_MS = 60_000
 
 /** Merchants of one route that are kept prepared. */
@@ -18,7 +18,7 @@ export interface MerchantRoutesContext extends RouteContext {
   readonly directory: ProjectDirectory
 }
 
-/** What a declaration says of a route for all of its merchants. */
+/** The part of a declaration that is the same for all merchants of the route. */
 export interface RouteDeclaration {
   readonly price: Price | PriceFunction
   readonly options: Omit<RouteOptions, 'merchant'>
@@ -50,7 +50,7 @@ export class MerchantRoutes {
   }
 
   /**
-   * Finds the route of a merchant as it is now. It stays as it is for the request that has found it.
+   * Finds the route of a merchant with its present terms. A request keeps the route that it has found.
    *
    * @returns `undefined` while the project has no merchant.
    * @throws `ConfigError` if the price or an option does not fit the merchant.
@@ -83,7 +83,7 @@ export class MerchantRoutes {
   }
 }
 
-/** Runs a function at most once; what it has thrown is thrown again. */
+/** Makes a function that runs `make` once, and returns or throws the same each time. */
 function once<T>(make: () => T): () => T {
   let result: { readonly value: T } | { readonly error: unknown } | undefined
   return () => {

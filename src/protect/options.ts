@@ -177,7 +177,7 @@ export function checkOptions(options: ProtectOptions): void {
 }
 
 /**
- * Refuses a `minValiditySeconds` that no payer can meet who signs as the 402 asks.
+ * Refuses a `minValiditySeconds` that a payer who signs as the 402 asks cannot meet.
  *
  * @throws `ConfigError`
  */

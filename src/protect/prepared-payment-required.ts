@@ -73,7 +73,7 @@ export interface AskingRoute {
   readonly keeper?: DocumentKeeper | undefined
 }
 
-/** Prepares the 402 of a route, to the byte what `askForPayment` would send. */
+/** Prepares the 402 of a route, with the same bytes as `askForPayment` sends. */
 export function preparePaymentRequired({
   askedAt,
   urlOf,

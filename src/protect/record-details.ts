@@ -11,7 +11,7 @@ import type { ProtectOptions } from './options.js'
 /** The part of a payment that its record describes. */
 export interface DescribedPayment {
   readonly requirements: PaymentRequirements
-  /** The price as it was asked. Unknown of an earlier quote to which no rate was applied. */
+  /** The price as it was asked; unknown for an earlier quote without an applied rate. */
   readonly askedPrice: string | undefined
 }
 
@@ -50,7 +50,7 @@ function routeOf({ route, baseUrl }: Request): string | undefined {
   return typeof path === 'string' ? baseUrl + path : undefined
 }
 
-/** Writes a price as the developer did; one without a currency is in the merchant's. */
+/** Writes a price as the developer did, with the merchant's currency if it names none. */
 export function askedPriceOf(price: Price, parsed: ParsedPrice): string {
   if (typeof price === 'string' && /[^\d.,\s]/.test(price)) return price.trim()
   if (parsed.kind === 'asset') return `${parsed.amount} units of ${parsed.asset}`

@@ -34,7 +34,7 @@ export function routeFinder(
   return async (req) => routes.find(await choose(context, merchant, req))
 }
 
-/** Tells whether a merchant is known now, or never: one that the ledger keeps may come and change. */
+/** Tells whether a merchant cannot change: one that is kept in the ledger may appear and change later. */
 function isFixed(
   { directory }: MerchantRoutesContext,
   merchant: string | MerchantFunction,

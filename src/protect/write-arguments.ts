@@ -1,6 +1,6 @@
 /** The arguments of `write` and `end`, as Node interprets them. */
 
-/** Called once a chunk was taken, or with the reason why not. */
+/** Called once the chunk is taken, or with the error that prevents it. */
 export type WriteCallback = (error?: Error | null) => void
 
 /** Reads the arguments after the chunk. */

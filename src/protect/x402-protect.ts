@@ -82,7 +82,7 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
     const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, find, problemPage }
     return function x402Middleware(req, res, next) {
-      // Which parameters and body a route has concerns its handlers only.
+      // The types of a route's parameters and body matter to its handlers only.
       const exchange = { req, res, next } as unknown as Exchange
       handlePaidRequest(context, paid, exchange).catch(next)
     }

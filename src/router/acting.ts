@@ -1,4 +1,4 @@
-/** Who acts for a project: itself, by its token, or an admin, at the same routes. */
+/** Who sends a request about a project: the project itself, by its token, or an admin on its behalf. */
 import type { Response } from 'express'
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../crypto/sha256.js'
@@ -42,7 +42,7 @@ export function payeeOf(res: Response): Payee {
   return project.merchant ?? { project: project.id, accepts }
 }
 
-/** In which scope an `Idempotency-Key` has a meaning at an endpoint: each admin has one of its own. */
+/** The scope of an `Idempotency-Key` at an endpoint. Each admin has a scope apart from the project's. */
 export function keyScopeOf(res: Response, endpoint: string) {
   const project = projectOf(res)?.id ?? ''
   const admin = actingOf(res)?.admin

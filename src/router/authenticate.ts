@@ -31,7 +31,7 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
     if (token === undefined || project !== undefined || directory.isLoaded) return next()
     const lookAgain = (): void => {
       take(req, res, directory.findByToken(token))
-      // What cannot be known yet is not denied.
+      // Before the projects are loaded, the token may still be valid: the response is 503, not 401.
       res.locals['x402ProjectUnknown'] = !directory.isLoaded
     }
     directory.whenLoaded().then(lookAgain).then(next, next)

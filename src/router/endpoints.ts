@@ -8,7 +8,7 @@ export type EndpointMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 /** The methods of each endpoint, by its path. `{id}` stands for one segment. */
 export type Endpoints = Readonly<Record<string, readonly EndpointMethod[]>>
 
-/** What a placeholder in a path stands for, where that is not any one segment. */
+/** Patterns of the placeholders that do not stand for exactly one segment. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   version: String.raw`\d{4}-\d{2}-\d{2}`,
 }

@@ -1,4 +1,4 @@
-/** The files of a page, as the build has left them. */
+/** Serves the files of a page from the build's output. */
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'

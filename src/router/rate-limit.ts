@@ -5,7 +5,7 @@ import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { projectOf } from './authenticate.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
-/** Names who is counted, where that is no project. */
+/** Sets who a request counts for, if it has no project. */
 export function setLimitKey(res: Response, key: string): void {
   res.locals['x402LimitKey'] = key
 }

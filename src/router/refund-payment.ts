@@ -114,12 +114,12 @@ async function makeRefund(
   await noteRequested(context, res, signed)
   const refused = await settleRefund(context, signed)
   const made = await findOwn(context, signed)
-  // What nothing was sent for has no record.
+  // Without a record, nothing was sent.
   if (made === undefined) throw refusedProblem(refused)
   return refundDocument(context, merchant, made)
 }
 
-/** Tells the audit log which admin has a refund sent, before it is. An authorization is told of once. */
+/** Writes to the audit log which admin sends a refund, before it is sent: one entry per authorization. */
 async function noteRequested(
   { ledger }: RouterContext,
   res: Response,

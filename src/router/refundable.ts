@@ -1,4 +1,4 @@
-/** What of a settlement can be refunded, and why more cannot. */
+/** How much of a settlement can be refunded, and why not more. */
 import type { LedgerRecord } from '../ledger/ledger.js'
 import { leftToRefund } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
@@ -34,7 +34,7 @@ export function requireLocal({ settledAssets }: RouterContext): void {
 /**
  * Finds a settlement of the merchant's project that can be refunded.
  *
- * @throws {@link RequestProblem} 404 for a settlement of nobody or of another project, 409 for one that
+ * @throws {@link RequestProblem} 404 for an unknown settlement or one of another project, 409 for one that
  * was not paid.
  */
 export async function findRefundable(

@@ -31,7 +31,7 @@ interface SettleRequest {
   readonly submission: IdentifiedSubmission
   /** The claims of the request's `Idempotency-Key` and of the payment's id. */
   readonly claims: readonly KeyClaim[]
-  /** The id that the payment is bound to, where its answer is not repeated for it. */
+  /** The payment's id, if it does not repeat the answer. */
   readonly bound: KeyedRequest | undefined
 }
 

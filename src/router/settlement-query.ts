@@ -65,7 +65,7 @@ export const settlementsSchema = z
   .superRefine((query, context) => {
     const given = SEARCHES.filter((name) => query[name] !== undefined)
     const [, second] = given
-    // Each has an index of its own: what has none could read all settlements there are.
+    // Each search has its own index. A combination has none, and could read every settlement.
     if (second !== undefined)
       context.addIssue({
         code: 'custom',

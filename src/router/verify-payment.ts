@@ -24,7 +24,7 @@ export const verifyPayment: Endpoint = async (context, req, res) => {
   const verify = async (): Promise<VerifyResponse> => {
     if (byId !== undefined) await requireFreeId(context, byId)
     const verified = await context.facilitator.verifyPayment(payment, merchant)
-    // One that is valid is counted when it comes to be settled.
+    // A valid payment is counted when it is settled.
     if (!verified.isValid) context.counters.count(project, 'presented')
     if (verified.isValid || byId === undefined) return verified
     const mayRepeat = merchant.repeatSettlements && isUndecided(verified.invalidReason)

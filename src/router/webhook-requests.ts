@@ -6,7 +6,7 @@ import { parseDeliveryCursor } from './webhook-documents.js'
 /** Deliveries on a page at most. */
 const MAX_LIMIT = 100
 
-/** The forms of ids. The ledger is asked only for such. */
+/** The forms of ids. The ledger is not asked for any other. */
 export const ENDPOINT_ID = /^we_[0-9a-f]{32}$/
 export const DELIVERY_ID = /^msg_[0-9a-f]{32}$/
 
@@ -19,7 +19,7 @@ export function bodySchemas(known: readonly WebhookEvent[]) {
   const events = z
     .array(z.enum(known))
     .min(1, 'must name at least one event')
-    // Each once, in one order.
+    // Without duplicates, in a fixed order.
     .transform((given) => known.filter((event) => given.includes(event)))
   return {
     creation: z.looseObject({ url, events: events.default([...known]) }),

@@ -184,7 +184,7 @@ const resendDelivery: Endpoint = async (context, req, res) => {
   return deliveryDocument(delivery)
 }
 
-/** Tells the audit log that an admin has something sent. */
+/** Writes to the audit log that an admin has a delivery sent. */
 async function noteSending(
   { ledger }: RouterContext,
   res: Response,

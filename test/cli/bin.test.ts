@@ -137,7 +137,7 @@ describe('the program', () => {
       expect(program.output()).not.toContain(secret)
   })
 
-  it('starts where the node is away, says so, and logs a relayer that runs dry', async () => {
+  it('starts where the node does not answer, says so, and logs a relayer that runs dry', async () => {
     const away = serve('http://127.0.0.1:9')
     await urlOf(away)
     await logs(away, /"level":"(error)".*The node did not answer/)

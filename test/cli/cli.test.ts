@@ -304,37 +304,37 @@ describe('serve', () => {
   })
 })
 
-describe('serve keeps its payments', () => {
+describe('the ledger of serve', () => {
   const ledgerFile = () => join(cwd, 'data/ledger.db')
   beforeEach(() => rm(join(cwd, 'data'), { recursive: true, force: true }))
 
-  it('in ./data/ledger.db', async () => {
+  it('keeps payments in ./data/ledger.db', async () => {
     expect((await serve([], ENVIRONMENT)).code).toBe(0)
     const ledger = openSqliteLedger(ledgerFile())
     expect(await ledger.listSubmitted()).toStrictEqual([])
     await ledger.close()
   })
 
-  it('nowhere with --memory, whatever DATABASE_URL says', async () => {
+  it('keeps payments nowhere with --memory, whatever DATABASE_URL says', async () => {
     const url = 'postgres://127.0.0.1:9/none'
     const env = { ...ENVIRONMENT, DATABASE_URL: url, X402_DATABASE_URL: url }
     expect((await serve(['--memory'], env)).status).toBe(200)
     expect(existsSync(ledgerFile())).toBe(false)
   })
 
-  it('not where its options are wrong', async () => {
+  it('creates no ledger where its options are wrong', async () => {
     await run(['serve'], { ...ENVIRONMENT, X402_PAY_TO: 'x' })
     expect(existsSync(ledgerFile())).toBe(false)
   })
 
-  it('in no file that cannot be one: it says so, and names the way out', async () => {
+  it('refuses a file that cannot be a ledger: it says so, and names the way out', async () => {
     await mkdir(ledgerFile(), { recursive: true })
     const { code, printed, complained } = await run(['serve', '--port', '0'], ENVIRONMENT)
     expect([code, printed]).toStrictEqual([1, []])
     expect(complained).toMatch(/^ledger: .*data\/ledger\.db.*--memory/)
   })
 
-  it('in no file that another holds locked for good', async () => {
+  it('refuses a file that another holds locked for good', async () => {
     await mkdir(join(cwd, 'data'))
     const locking = new Database(ledgerFile())
     locking.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE')
@@ -350,7 +350,7 @@ describe('serve keeps its payments', () => {
     ['file', 'DATABASE_URL'],
     ['', 'X402_DATABASE_URL'],
     ['file', 'X402_DATABASE_URL'],
-  ])('in no database that does not answer (%s %s)', async (file, variable) => {
+  ])('refuses a database that does not answer (%s %s)', async (file, variable) => {
     if (file) await writeConfig(CONFIG)
     const { code, printed, complained } = await run(['serve', '--port', '0'], {
       ...(file ? {} : ENVIRONMENT),
@@ -363,7 +363,7 @@ describe('serve keeps its payments', () => {
     expect(complained).not.toContain('pa55word')
   })
 
-  it('in the file of --ledger, relative to the configuration, which only its owner can read', async () => {
+  it('keeps payments in the file of --ledger, relative to the configuration, which only its owner can read', async () => {
     await mkdir(join(cwd, 'etc'), { recursive: true })
     await writeConfig(CONFIG, 'etc/shop.json')
     const { complained } = await serve(['--config', 'etc/shop.json', '--ledger', 'kept/a.db'])
@@ -377,7 +377,7 @@ describe('serve keeps its payments', () => {
     )
   })
 
-  it('beside its configuration, and refuses to begin an empty one where an earlier version has kept one', async () => {
+  it('keeps payments beside its configuration, and refuses to begin an empty one where an earlier version has kept one', async () => {
     await mkdir(join(cwd, 'srv'), { recursive: true })
     await writeConfig(CONFIG, 'srv/shop.json')
     await serve(['--config', 'srv/shop.json'])
@@ -393,7 +393,7 @@ describe('serve keeps its payments', () => {
     expect(named.status).toBe(200)
   })
 
-  it('in no database of another kind', async () => {
+  it('refuses a database of another kind', async () => {
     const env = { ...ENVIRONMENT, DATABASE_URL: 'mysql://me:pa55word@127.0.0.1/none' }
     const { code, complained } = await run(['serve'], env)
     expect(code).toBe(1)
@@ -402,7 +402,7 @@ describe('serve keeps its payments', () => {
   })
 })
 
-describe('serve refuses', () => {
+describe('serve with a wrong configuration', () => {
   it.each([
     ['bad JSON, naming its line', '{\n  "networks": {},\n  "projects": [,]\n}', /line 3/],
     ['a comma too much', '{\n  "networks": {},\n}', /line 3/],
@@ -411,7 +411,7 @@ describe('serve refuses', () => {
     ['a word that is none', '{\n"publicUrl": nil\n}', /line 2/],
     ['a text over two lines', '{\n"publicUrl": "a\nb"\n}', /line 2/],
     ['an empty file', '', /line 1/],
-  ])('%s', async (_name, text, where) => {
+  ])('refuses %s', async (_name, text, where) => {
     await writeConfig(text)
     const { code, printed, complained } = await run(['serve'])
     expect([code, printed]).toStrictEqual([1, []])
@@ -419,25 +419,25 @@ describe('serve refuses', () => {
     expect(complained).toMatch(where)
   })
 
-  it('bad JSON without showing what is in it', async () => {
+  it('refuses bad JSON without showing what is in it', async () => {
     await writeConfig(`{ "relayerKeys": ["${KEY}" }`)
     expect((await run(['serve'])).complained).not.toContain('5e5e')
   })
 
-  it.each([['null'], ['[]'], ['"text"']])('a file that holds %s', async (text) => {
+  it.each([['null'], ['[]'], ['"text"']])('refuses a file that holds %s', async (text) => {
     await writeConfig(text)
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)
     expect(complained).toMatch(/^config: .*object/)
   })
 
-  it('a file that is not there, where it was named', async () => {
+  it('refuses a file that is not there, where it was named', async () => {
     const { code, complained } = await run(['serve', '--config', 'missing.json'], ENVIRONMENT)
     expect(code).toBe(1)
     expect(complained).toMatch(/^config: .*missing\.json.*ENOENT/)
   })
 
-  it('options that are wrong, one a line, by variable or by path', async () => {
+  it('refuses options that are wrong, one a line, by variable or by path', async () => {
     await writeConfig({ ...CONFIG, handlerID: 'x', projects: [{ id: 'a', tokens: ['short'] }] })
     const { code, complained } = await run(['serve'], {
       X402_PUBLIC_URL: 'pay.example.com',
@@ -459,7 +459,7 @@ describe('serve refuses', () => {
     expect(complained).not.toContain('5e5e')
   })
 
-  it('what a file says of another network by its path, not by the variable', async () => {
+  it('refuses what a file says of another network by its path, not by the variable', async () => {
     await writeConfig({ ...CONFIG, networks: { ...CONFIG.networks, polygon: { rpcUrl: 'x' } } })
     const { complained } = await run(['serve'], {
       X402_NETWORK: 'base',
@@ -471,7 +471,7 @@ describe('serve refuses', () => {
     ])
   })
 
-  it('variables that could be about several networks or projects', async () => {
+  it('refuses variables that could be about several networks or projects', async () => {
     await writeConfig({
       ...CONFIG,
       networks: { ...CONFIG.networks, polygon: CONFIG.networks.base },
@@ -490,14 +490,14 @@ describe('serve refuses', () => {
     ['ledger', '--ledger'],
     ['facilitator', 'X402_FACILITATOR_URL'],
     ['logger', 'standard error'],
-  ])('%s in a file, and says what to use instead', async (option, instead) => {
+  ])('refuses %s in a file, and says what to use instead', async (option, instead) => {
     await writeConfig({ ...CONFIG, [option]: 'x' })
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)
     expect(complained).toMatch(new RegExp(`^${option}: cannot be set in a file.*${instead}`))
   })
 
-  it('misspelled members and networks, and says what was probably meant', async () => {
+  it('refuses misspelled members and networks, and says what was probably meant', async () => {
     await writeConfig({
       networks: { Base: { rpcURL: 'http://127.0.0.1:9', relayerKeys: [KEY] }, 8453: {} },
       projects: [{ id: 'acme', merchant: { payto: PAY_TO } }],
@@ -512,33 +512,33 @@ describe('serve refuses', () => {
     expect(complained).toContain("merchant.payto: there is no such option; did you mean 'payTo'?")
   })
 
-  it('to guess where it is: it says that there is no file', async () => {
+  it('refuses to guess where it is: it says that there is no file', async () => {
     const { complained } = await run(['serve'])
     expect(complained).toContain(`config: there is no ${join(cwd, 'gateway.config.json')}; npx`)
     expect(complained).toContain('X402_NETWORK: is missing')
   })
 
-  it('a mistyped variable beside a missing one: it says which was meant', async () => {
+  it('refuses a mistyped variable beside a missing one: it says which was meant', async () => {
     const { complained } = await run(['serve'], { X402_PAYTO: PAY_TO, X402_NETWORK: 'base' })
     expect(complained).toContain(
       'X402_PAY_TO: is missing: the address that is paid; X402_PAYTO is set: did you mean X402_PAY_TO?',
     )
   })
 
-  it('to guess: without a file it names every variable it needs', async () => {
+  it('refuses to guess: without a file it names every variable it needs', async () => {
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)
     for (const name of ['X402_PAY_TO', 'X402_NETWORK', 'X402_RPC_URL', 'X402_RELAYER_KEY'])
       expect(complained).toContain(`${name}: `)
   })
 
-  it('a facilitator that is none, by its variable', async () => {
+  it('refuses a facilitator that is none, by its variable', async () => {
     await writeConfig(CONFIG)
     const { complained } = await run(['serve'], { X402_FACILITATOR_URL: 'nowhere' })
     expect(complained).toMatch(/^X402_FACILITATOR_URL: /)
   })
 
-  it('a port in use and a host that is not here', async () => {
+  it('refuses a port in use and a host that is not here', async () => {
     const other: Server = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as AddressInfo

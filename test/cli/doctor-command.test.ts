@@ -124,15 +124,15 @@ async function listenUntrusted(): Promise<number> {
   return port
 }
 
-describe('doctor says of a sound setup', () => {
-  it('that all is well, and nothing else, and changes nothing', async () => {
+describe('doctor on a sound setup', () => {
+  it('says that all is well, and nothing else, and changes nothing', async () => {
     await write()
     expect(await doctor()).toStrictEqual({ code: 0, printed: ['All is well.'], complained: [] })
     expect(await readFile(join(cwd, 'gateway.config.json'), 'utf8')).toContain('base-sepolia')
     await expect(readFile(join(cwd, 'data/ledger.db'))).rejects.toThrow('ENOENT')
   })
 
-  it('that all is well, with a ledger in use and a public URL that leads here', async () => {
+  it('says that all is well, with a ledger in use and a public URL that leads here', async () => {
     const gateway = createGateway(
       shopOptions(devnet, { ledger: openSqliteLedger(join(cwd, 'data/ledger.db')) }),
     )
@@ -143,7 +143,7 @@ describe('doctor says of a sound setup', () => {
     await gateway.close()
   })
 
-  it('that all is well, on PostgreSQL', async () => {
+  it('says that all is well, on PostgreSQL', async () => {
     // Said aloud where there is none.
     if (postgres === undefined) return
     const schema = await createSchema(postgres)
@@ -156,7 +156,7 @@ describe('doctor says of a sound setup', () => {
     expect((await doctor([], env)).printed).toStrictEqual(['All is well.'])
   })
 
-  it('everything it has seen, with --json', async () => {
+  it('says everything it has seen, with --json', async () => {
     await write()
     const { code, printed } = await doctor(['--json'])
     const { ok, findings } = JSON.parse(printed.join()) as { ok: boolean; findings: object[] }
@@ -166,8 +166,8 @@ describe('doctor says of a sound setup', () => {
   })
 })
 
-describe('doctor names a fault of the configuration:', () => {
-  it('JSON that is broken', async () => {
+describe('doctor on the configuration', () => {
+  it('finds JSON that is broken', async () => {
     await writeFile(join(cwd, 'gateway.config.json'), '{ "networks": ')
     const { code, printed } = await doctor()
     expect(code).toBe(1)
@@ -175,19 +175,19 @@ describe('doctor names a fault of the configuration:', () => {
     expect(printed.at(-1)).toBe('1 error, 0 warnings.')
   })
 
-  it('a variable that is not set', async () => {
+  it('finds a variable that is not set', async () => {
     await write({}, { rpcUrl: '${RPC_URL}' })
     expect(await named()).toStrictEqual(['error missing_variable'])
   })
 
-  it('a member that nobody reads, and a variable', async () => {
+  it('finds a member that nobody reads, and a variable', async () => {
     await write({ publicURL: 'x' })
     expect(await named([], { X402_PAYTO: 'x' })).toStrictEqual([
       ...['warning unknown_variable', 'error unknown_option'],
     ])
   })
 
-  it('keys that others can read', async () => {
+  it('finds keys that others can read', async () => {
     await write()
     await chmod(join(cwd, '.env'), 0o644)
     expect(await named()).toStrictEqual(['warning file_readable'])
@@ -197,7 +197,7 @@ describe('doctor names a fault of the configuration:', () => {
     expect(await named()).toStrictEqual(['warning file_readable'])
   })
 
-  it('nobody who is paid', async () => {
+  it('finds nobody who is paid', async () => {
     await write({ projects: [] })
     expect(await named()).toStrictEqual(['warning project_missing'])
     await write({ projects: [{ id: 'shop', tokens: [] }] })
@@ -206,43 +206,43 @@ describe('doctor names a fault of the configuration:', () => {
     ])
   })
 
-  it('money that would be lost, or be paid to a relayer', async () => {
+  it('finds money that would be lost, or be paid to a relayer', async () => {
     await write({}, {}, { payTo: devnet.asset })
     expect(await named()).toStrictEqual(['error invalid_address'])
     await write({}, {}, { payTo: privateKeyToAddress(devnet.relayerKeys[0]!) })
     expect(await named()).toStrictEqual(['warning pay_to_is_relayer'])
   })
 
-  it('a currency that no token has', async () => {
+  it('finds a currency that no token has', async () => {
     await write({}, {}, { currency: 'EUR' })
     expect(await named()).toStrictEqual(['error unsupported_currency'])
   })
 
-  it('a UCP handler with the name of another domain', async () => {
+  it('finds a UCP handler with the name of another domain', async () => {
     await write({ ucp: { docsUrl: 'https://docs.example.com' } })
     expect(await named()).toStrictEqual(['warning ucp_authority'])
   })
 })
 
-describe('doctor names a fault of a network:', () => {
-  it('a node that is away', async () => {
+describe('doctor on a network', () => {
+  it('finds a node that does not answer', async () => {
     await write({}, { rpcUrl: 'http://127.0.0.1:9' })
     expect(await named()).toStrictEqual(['error chain_unreachable'])
   })
 
-  it('a node whose host the DNS does not know', async () => {
+  it('finds a node whose host the DNS does not know', async () => {
     await write({}, { rpcUrl: 'http://node.invalid' })
     expect(await named()).toStrictEqual(['error dns_failed', 'error chain_unreachable'])
   })
 
-  it('a node of another chain', async () => {
+  it('finds a node of another chain', async () => {
     await write()
     proxy.fault = (method) =>
       method === 'eth_chainId' ? { kind: 'answer', result: '0x1' } : undefined
     expect(await named()).toStrictEqual(['error chain_mismatch'])
   })
 
-  it('a clock that is behind the chain’s', async () => {
+  it('finds a clock that is behind the chain’s', async () => {
     await write()
     proxy.fault = (method) =>
       method === 'eth_getBlockByNumber'
@@ -251,12 +251,12 @@ describe('doctor names a fault of a network:', () => {
     expect(await named()).toContain('warning clock_skewed')
   })
 
-  it('a relayer without gas money', async () => {
+  it('finds a relayer without gas money', async () => {
     await write({}, { relayerKeys: [generatePrivateKey()] })
     expect(await named()).toContain('error relayer_without_funds')
   })
 
-  it('a token that is not there, has another domain, or other decimals', async () => {
+  it('finds a token that is not there, has another domain, or other decimals', async () => {
     await write({}, token({ address: `0x${'0b'.repeat(20)}` }))
     expect(await named()).toStrictEqual(['error token_missing'])
     await write({}, token({ eip712: { name: 'USD Coin', version: '2' } }))
@@ -265,7 +265,7 @@ describe('doctor names a fault of a network:', () => {
     expect(await named()).toStrictEqual(['error token_decimals_mismatch'])
   })
 
-  it('a relayer that waits for a nonce which no transaction has', async () => {
+  it('finds a relayer that waits for a nonce which no transaction has', async () => {
     const file = join(cwd, 'data/ledger.db')
     const ledger = openSqliteLedger(file)
     await ledger.listSubmitted()
@@ -281,7 +281,7 @@ describe('doctor names a fault of a network:', () => {
   })
 })
 
-describe('doctor names a fault of webhooks:', () => {
+describe('doctor on webhooks', () => {
   const file = () => join(cwd, 'data/ledger.db')
 
   /** Registers webhooks, and returns the first one's id. */
@@ -318,7 +318,7 @@ describe('doctor names a fault of webhooks:', () => {
   const open = { webhooks: { allowPrivate: true } }
   const error = 'The receiver responded with HTTP 500.'
 
-  it('none where they can be delivered, also the operator’s own', async () => {
+  it('finds no fault where they can be delivered, also the operator’s own', async () => {
     await write(open)
     const url = await listen(express())
     await register({ url }, { url, project: OPERATOR })
@@ -326,7 +326,7 @@ describe('doctor names a fault of webhooks:', () => {
     expect((await doctor()).printed).toStrictEqual(['All is well.'])
   })
 
-  it('a host that the DNS does not know, and an address that is not public', async () => {
+  it('finds a host that the DNS does not know, and an address that is not public', async () => {
     await write()
     await register({ url: 'https://shop.invalid/a-secret-path' }, { url: 'https://127.0.0.1/' })
     const { code, printed } = await doctor()
@@ -336,7 +336,7 @@ describe('doctor names a fault of webhooks:', () => {
     expect(printed.join()).not.toContain('a-secret-path')
   })
 
-  it('a receiver that is away, once for all webhooks that it has', async () => {
+  it('finds a receiver that does not answer, once for all webhooks that it has', async () => {
     await write(open)
     await register({ url: 'http://127.0.0.1:9/one' }, { url: 'http://127.0.0.1:9/two' })
     const { printed } = await doctor()
@@ -346,7 +346,7 @@ describe('doctor names a fault of webhooks:', () => {
     ])
   })
 
-  it('a certificate that cannot be trusted, and none where there should be one', async () => {
+  it('finds a certificate that cannot be trusted, and none where there should be one', async () => {
     await write({ ...open, handlerId: 'localhost.pay' })
     const plain = new URL(await listen(express()))
     await register(
@@ -357,7 +357,7 @@ describe('doctor names a fault of webhooks:', () => {
     expect(names).toStrictEqual(['error webhook_tls_untrusted', 'error webhook_tls_failed'])
   })
 
-  it('deliveries that have failed, that are tried again, or that nobody tries', async () => {
+  it('finds deliveries that have failed, that are tried again, or that nobody tries', async () => {
     await write(open)
     await register({ url: await listen(express()) })
     await deliver({ kind: 'failed', error }, { kind: 'failed', error })
@@ -374,13 +374,13 @@ describe('doctor names a fault of webhooks:', () => {
     expect((await doctor()).printed[0]).toMatch(/webhook_untried: .* for 10 min: start a gateway/)
   })
 
-  it('a project that is not there any more', async () => {
+  it('finds a project that is not there any more', async () => {
     await write(open)
     await register({ url: await listen(express()), project: 'gone' })
     expect(await named()).toStrictEqual(['warning webhook_without_project'])
   })
 
-  it('the same on PostgreSQL', async () => {
+  it('finds the same on PostgreSQL', async () => {
     if (postgres === undefined) return
     const schema = await createSchema(postgres)
     cleanups.push(() => schema.drop())
@@ -400,23 +400,23 @@ describe('doctor names a fault of webhooks:', () => {
   })
 })
 
-describe('doctor names a fault of the way to the gateway:', () => {
-  it('a public URL at which nobody answers, or somebody else', async () => {
+describe('doctor on the way to the gateway', () => {
+  it('finds a public URL at which nobody answers, or somebody else', async () => {
     await write({ publicUrl: 'http://127.0.0.1:9' })
     expect(await named()).toStrictEqual(['warning public_url_unreachable'])
     await write({ publicUrl: await listen(express()) })
     expect(await named()).toStrictEqual(['error public_url_elsewhere'])
   })
 
-  it('a certificate that cannot be trusted', async () => {
+  it('finds a certificate that cannot be trusted', async () => {
     const port = await listenUntrusted()
     await write({ publicUrl: `https://localhost:${port}`, handlerId: 'localhost.pay' })
     expect(await named()).toContain('error tls_untrusted')
   })
 })
 
-describe('doctor names a fault of the ledger:', () => {
-  it('a database that does not answer, in words', async () => {
+describe('doctor on the ledger', () => {
+  it('explains that a database does not answer', async () => {
     await write()
     const env = { X402_DATABASE_URL: 'postgres://me:pa55word@127.0.0.1:9/none' }
     expect(await named([], env)).toStrictEqual(['error ledger_unavailable'])
@@ -427,7 +427,7 @@ describe('doctor names a fault of the ledger:', () => {
     ])
   })
 
-  it('a file that is no database, that others can read, or that a newer version has migrated', async () => {
+  it('finds a file that is no database, that others can read, or that a newer version has migrated', async () => {
     await write()
     const file = join(cwd, 'a.db')
     await writeFile(file, 'this is no database, however long it is'.repeat(100), { mode: 0o600 })
@@ -447,13 +447,13 @@ describe('doctor names a fault of the ledger:', () => {
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning migration_missing'])
   })
 
-  it('a folder in which no file can be made', async () => {
+  it('finds a folder in which no file can be made', async () => {
     await write()
     await writeFile(join(cwd, 'data'), 'a file')
     expect(await named()).toStrictEqual(['error ledger_unavailable'])
   })
 
-  it('a user without rights, and a database that is not there', async () => {
+  it('finds a user without rights, and a database that is not there', async () => {
     if (postgres === undefined) return
     const schema = await createSchema(postgres)
     const role = `${schema.name}_poor`

@@ -295,7 +295,7 @@ describe('pay, where each answer to a payment is 503,', () => {
   })
 })
 
-describe('pay signs nothing for', () => {
+describe('pay, asked for what it must not pay,', () => {
   const offer = (overrides: object) => ({
     ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', maxTimeoutSeconds: 60 },
     ...{ payTo: devnet.merchant.address, asset: devnet.asset },
@@ -332,7 +332,7 @@ describe('pay signs nothing for', () => {
     ],
     ['a malformed offer', () => offer({ amount: '1e4' }), 'an offer is malformed (amount'],
     ['words that a terminal obeys', () => offer({ scheme: '\x1b]0;x\x07' }), "the scheme '?]0;x?'"],
-  ])('%s', async (_name, make, reason) => {
+  ])('signs nothing for %s', async (_name, make, reason) => {
     offers = [make()]
     const { code, told } = await pay([odd.url, '--key-env', 'KEY'], { KEY: key })
     expect(code).toBe(1)
@@ -340,14 +340,14 @@ describe('pay signs nothing for', () => {
     expect(told).not.toContain('Signing')
   })
 
-  it('real money with a key that everybody knows, even with --yes', async () => {
+  it('signs nothing for real money with a key that everybody knows, even with --yes', async () => {
     offers = [offer(mainnet)]
     const { code, told } = await pay([odd.url, '--devnet', '--yes'])
     expect(code).toBe(1)
     expect(told).toContain('keys of the devnet are known to everybody')
   })
 
-  it('a server that is away', async () => {
+  it('signs nothing for a server that does not answer', async () => {
     const gone = await listen(express())
     await gone.close()
     const { code, told } = await pay([gone.url, '--devnet'])
@@ -380,14 +380,14 @@ describe('pay signs nothing for', () => {
     [['http://x', '--devnet', '--max-amount', '1,000'], '--max-amount: '],
     [['http://x', '--devnet', '--header', 'PAYMENT-SIGNATURE: x'], '--header takes'],
     [['http://x', '--devnet', '--method', 'GET', '--data', 'x'], '--data and GET exclude'],
-  ])('a command line like %j', async (args, message) => {
+  ])('signs nothing for a command line like %j', async (args, message) => {
     const { code, told } = await pay(args)
     expect(code).toBe(2)
     expect(told).toContain(message)
     expect(told).not.toMatch(/pa55word|5e5e/)
   })
 
-  it('a key that is none, without repeating it', async () => {
+  it('signs nothing for a key that is none, without repeating it', async () => {
     const wrong = await pay(['http://127.0.0.1:9', '--key-env', 'KEY'], { KEY: 'hunter2' })
     expect(wrong.code).toBe(1)
     expect(wrong.told).toContain('The variable KEY must be 0x and 64 hexadecimal digits')

@@ -66,7 +66,7 @@ async function serve(options: object, ...flags: readonly string[]) {
 }
 
 describe('serve', () => {
-  it('starts where a node is away, lives, and is not ready', async () => {
+  it('starts where a node does not answer, lives, and is not ready', async () => {
     const { url } = await serve({})
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     const ready = await fetch(`${url}/readyz`)

@@ -119,7 +119,7 @@ describe('the environment', () => {
     },
   )
 
-  it('of serve takes X402_DATABASE_URL before DATABASE_URL, and names the one it took', async () => {
+  it('gives serve X402_DATABASE_URL before DATABASE_URL, and names the one it took', async () => {
     const bad = 'mysql://127.0.0.1/none'
     const read = (env: object) => () =>
       optionsFromEnvironment({ ...COMPLETE, ...env }, SERVE_DATABASE)

@@ -27,12 +27,12 @@ describe('a configuration file', () => {
     ['{ "a": [1 }', 'line 1, column 11', ''],
     ['', 'line 1, column 1', 'a value is expected'],
     ['{ /* ', 'line 1, column 3', 'a comment is not closed'],
-  ])('that is not JSON is refused with its place: %j', (text, place, mistake) => {
+  ])('is refused where it is not JSON, with the place: %j', (text, place, mistake) => {
     expect(wrong(text)).toContain(`is not JSON (${place})`)
     expect(wrong(text)).toContain(mistake)
   })
 
-  it('that is not JSON is never repeated', () => {
+  it('is never repeated where it is not JSON', () => {
     expect(wrong('{ "relayerKeys": ["0x5e5e" "hunter2" }')).not.toMatch(/5e5e|hunter2/)
   })
 })

@@ -115,7 +115,7 @@ describe('a token', () => {
     rates: { 'EUR/USD': '1' },
   })
 
-  it('of our own table may have settings', () => {
+  it('may have settings, though it is of our own table', () => {
     const { networks } = resolveOptions({
       networks: { base: { ...BASE, assets: [{ asset: 'USDC', depegGuardBps: 50 }] } },
       rates: { 'USDC/USD': '1' },
@@ -151,7 +151,7 @@ describe('the limits of a merchant', () => {
     [{ minAmount: '0' }, ['minAmount']],
     [{ minAmount: '-1', maxAmount: '1,000' }, ['minAmount', 'maxAmount']],
     [{ minAmount: 1 }, ['minAmount']],
-  ])('%j', (limits, options) => {
+  ])('are checked against each other: %j', (limits, options) => {
     expect(wrong(withLimits(limits))).toStrictEqual(
       options.map((option) => `projects.0.merchant.${option}`),
     )

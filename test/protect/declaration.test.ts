@@ -240,17 +240,17 @@ describe('a price function', () => {
       'no price',
     ],
     ['rejects', () => Promise.reject(new Error('no price yet')), 'no price yet'],
-  ])('that %s is the app’s to answer for', async (_name, price, message) => {
+  ])('fails the request as the app’s own error if it %s', async (_name, price, message) => {
     const response = await ask(price)
     expect(response.status).toBe(500)
     expect(response.problem).toMatchObject({ message })
   })
 
-  it('that gives no price is the app’s to answer for, too', async () => {
+  it('fails the request as the app’s own error if it gives no price', async () => {
     expect((await ask(() => '$-1')).problem).toMatchObject({ option: 'price' })
   })
 
-  it('in a currency that no token takes is answered 503', async () => {
+  it('is answered 503 if its price is in a currency that no token takes', async () => {
     const response = await ask(() => '100 JPY')
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ code: 'unsupported_currency' })

@@ -66,7 +66,7 @@ afterAll(async () => {
 
 describe('a chain that cannot be asked', () => {
   it.each([
-    ['is away', 'chain_unreachable', { kind: 'drop_request' }],
+    ['does not answer', 'chain_unreachable', { kind: 'drop_request' }],
     ['has too many requests', 'chain_unreachable', { kind: 'http', status: 429 }],
     ['answers garbage', 'chain_unreachable', { kind: 'garble' }],
     ['refuses', 'chain_refused', { kind: 'refuse', code: -32_603, message: 'internal error' }],

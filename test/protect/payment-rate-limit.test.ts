@@ -227,7 +227,7 @@ describe('the limit of requests that bring a payment', () => {
     })
   })
 
-  it('lets payments through, and says so once a minute, while its store is away', async () => {
+  it('lets payments through, and says so once a minute, while its store does not answer', async () => {
     const warnings: unknown[] = []
     const quiet = () => undefined
     const store: Store = {

@@ -110,7 +110,7 @@ describe('a quote', () => {
     ['/hidden', true],
     ['/fixed', false],
     ['/unsigned', false],
-  ])('at %s is signed: %p', async (path, isSigned) => {
+  ])('is signed or not as its route says: %s, %p', async (path, isSigned) => {
     const { entry } = await offerOf(path)
     const quoted = expect.stringMatching(/^v1\.[\w-]+\.[\w-]{43}$/)
     expect(entry.extra.quote).toEqual(isSigned ? quoted : undefined)

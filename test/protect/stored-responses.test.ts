@@ -87,7 +87,7 @@ async function payPatiently(shop: Shop, path: string, payment: object): Promise<
 }
 
 describe('a process that dies', () => {
-  it('after the grant: its answer is given by the next, and no handler runs again', async () => {
+  it('leaves its answer to the next one after the grant, and no handler runs again', async () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (ledger, stop) => ({
       markDelivered: async (...delivered) => {
@@ -107,7 +107,7 @@ describe('a process that dies', () => {
     await shop.close()
   })
 
-  it('before the grant: the payment is redeemed by the next, once', async () => {
+  it('leaves its payment to the next one before the grant, to be redeemed once', async () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (_ledger, stop) => ({ markDelivered: stop }))
     const runsBefore = runs
@@ -120,7 +120,7 @@ describe('a process that dies', () => {
     await shop.close()
   })
 
-  it('after the grant of a stream: the next knows that it was paid, and not what it was', async () => {
+  it('leaves to the next one, after the grant of a stream, that it was paid, and not what it was', async () => {
     const { shop, payment } = await crash('/upfront', (ledger, stop) => ({
       markDelivered: async (...delivered) => {
         await ledger.markDelivered(...delivered)
@@ -136,7 +136,7 @@ describe('a process that dies', () => {
 
 describe('a ledger that fails', () => {
   it.each(['/item', '/upfront'])(
-    'to grant leaves no answer behind that could be given: %s',
+    'leaves no answer behind if it fails at the grant: %s',
     async (path) => {
       const ledger = createMemoryLedger()
       let isAway = true
@@ -162,7 +162,7 @@ describe('a ledger that fails', () => {
     },
   )
 
-  it('to store an answer still lets it out', async () => {
+  it('lets an answer out though it cannot store it', async () => {
     const ledger = createMemoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
@@ -184,7 +184,7 @@ describe('a ledger that fails', () => {
     await shop.close()
   })
 
-  it('to claim an id runs no handler and sends nothing', async () => {
+  it('runs no handler and sends nothing if it cannot claim the id', async () => {
     const ledger = createMemoryLedger()
     const begin = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')

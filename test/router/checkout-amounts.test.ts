@@ -92,7 +92,7 @@ describe('a price of fifteen', () => {
     ['KWD', true, 0, { USDC: '48859500', EURC: '45240278', USDX: '48859500000000000000' }],
     ['KWD', true, 50, { USDC: '49103798', EURC: '45466480', USDX: '49103797500000000000' }],
   ])(
-    'in %s, cross-currency %p, %i bps on top',
+    'is quoted in %s, cross-currency %p, %i bps on top',
     async (currency, crossCurrency, fxBufferBps, all) => {
       const api = await open({ crossCurrency, fxBufferBps })
       // Zeros that the yen does not have are fine.
@@ -129,7 +129,7 @@ describe('an amount', () => {
     ['15.000000000000000000', 'USD', '15000000'],
     ['0.01', 'USD', '10000'],
     ['15.010', 'EUR', '15010000'],
-  ])('of %p %s is %s units', async (amount, currency, units) => {
+  ])('is %p %s in %s units', async (amount, currency, units) => {
     const { status, body } = await prepare(await open({}), amount, currency)
     expect(status).toBe(200)
     expect(body[HANDLER][0].config.accepts[0].amount).toBe(units)
@@ -160,7 +160,7 @@ describe('an amount', () => {
     ['15.00', '$', 'currency', 'is not a currency code of ISO 4217'],
     ['15.00', 840, 'currency', "the currency must be a string, e.g. 'USD'"],
     ['15.00', undefined, 'currency', "the currency must be a string, e.g. 'USD'"],
-  ])('of %p %p is refused, by what is wrong with it', async (amount, currency, path, message) => {
+  ])('is refused with what is wrong with it: %p %p', async (amount, currency, path, message) => {
     const answer = await prepare(await open({}), amount, currency)
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
@@ -176,7 +176,7 @@ describe('an amount', () => {
     ['0.49', 'USD', 'This merchant takes at least 0.50 USD at once.'],
     ['20.01', 'USD', 'This merchant takes at most 20 USD at once.'],
     ['3.89', 'HKD', 'This merchant takes at least 0.50 USD at once.'],
-  ])('of %s %s is refused where the merchant has limits', async (amount, currency, message) => {
+  ])('is refused outside the merchant’s limits: %s %s', async (amount, currency, message) => {
     const answer = await prepare(await open(limits), amount, currency)
     expect(answer.status).toBe(400)
     expect(answer.body.errors).toStrictEqual([{ path: 'amount', message }])

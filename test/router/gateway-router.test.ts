@@ -543,7 +543,7 @@ describe('the rate limit', () => {
     expect((await store.get('project:shop'))?.totalHits).toBe(2)
   })
 
-  it('lets requests through, and says so, while its store is away', async () => {
+  it('lets requests through, and says so, while its store does not answer', async () => {
     const store: Store = {
       increment: () => Promise.reject(new Error('the store is away')),
       decrement: () => undefined,
@@ -573,7 +573,7 @@ describe('the rate limit', () => {
 })
 
 describe('a body that ends early', () => {
-  it('harms nobody', async () => {
+  it('harms no other request', async () => {
     const api = await open()
     const { port } = new URL(api.url)
     await new Promise<void>((resolve) => {

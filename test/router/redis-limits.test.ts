@@ -114,7 +114,7 @@ describe('a rate limit in Redis', () => {
       expect(api.log.lines).toStrictEqual([])
     })
 
-    it('lets requests pass at once while Redis is away, and counts again when it is back', async () => {
+    it('lets requests pass at once while Redis cannot be reached, and counts again once it can', async () => {
       const proxy = await startTcpProxy({ host: HOST, port: PORT })
       const redisUrl = `redis://${HOST}:${proxy.port}`
       const { api, answers } = await judge(async () => {

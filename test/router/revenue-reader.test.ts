@@ -35,7 +35,7 @@ describe('revenue', () => {
     expect(ledger.asked).toHaveLength(1)
   })
 
-  it('of one project is summed one after the other, and not for too many at once', async () => {
+  it('sums of one project are made one after the other, and not for too many at once', async () => {
     const ledger = slowLedger()
     const reader = new RevenueReader(ledger)
     const ask = (until: number) => reader.read({ ...QUERY, until })

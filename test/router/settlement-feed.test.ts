@@ -98,7 +98,7 @@ describe('The feed of settlements', () => {
     )
   })
 
-  it('looks at nothing before anyone reads, and after the last one has left', async () => {
+  it('reads nothing before anyone listens, and after the last one has left', async () => {
     const { state, read } = open()
     const readers = [await read(), await read()]
     await until(() => state.looks > 2)
@@ -111,7 +111,7 @@ describe('The feed of settlements', () => {
     expect(state.looks).toBe(looks + 1)
   })
 
-  it('refuses a reader while the ledger is away, and goes on for others once it is back', async () => {
+  it('refuses a reader while the ledger does not answer, and goes on for others once it does', async () => {
     const { store, state, log, read } = open()
     state.isAway = true
     await expect(read()).rejects.toThrow('away')

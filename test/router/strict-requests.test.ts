@@ -48,13 +48,13 @@ const prepare = (more: object, query = '') =>
   })
 
 describe('rule 25: requirements take a currency', () => {
-  it('and quote 1.50 EUR as what it is in dollars', async () => {
+  it('quote 1.50 EUR at its rate in dollars', async () => {
     const answer = await require({ currency: 'EUR' })
     expect(answer.body.accepts?.map(({ amount }) => amount)).toEqual(['1620000'])
   })
 
   it.each([{}, { currency: null }, { currency: 'USD' }])(
-    'which is the merchant’s where none is named: %j',
+    'are in the merchant’s currency where none is named: %j',
     async (more) => {
       const answer = await require(more)
       expect(answer.body.accepts?.map(({ amount }) => amount)).toEqual(['1500000'])
@@ -62,7 +62,7 @@ describe('rule 25: requirements take a currency', () => {
   )
 
   it.each(['eur', 'XXX', 'NOPE', '', 978, {}])(
-    'and refuse %j as checkout-prepare does',
+    'refuse the currency %j as checkout-prepare does',
     async (currency) => {
       const answer = await require({ currency })
       expect(answer.status).toBe(400)
@@ -71,7 +71,7 @@ describe('rule 25: requirements take a currency', () => {
     },
   )
 
-  it('and refuse one that has no rate as checkout-prepare does', async () => {
+  it('refuse a currency without a rate as checkout-prepare does', async () => {
     const answer = await require({ currency: 'GBP' })
     const other = await prepare({ currency: 'GBP' })
     expect([answer.status, answer.body.code]).toEqual([other.status, other.body.code])
@@ -85,7 +85,7 @@ describe('rule 25: requests refuse what they do not know', () => {
     [{ Currency: 'EUR' }, 'Currency', "did you mean 'currency'?"],
     [{ mime_type: 'text/plain' }, 'mime_type', "did you mean 'mimeType'?"],
     [{ metadata: {} }, 'metadata', 'there is resourceUrl, requestedAmount, currency'],
-  ])('in requirements: %j', async (more, path, words) => {
+  ])('refuse an unknown member of requirements: %j', async (more, path, words) => {
     const answer = await require(more)
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ code: 'invalid_request' })
@@ -93,7 +93,7 @@ describe('rule 25: requests refuse what they do not know', () => {
     expect(answer.body.detail).toContain(`'${path}'`)
   })
 
-  it('in checkout-prepare', async () => {
+  it('refuse an unknown member of checkout-prepare', async () => {
     const answer = await prepare({ amonut: '2' })
     expect(answer.status).toBe(400)
     expect(answer.body.errors).toEqual([
@@ -104,7 +104,7 @@ describe('rule 25: requests refuse what they do not know', () => {
     )
   })
 
-  it('beside what else is wrong', async () => {
+  it('name an unknown member beside what else is wrong', async () => {
     const answer = await require({ requestedAmount: undefined, requestedamount: 1 })
     expect(answer.body.errors?.map(({ path }) => path)).toEqual([
       'requestedamount',
@@ -119,32 +119,32 @@ describe('rule 25: requests refuse what they do not know', () => {
     ['/merchant/settlements?form=2030-01-01', 'form', "did you mean 'from'?"],
     ['/merchant/settlements?until=2030-01-01', 'until', 'there is cursor, limit'],
     ['/merchant/settlements/abc?status=settled', 'status', 'nothing is taken'],
-  ])('in the query of %s', async (path, name, words) => {
+  ])('refuse an unknown parameter of %s', async (path, name, words) => {
     const answer = await ask(path)
     expect(answer.status).toBe(400)
     expect(answer.body.errors).toEqual([{ path: name, message: expect.stringContaining(words) }])
     expect(answer.body.detail).toMatch(`Query parameter '${name}': is not known here; `)
   })
 
-  it('in the query of a POST, which takes none', async () => {
+  it('refuse the query of a POST, which takes none', async () => {
     for (const answer of [await require({}, '?currency=EUR'), await prepare({}, '?currency=USD')])
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'currency' }] } })
   })
 })
 
 describe('rule 25: what x402 allows as unknown stays tolerated', () => {
-  it('on top of requests, and inside a resource', async () => {
+  it('takes unknown members on top of requests, and inside a resource', async () => {
     const more = { x402Version: 2, protocolVersion: 2, extensions: {} }
     expect((await require(more)).status).toBe(200)
     const resource = { url: RESOURCE, description: 'A', mimeType: 'text/html', serviceName: 'B' }
     expect((await prepare({ ...more, resource })).status).toBe(200)
   })
 
-  it('and the cache breaker of some clients', async () => {
+  it('takes the cache breaker of some clients', async () => {
     expect((await ask('/merchant/settlements?_=1763769600')).status).toBe(200)
   })
 
-  it('anywhere in the bodies of verify and settle', async () => {
+  it('takes unknown members anywhere in the bodies of verify and settle', async () => {
     const payment = await shop.sign('/paid', devnet.payers[0]!)
     const accepted = { ...payment.accepted, ours: 1 }
     const body = {

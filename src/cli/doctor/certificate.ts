@@ -5,26 +5,26 @@ import { connect } from 'node:tls'
 /** Milliseconds for a connection. */
 const CONNECT_MS = 5000
 
-/** Days before a certificate ends on which that is worth a warning. */
+/** Days before the end of a certificate from which on it is worth a warning. */
 const CERTIFICATE_DAYS = 14
 
 const DAY_MS = 86_400_000
 
-/** Who is connected to. */
+/** The host to connect to. */
 export interface Host {
-  /** By which the certificate is checked. */
+  /** The name that the certificate must have. */
   readonly name: string
-  /** Where it is connected to, if that is known. */
+  /** The address to connect to, if it is known. */
   readonly address?: string | undefined
   readonly port: number
   readonly isSecure: boolean
 }
 
-/** What came of a connection. */
+/** The result of a connection. */
 export type HostState =
   | { readonly kind: 'sound' }
   | { readonly kind: 'unreachable'; readonly code: string }
-  /** It speaks no TLS. */
+  /** The host does not speak TLS. */
   | { readonly kind: 'no_tls'; readonly code: string }
   | { readonly kind: 'untrusted'; readonly why: string }
   | { readonly kind: 'ends_soon'; readonly days: number }
@@ -45,7 +45,7 @@ export async function inspectHost(host: Host): Promise<HostState> {
     }
   }
   const servername = isIP(name) === 0 ? { servername: name } : {}
-  // Whether it is trusted is looked at below.
+  // Whether the certificate is trusted is checked below.
   const socket = connect({ host: address, port, ...servername, rejectUnauthorized: false })
   try {
     await once(socket, 'secureConnect', { signal })

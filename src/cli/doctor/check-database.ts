@@ -11,7 +11,7 @@ import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 /** Milliseconds that the database's clock may differ from this machine's. */
 const MAX_SKEW_MS = 10_000
 
-/** What was found in a ledger's database. */
+/** The result of checking a ledger's database. */
 export interface CheckedDatabase {
   readonly findings: readonly DoctorFinding[]
   /** Where the database can be read; must be closed. */

@@ -10,7 +10,7 @@ interface NamedUrl {
   readonly url: string
 }
 
-/** Checks that the hosts of all URLs are found, and that their certificates are good. */
+/** Checks that the hosts of all URLs resolve, and that their certificates are valid. */
 export async function checkHosts(
   resolved: ResolvedOptions,
   facilitatorUrl: string | undefined,

@@ -33,7 +33,7 @@ export async function checkPublicUrl({
   return [fault('publicUrl', 'public_url_elsewhere', message)]
 }
 
-/** Tells whether an answer is a gateway's: it wants a token, or lists networks that are ours. */
+/** Tells whether an answer is from this gateway: it asks for a token, or lists our networks. */
 function isGateway(document: unknown, networks: ResolvedOptions['networks']): boolean {
   const { type } = (document ?? {}) as { type?: unknown }
   if (type === PROBLEM) return true

@@ -6,11 +6,11 @@ import { findReceiver, type Receiver } from '../../webhooks/receiver-url.js'
 import { inspectHost } from './certificate.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 
-/** Receivers that are connected to: at most, and at once. */
+/** Most receivers that are connected to: in all, and at once. */
 const MAX_RECEIVERS = 100
 const AT_ONCE = 20
 
-/** Milliseconds after which somebody should have tried a delivery. */
+/** Milliseconds after which a delivery should have been tried. */
 const UNTRIED_MS = 120_000
 
 /** Checks that webhooks can be delivered, and are. Nothing is sent to their receivers. */
@@ -36,7 +36,7 @@ export async function checkWebhooks(
   return [sound('webhook', `All ${webhooks.length} webhooks can be delivered.`)]
 }
 
-/** One webhook for each receiver: what is wrong with one is wrong with its others. */
+/** One webhook for each receiver: what is wrong with one is wrong with the others of the same receiver. */
 function firstOfEach(webhooks: readonly InspectedWebhook[]): readonly InspectedWebhook[] {
   const byOrigin = new Map<string, InspectedWebhook>()
   for (const webhook of webhooks) {
@@ -67,7 +67,7 @@ function checkDeliveries(webhook: InspectedWebhook): readonly DoctorFinding[] {
     const message = `${waiting} deliveries of the ${nameOf(webhook)} were tried in vain, and are tried again${why}: correct its receiver.`
     found.push(caution('webhook', 'webhook_waiting', message))
   }
-  // Those of a payment wait for each other.
+  // The deliveries of a payment wait for each other.
   if (untriedMs > UNTRIED_MS && waiting === 0) {
     const message = `The ${nameOf(webhook)} has deliveries that nobody has tried for ${Math.floor(untriedMs / 60_000)} min: start a gateway on this ledger, or see why its receiver is slow.`
     found.push(caution('webhook', 'webhook_untried', message))

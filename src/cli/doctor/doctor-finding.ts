@@ -14,7 +14,7 @@ export const fault = (subject: string, code: string, message: string): DoctorFin
   status: 'error',
 })
 
-/** Makes a finding of something that works, and that somebody should look at. */
+/** Makes a finding of something that works, but needs attention. */
 export const caution = (subject: string, code: string, message: string): DoctorFinding => ({
   ...{ subject, code, message },
   status: 'warning',

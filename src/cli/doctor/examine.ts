@@ -22,14 +22,14 @@ export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly ledger: string | undefined
 }
 
-/** Finds what is wrong with a gateway: its configuration, and everything that it needs outside. */
+/** Checks a gateway: its configuration, and everything that it needs from outside. */
 export async function examine(examined: Examined): Promise<readonly DoctorFinding[]> {
   try {
     const opened = await openConfig(examined)
     const files = await checkFiles(opened)
     const env = examined.ledger === undefined ? opened.env : withoutDatabase(opened.env)
     const located = ledgerLocation({ ...opened, env }, examined)
-    // The ledger is only looked at: an opened one would be migrated, and worked on.
+    // The ledger is only inspected: opening it would migrate it and start background work.
     const database = await checkDatabase(located)
     try {
       const resolved = opened.with(resolveOptions, withoutDatabase(opened.env))
@@ -80,7 +80,7 @@ async function checkGateway(
     return (
       found
         .filter(({ subject }) => subject !== 'ledger')
-        // What is pending is the gateway's own where the ledger cannot be read.
+        // If the ledger cannot be read, pending transactions may be the gateway's own.
         .filter(({ code }) => inspector !== undefined || code !== 'foreign_transactions')
         .map(({ message, cause, ...rest }) => ({
           ...rest,

@@ -20,7 +20,7 @@ export interface Question {
   /** Its flag, without the dashes. */
   readonly flag: string
   readonly text: string
-  /** What an empty answer means, after the answers before; `undefined` where there must be one. */
+  /** The answer if none is given, by the previous answers; `undefined` if an answer is required. */
   readonly fallback: (given: Partial<Answers>) => string | undefined
 }
 
@@ -76,7 +76,7 @@ export function tokensFor({ network, currency }: Pick<Answers, 'network' | 'curr
   return { assets, needsRates: pegged.length === 0 }
 }
 
-/** Values that stand for what only the finished configuration has. */
+/** Placeholders for what only the finished configuration has. */
 const PLACEHOLDERS: Answers = {
   network: 'base-sepolia',
   rpcUrl: 'https://node.example',

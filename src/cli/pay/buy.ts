@@ -15,10 +15,10 @@ import { describeProblem, isBeforeSending } from './problem.js'
 import { authorizationFor, signOffer, type Authorization } from './sign-offer.js'
 import { visible } from './visible.js'
 
-/** How often a payment is presented whose outcome was not known. */
+/** How often a payment is presented while its outcome is unknown. */
 const MAX_PRESENTED = 6
 
-/** Seconds before it is presented again, where the server does not say. */
+/** Seconds before it is presented again, unless the server says. */
 const RETRY_SECONDS = 2
 const MAX_RETRY_SECONDS = 15
 
@@ -28,11 +28,11 @@ export interface Purchase {
   readonly privateKey: Hex
   readonly limits: Limits
   readonly signal: AbortSignal
-  /** Told of each step, in words. */
+  /** Receives a description of each step. */
   readonly tell: (step: string) => void
 }
 
-/** What came of it. */
+/** The result of a purchase. */
 export interface Bought {
   readonly answer: Answer
   /** Whether the server gave what was asked for, and said that it was paid, if it asked for money. */
@@ -90,7 +90,7 @@ async function present(purchase: Purchase, header: string): Promise<Bought> {
     if (answer !== undefined && answer.status !== 503) return judge(answer, tell)
     if (answer !== undefined) tell(describe(answer))
     if (answer === undefined || !isBeforeSending(answer)) {
-      // What is said later is about a later request: this one may have sent the transaction.
+      // Later answers are about later requests: this request may have sent the transaction.
       mayBeTaken = true
       tell(`The outcome is not known yet${answer === undefined ? '' : hashOf(answer)}`)
     }

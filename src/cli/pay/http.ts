@@ -2,7 +2,7 @@ import { decodeHeader, PAYMENT_REQUIRED, PAYMENT_RESPONSE } from '../../protocol
 import { isObject } from '../../config/report.js'
 import { visible } from './visible.js'
 
-/** Milliseconds for one whole answer: a settlement may take 25 s. */
+/** Milliseconds until the whole answer must have arrived: a settlement may take 25 s. */
 const TIMEOUT_MS = 60_000
 
 /** Most bytes of an answer. */
@@ -26,7 +26,7 @@ export interface Answer {
 /**
  * Sends a request. Redirects are not followed: another server must not see the payment.
  *
- * @throws Error in words, without what Node says of the inside.
+ * @throws Error with a message for people.
  */
 export async function send(
   { url, method, headers, data }: PaidRequest,
@@ -56,7 +56,7 @@ export async function send(
   }
 }
 
-/** No whole answer came. Whether the request was worked on is not known. */
+/** No whole answer came. Whether the request was processed is unknown. */
 export class NoAnswer extends Error {}
 
 function reasonOf(error: unknown): string {

@@ -6,7 +6,7 @@ import { visible } from './visible.js'
 /**
  * Problems that a gateway responds with only before it has sent anything for the payment.
  *
- * `ledger_unavailable` is none of them: the ledger may also fail after the transfer. Nor are the
+ * `ledger_unavailable` is not among them: the ledger may also fail after the transfer. Nor are the
  * problems of a remote facilitator, whose answer may have been lost.
  */
 const BEFORE_SENDING: readonly ProblemCode[] = [
@@ -38,7 +38,7 @@ export function describeProblem(answer: Answer): string {
 export function isBeforeSending(answer: Answer): boolean {
   const problem = readProblem(answer)
   if (problem === undefined || readSettlement(answer) !== undefined) return false
-  // The same word may mean something else to another server.
+  // The same code may mean something else at another server.
   const code = BEFORE_SENDING.find((known) => problem.type === `urn:x402-gateway:problem:${known}`)
   return code !== undefined && code === problem.code
 }

@@ -12,7 +12,7 @@ import { PAYMENT_IDENTIFIER } from '../../protocol/payment-identifier.js'
 import { isObject } from '../../config/report.js'
 import type { PayableOffer } from './choose-offer.js'
 
-/** Seconds that an authorization lives at most, however long the server wants it to. */
+/** Longest time in seconds that an authorization is valid, whatever the server asks for. */
 const MAX_VALID_SECONDS = 3600
 
 /** Seconds by which the payer's clock may be ahead of the chain's. */

@@ -1,5 +1,6 @@
 /** `/console`: the page, and its sessions. */
 import type { Operations } from '../../router/openapi/operation.js'
+import { page, pageAsset } from '../../router/openapi/operations/page-operations.js'
 import { ALWAYS, WITH_BODY } from '../../router/openapi/problems.js'
 import { bodySchema } from '../../router/openapi/request-schema.js'
 import { SIGN_IN_MEMBERS, signInSchema } from '../session/session-routes.js'
@@ -17,27 +18,14 @@ export const consoleOperations: Operations = {
   'GET /console': {
     ...common,
     id: 'getConsole',
-    access: 'anyone',
+    ...page,
     summary: 'Open the console',
     description: 'The page of operators and merchants.',
-    headers: ['If-None-Match'],
-    responses: {
-      200: { description: 'The page.', type: 'text/html', headers: ['ETag'] },
-      304: { description: 'The client has it already.', headers: ['ETag'] },
-      308: { description: 'The page is at the path with a slash.', headers: ['Location'] },
-      503: { description: 'The page is not installed.', type: 'text/plain' },
-    },
-    problems: ALWAYS,
   },
   'GET /console/assets/{name}': {
     ...common,
     id: 'getConsoleAsset',
-    access: 'anyone',
-    summary: 'Get a file of the page',
-    description: 'Script, style sheet and icon. The name of a file changes with its content.',
-    path: { name: 'Name of the file.' },
-    responses: { 200: { description: 'The file.', type: 'application/octet-stream' } },
-    problems: [...ALWAYS, 'not_found'],
+    ...pageAsset,
   },
   'GET /console/session': {
     ...common,

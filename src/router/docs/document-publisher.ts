@@ -47,7 +47,7 @@ export class DocumentPublisher {
 
   async #publish({ root, app }: DocumentPlace): Promise<Publication> {
     this.#document ??= this.#write()
-    // What could not be loaded is loaded again for the next reader.
+    // After a failure, the next reader loads it again.
     this.#document.catch(() => (this.#document = undefined))
     const document = await this.#document
     const { openapi, info, paths, ...parts } = document
@@ -76,7 +76,7 @@ async function describeProbes(): Promise<Operations> {
   return (await import('../openapi/operations/probe-operations.js')).probeOperations
 }
 
-/** Says where operations are that belong to the app, not to the gateway's mount. */
+/** Sets the server of the operations that belong to the app, not to the gateway's mount. */
 function withServers(paths: OpenApiDocument['paths'], app: string): OpenApiDocument['paths'] {
   const servers = [{ url: app, description: 'The app, unless it mounts the probes elsewhere.' }]
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** All operations of the API itself. What others mount, they describe. */
+/** All operations of the API itself. What other folders mount is described by them. */
 import type { Operations } from './operation.js'
 import { merchantOperations, settlementOperations } from './operations/merchant-operations.js'
 import { MERCHANT } from './operations/owner.js'

@@ -1,4 +1,4 @@
-/** How endpoints are described, before `write-document.ts` makes OpenAPI of it. */
+/** How endpoints are described. `write-document.ts` turns the descriptions into OpenAPI. */
 import type { z } from 'zod'
 import type { ProblemCode } from '../../http/problem-status.js'
 
@@ -52,7 +52,7 @@ export interface RequestBody {
   readonly example: object
 }
 
-/** What an operation responds with when all is well. */
+/** What an operation responds with on success. */
 export interface Success {
   readonly description: string
   /** The JSON document; `undefined` where there is no body, or none of JSON. */
@@ -65,7 +65,7 @@ export interface Success {
 /** A problem with members that it does not have everywhere. */
 export interface ExtendedProblem {
   readonly code: ProblemCode
-  /** Tells it from the same problem at other operations. */
+  /** Distinguishes it from the same problem at other operations. */
   readonly variant: string
   readonly members: z.ZodRawShape
 }

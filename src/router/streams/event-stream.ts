@@ -7,10 +7,10 @@ import { parametersOf } from '../views/view-query.js'
 import type { FeedEntry } from './settlement-feed.js'
 import { accessCheckOf, takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
 
-/** Milliseconds between two signs of life, which keep proxies from cutting the connection. */
+/** Milliseconds between two empty comments, which keep proxies from closing the connection. */
 const KEEP_ALIVE_MS = 15_000
 
-/** Milliseconds between two looks whether the reader may still read. */
+/** Milliseconds between two checks that the reader still has access. */
 const CHECK_MS = 1000
 
 /** Milliseconds after which a browser connects again. */
@@ -97,7 +97,7 @@ class EventStream {
       isChecking = true
       isOpen()
         .then((open) => open || this.end())
-        // The ledger is away: what was allowed stays so, as for other requests.
+        // While the ledger does not answer, readers keep their access, as other requests do.
         .catch(() => undefined)
         .finally(() => (isChecking = false))
     }, CHECK_MS)
@@ -108,7 +108,7 @@ class EventStream {
   }
 
   write(entries: readonly FeedEntry[]): void {
-    // What happens before the head is sent, the reader's first list will show.
+    // Events before the head need not be sent: the reader's first list shows them.
     if (!this.#isBegun || this.#res.writableEnded) return
     for (const entry of entries) {
       const { id, updatedAt } = entry.record

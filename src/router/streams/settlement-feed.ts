@@ -3,19 +3,19 @@ import { EVERY_PROJECT } from '../../ledger/ledger.js'
 import type { Logger } from '../../logger.js'
 import { refundTotals, type RefundTotals } from '../refund-totals.js'
 
-/** Milliseconds between two looks into the ledger. */
+/** Milliseconds between two reads of the ledger. */
 const POLL_MS = 1000
 
-/** Records of each state that one look reads at most. */
+/** Most records of each state that are read at once. */
 const LIMIT = 200
 
-/** Refunds of one look whose payments are shown. */
+/** Most refunds of one read whose payments are shown. */
 const MAX_REFUNDS = 20
 
-/** Milliseconds by which looks overlap: what is written now may be seen only later. */
+/** Milliseconds by which reads overlap: a record may become visible after its own time. */
 const OVERLAP_MS = 10_000
 
-/** Milliseconds that a look goes back at most, after the ledger was away. */
+/** Most milliseconds that a read goes back after the ledger has failed. */
 const LONGEST_MS = 300_000
 
 /** A payment that is new or has changed. */
@@ -24,7 +24,7 @@ export interface FeedEntry {
   readonly totals: RefundTotals | undefined
 }
 
-/** Someone who is told of payments. */
+/** A reader of the feed. */
 export interface FeedReader {
   readonly project: string | typeof EVERY_PROJECT
   readonly take: (entries: readonly FeedEntry[]) => void
@@ -48,7 +48,7 @@ export interface FeedOptions {
 export class SettlementFeed {
   readonly #options: FeedOptions
   readonly #readers = new Set<FeedReader>()
-  /** What the last look has seen: the state and time of records, by their ids. */
+  /** The state and time of the records of the last read, by their ids. */
   #seen: ReadonlyMap<string, string> | undefined
   #seenAt = 0
   #looking: Promise<void> | undefined

@@ -45,7 +45,7 @@ async function download<Context extends RouterContext>(
   const free = takeSlot(context.streams.downloads, 'downloads', { req, res })
   try {
     const pages = pagesOf(context.ledger, { ...filters, project, limit: PAGE })
-    // Before the head: a ledger that is away is a problem, not half a file.
+    // Read before the head is sent, so that a failing ledger is a problem response and not half a file.
     const first = await pages.next()
     const until = new Date(context.now()).toISOString().slice(0, 10)
     const about = project === EVERY_PROJECT ? '' : `-${project.replaceAll(/[^\w.-]/g, '_')}`
@@ -71,7 +71,7 @@ async function download<Context extends RouterContext>(
     await pipeline(Readable.from(text()), res)
   } catch (error) {
     if (!res.headersSent) throw error
-    // Cut, so that nobody takes what has arrived for everything.
+    // The connection is cut, so that a part of the file is not taken for the whole.
     res.destroy()
     if (isClientGone(error)) return
     context.logger.warn('A download of settlements was cut.', { ...requestFields(req, res), error })

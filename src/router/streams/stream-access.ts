@@ -28,7 +28,7 @@ export interface Exchange {
 /**
  * Takes a slot for a stream.
  *
- * @returns Gives it back.
+ * @returns A function that gives it back.
  * @throws {@link RequestProblem} 429 or 503 with `Retry-After`
  */
 export function takeSlot(slots: Slots, what: string, { req, res }: Exchange): () => void {
@@ -40,7 +40,7 @@ export function takeSlot(slots: Slots, what: string, { req, res }: Exchange): ()
     : new RequestProblem('server_busy', `The gateway has too many ${what} open at once.`)
 }
 
-/** Says how to find out whether a request would still be let in. */
+/** Sets the function that tells whether the request of a response would still be let in. */
 export function setAccessCheck(res: Response, isOpen: () => Promise<boolean>): void {
   res.locals['x402AccessCheck'] = isOpen
 }

@@ -26,7 +26,7 @@ export function merchantStreams(context: RouterContext): Router {
   })
 }
 
-/** `settlements.csv` and `events` of whom `access` lets see. */
+/** `settlements.csv` and `events`, of the payments that `access` allows. */
 export function streamRoutes<Context extends RouterContext>(
   context: Context,
   access: StreamAccess<Context>,

@@ -15,9 +15,9 @@ export interface Streams {
 }
 
 /**
- * Opens the feed, which reads nothing before somebody reads it.
+ * Opens the feed. It reads the ledger only while it has readers.
  *
- * @param ends - The first of these ends it.
+ * @param ends - The first of these signals to abort ends it.
  */
 export function openStreams(
   options: FeedOptions,

@@ -11,7 +11,7 @@ import { readSpan, shownSpan, SPAN_PARAMETERS, type ViewScope } from './view-que
 /** Settlements of an overview. */
 const RECENT = 10
 
-/** Whose payments a request may see, by the parameters that say so. */
+/** How to find whose payments a request may see. `parameters` are those of the query that `scopeOf` reads. */
 export interface ViewAccess<Context extends RouterContext> {
   readonly parameters: readonly string[]
   readonly scopeOf: (context: Context, req: Request, res: Response) => ViewScope
@@ -33,7 +33,7 @@ export function merchantViews(context: RouterContext): Router {
   })
 }
 
-/** The views of whom `scopeOf` lets see. */
+/** The views of the payments that `scopeOf` allows. */
 export function viewRoutes<Context extends RouterContext>(
   context: Context,
   { parameters, scopeOf }: ViewAccess<Context>,

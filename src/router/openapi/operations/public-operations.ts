@@ -2,8 +2,7 @@
 import { anyJsonSchema, openApiDocument } from '../documents/checkout.js'
 import type { Operation, Operations, Success } from '../operation.js'
 import { ALWAYS } from '../problems.js'
-
-const NOT_MODIFIED: Success = { description: 'The client has it already.', headers: ['ETag'] }
+import { NOT_MODIFIED, page, pageAsset } from './page-operations.js'
 
 const VERSION = 'Version of the handler: a date, `2026-11-21`.'
 
@@ -74,26 +73,13 @@ export const docsOperations: Operations = {
   'GET /api/v2/docs': {
     id: 'getDocs',
     tag: 'Documentation',
-    access: 'anyone',
+    ...page,
     summary: 'Open the documentation',
     description: 'This document as a page, on which requests can be tried.',
-    headers: ['If-None-Match'],
-    responses: {
-      200: { description: 'The page.', type: 'text/html', headers: ['ETag'] },
-      304: NOT_MODIFIED,
-      308: { description: 'The page is at the path with a slash.', headers: ['Location'] },
-      503: { description: 'The page is not installed.', type: 'text/plain' },
-    },
-    problems: ALWAYS,
   },
   'GET /api/v2/docs/assets/{name}': {
     id: 'getDocsAsset',
     tag: 'Documentation',
-    access: 'anyone',
-    summary: 'Get a file of the page',
-    description: 'Script, style sheet and icon. The name of a file changes with its content.',
-    path: { name: 'Name of the file.' },
-    responses: { 200: { description: 'The file.', type: 'application/octet-stream' } },
-    problems: [...ALWAYS, 'not_found'],
+    ...pageAsset,
   },
 }
