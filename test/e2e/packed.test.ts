@@ -163,8 +163,16 @@ describe.each([
   )
 
   it(
-    'has types for ES modules and for CommonJS',
+    'has types of every sub-path for ES modules and for CommonJS, without optional packages',
     async () => {
+      const { exports } = await readManifest(ROOT)
+      for (const file of ['types.mts', 'types.cts'])
+        for (const subPath of Object.keys(exports).filter((name) => name !== './package.json'))
+          expect(await readFile(join(CONSUMER, file), 'utf8')).toContain(
+            `'express-x402-gateway${subPath.slice('.'.length)}'`,
+          )
+      for (const name of ['pg', 'kysely', 'ioredis', '@photostructure', '@foundry-rs'])
+        expect(await readdir(join(project, 'node_modules'))).not.toContain(name)
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
       const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022']
       const types = ['--types', 'node', '--skipLibCheck', 'false']

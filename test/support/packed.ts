@@ -17,6 +17,7 @@ export const run = promisify(execFile)
 /** The part of a package.json that tests read. */
 export interface Manifest {
   readonly version: string
+  readonly exports: Record<string, unknown>
   readonly dependencies?: Record<string, string>
   readonly optionalDependencies?: Record<string, string>
 }

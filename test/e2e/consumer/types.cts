@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import express = require('express')
 import gateway = require('express-x402-gateway')
 import devnet = require('express-x402-gateway/devnet')
+import sql = require('express-x402-gateway/sql')
 import testing = require('express-x402-gateway/testing')
 
 const app = express()
@@ -18,6 +19,7 @@ export async function open(): Promise<void> {
   const own = gateway.createGateway({ networks: { base: { rpcUrl, relayerKeys } } })
   app.get('/other', own.x402Protect(0.01), (_req: Request, res: Response) => void res.send('other'))
   await own.close()
+  await gateway.createGateway({ ledger: sql.sqliteLedger('ledger.db') }).close()
   const shop = await testing.startTestShop(({ x402Protect }) => app.use(x402Protect('$1')))
   await shop.close()
   // @ts-expect-error -- a price is not a boolean

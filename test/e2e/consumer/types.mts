@@ -8,6 +8,7 @@ import {
   type GatewayOptions,
 } from 'express-x402-gateway'
 import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
+import { postgresLedger, sqliteLedger, type PostgresPool } from 'express-x402-gateway/sql'
 import { startTestShop, type TestShop } from 'express-x402-gateway/testing'
 
 export const app = express()
@@ -62,4 +63,10 @@ export async function test(): Promise<void> {
   // @ts-expect-error -- there is no such failure
   shop.failNext('bad_luck')
   await shop.close()
+}
+
+export function ledgers(pool: PostgresPool): readonly GatewayOptions[] {
+  // @ts-expect-error -- a pool has `connect` and `end`
+  postgresLedger({ query: () => undefined })
+  return [postgresLedger(pool), sqliteLedger('ledger.db')].map((ledger) => ({ ledger }))
 }
