@@ -54,7 +54,12 @@ export function fromEnvironment(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): GatewayOptions {
   const options = nameMistakes(env, () => optionsFromEnvironment(env))
-  const sourced: SourcedOptions = { ...options, [SOURCE]: { env, options } }
+  // Whoever prints the options must not print the secrets of other programs.
+  const own = Object.entries(env).filter(([name]) => name.startsWith('X402_'))
+  const sourced: SourcedOptions = {
+    ...options,
+    [SOURCE]: { env: Object.fromEntries(own), options },
+  }
   return sourced
 }
 

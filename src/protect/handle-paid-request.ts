@@ -70,8 +70,9 @@ export async function handlePaidRequest(
 }
 
 /** @throws `ConfigError` for the second of two `x402Protect`: one payment cannot pay for both. */
-function requireFirst({ x402, method, baseUrl, path }: Request): void {
-  if (x402 === undefined) return
+function requireFirst(req: Request): void {
+  if (req.x402 === undefined) return
+  const { method, baseUrl, path } = req
   throw new ConfigError(
     'x402Protect',
     `two of them protect ${method} ${baseUrl}${path}: no request could be paid; remove one, or let it skip`,

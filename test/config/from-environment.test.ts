@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { createGateway, fromEnvironment, type Gateway } from '../../src/index.js'
@@ -26,6 +27,12 @@ function wrong(options: GatewayOptions): string[] {
 describe('options from the environment', () => {
   it('make a gateway, with other options beside them', () => {
     expect(wrong({ ...fromEnvironment(COMPLETE), publicUrl: 'https://shop.example' })).toEqual([])
+  })
+
+  it('remember nothing that other programs have set', () => {
+    const options = fromEnvironment({ ...COMPLETE, CLOUD_SECRET: 'not for the log' })
+    expect(inspect({ ...options })).toContain('X402_NETWORK')
+    expect(inspect({ ...options })).not.toContain('not for the log')
   })
 
   it('are refused under the names of the variables, all at once', () => {

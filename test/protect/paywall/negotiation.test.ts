@@ -49,6 +49,7 @@ describe('a paid route', () => {
     ['no HTML', 'text/html;q=0, */*'],
     ['a picture', 'image/avif,image/webp,*/*'],
     ['nonsense', 'text/html;;;q=x,,,'],
+    ['more than any browser accepts', `text/html,${'a/b,'.repeat(300)}`],
   ])('responds in JSON to %s', async (_name, accept) => {
     const response = await ask('/page', accept)
     expect([response.status, typeOf(response)]).toEqual([402, 'application/json; charset=utf-8'])

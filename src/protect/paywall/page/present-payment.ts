@@ -56,6 +56,8 @@ const UNKNOWN_STATUSES: readonly number[] = [408, 429]
 
 const PROBLEM_TYPE = 'urn:x402-gateway:problem:'
 const DEFAULT_RETRY_SECONDS = 5
+/** A server in front may name any time. */
+const MAX_RETRY_SECONDS = 60
 
 interface Settlement {
   readonly success?: boolean
@@ -120,5 +122,5 @@ async function problemCode(response: Response): Promise<string | undefined> {
 
 function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get('Retry-After'))
-  return (seconds > 0 ? seconds : DEFAULT_RETRY_SECONDS) * 1000
+  return Math.min(seconds > 0 ? seconds : DEFAULT_RETRY_SECONDS, MAX_RETRY_SECONDS) * 1000
 }

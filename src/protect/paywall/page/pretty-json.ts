@@ -11,7 +11,7 @@ export function prettyJson(json: string): string {
     return json
   }
   let depth = 0
-  return (json.match(TOKENS) ?? [])
+  return tokensOf(json)
     .map((token, place, tokens) => {
       switch (token) {
         case '{':
@@ -31,8 +31,24 @@ export function prettyJson(json: string): string {
     .join('')
 }
 
-/** Strings, punctuation, and everything else that is not white space. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+/** Splits JSON into strings, punctuation, and everything else that is not white space. */
+function tokensOf(json: string): readonly string[] {
+  const tokens: string[] = []
+  const start = /["{}[\],:]|[^\s{}[\],:"]+/g
+  for (let found = start.exec(json); found !== null; found = start.exec(json)) {
+    if (found[0] === '"') start.lastIndex = endOfString(json, start.lastIndex)
+    tokens.push(json.slice(found.index, start.lastIndex))
+  }
+  return tokens
+}
+
+/** One expression for whole strings would exhaust the browser's stack at some megabytes. */
+function endOfString(json: string, from: number): number {
+  const part = /\\.|"/g
+  part.lastIndex = from
+  while (part.exec(json)?.[0].startsWith('\\')) continue
+  return part.lastIndex
+}
 
 const OPENING = ['{', '[']
 const CLOSING = ['}', ']']
