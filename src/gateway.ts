@@ -146,6 +146,8 @@ export function createGateway(options: GatewayOptions): Gateway {
  * Creates a gateway from options that were resolved before.
  *
  * @param stopping - Ends event streams, which would keep the server open, before the gateway is closed.
+ *
+ * @internal
  */
 export function openGateway(resolved: ResolvedOptions, stopping?: AbortSignal): Gateway {
   const { logger, projects } = resolved

@@ -180,6 +180,8 @@ export function checkOptions(options: ProtectOptions): void {
  * Refuses a `minValiditySeconds` that no payer can meet who signs as the 402 asks.
  *
  * @throws `ConfigError`
+ *
+ * @internal
  */
 export function checkValidity(
   { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
