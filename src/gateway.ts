@@ -151,7 +151,11 @@ interface Opening {
   readonly reportsWrongChains?: boolean
 }
 
-/** Creates a gateway from options that were resolved before. */
+/**
+ * Creates a gateway from options that were resolved before.
+ *
+ * @internal
+ */
 export function openGateway(
   resolved: ResolvedOptions,
   { stopping, reportsWrongChains = false }: Opening = {},

@@ -68,6 +68,8 @@ export function fromEnvironment(
  * of variables.
  *
  * @throws {@link ConfigError}
+ *
+ * @internal
  */
 export function resolveFromAnywhere(options: GatewayOptions): ResolvedOptions {
   const source = (options as SourcedOptions | undefined)?.[SOURCE]

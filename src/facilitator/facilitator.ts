@@ -60,7 +60,11 @@ export interface Facilitator {
   supported(): Promise<SupportedResponse>
 }
 
-/** The core of a facilitator, which takes payments that are decoded. */
+/**
+ * The core of a facilitator, which takes payments that are decoded.
+ *
+ * @internal
+ */
 export interface FacilitatorCore {
   /** The schemes that it settles. */
   readonly formats: SchemeFormats
@@ -83,5 +87,9 @@ export interface FacilitatorCore {
   supported(): Promise<SupportedResponse>
 }
 
-/** A facilitator that can also take a payment between verify and settle. */
+/**
+ * A facilitator that can also take a payment between verify and settle.
+ *
+ * @internal
+ */
 export interface ReservingFacilitator extends Facilitator, FacilitatorCore {}

@@ -71,7 +71,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-/** The records of payments, and their transactions. */
+/** The records of payments, and their transactions. @internal */
 export interface Records {
   /** Finds the record of an authorization. */
   find(key: AuthorizationKey): Promise<LedgerRecord | undefined>
@@ -135,7 +135,7 @@ export interface Records {
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]>
 }
 
-/** Who may work on a payment: one request at a time, across all processes that share the store. */
+/** Who may work on a payment: one request at a time, across all processes that share the store. @internal */
 export interface Locks {
   /**
    * Creates the record of an authorization, locked for the caller.
@@ -165,6 +165,8 @@ export interface Locks {
  *
  * Every method is atomic, across processes where the store is shared, and throws `LedgerError` if it
  * did not do what it says. The caller must then act as if nothing had been allowed.
+ *
+ * @internal
  */
 export interface LedgerStore
   extends Ledger, Records, Locks, Refunds, RelayerTransactions, Revenue, CountStore {
@@ -230,7 +232,7 @@ const STORE_METHODS: Readonly<
   close: true,
 }
 
-/** Type guard for {@link LedgerStore}: a ledger that this package made, or a copy of the package. */
+/** Type guard for {@link LedgerStore}: a ledger that this package made, or a copy of the package. @internal */
 export function isLedgerStore(value: unknown): value is LedgerStore {
   if (typeof value !== 'object' || value === null) return false
   const store = value as Partial<Record<string, unknown>>

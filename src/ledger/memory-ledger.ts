@@ -68,7 +68,11 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   return createMemoryLedger(options)
 }
 
-/** {@link memoryLedger}, with the methods that a gateway uses. */
+/**
+ * {@link memoryLedger}, with the methods that a gateway uses.
+ *
+ * @internal
+ */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
   const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
   return new MemoryStore({ maxRecords, maxAnswerBytes, now })

@@ -20,14 +20,22 @@ export type RedeemWithoutProof = 'never' | 'same-address'
 /** How long a payment that is bound to nothing may be redeemed without proof. */
 export const REDEEM_WITHOUT_PROOF_MS = 60_000
 
-/** A payment, as a request presents it. */
+/**
+ * A payment, as a request presents it.
+ *
+ * @internal
+ */
 export interface PresentedPurchase {
   readonly entry: LedgerEntry
   /** @defaultValue `'same-address'` */
   readonly redeemWithoutProof?: RedeemWithoutProof | undefined
 }
 
-/** Tells whether a record was reserved for what is presented now: same payee, amount and resource. */
+/**
+ * Tells whether a record was reserved for what is presented now: same payee, amount and resource.
+ *
+ * @internal
+ */
 export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean {
   return (
     record.chainId === entry.chainId &&
@@ -45,7 +53,11 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
   )
 }
 
-/** Tells whether a record and the payment presented now name the same proof of the buyer. */
+/**
+ * Tells whether a record and the payment presented now name the same proof of the buyer.
+ *
+ * @internal
+ */
 export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolean {
   return (
     record.purchase?.offer === entry.purchase?.offer &&
@@ -53,7 +65,11 @@ export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolea
   )
 }
 
-/** Tells whether an open record is presented by its buyer, as far as that can be proven. */
+/**
+ * Tells whether an open record is presented by its buyer, as far as that can be proven.
+ *
+ * @internal
+ */
 export function isSameBuyer(
   record: LedgerRecord,
   { entry, redeemWithoutProof = 'same-address' }: PresentedPurchase,

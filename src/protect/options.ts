@@ -180,6 +180,8 @@ export function checkOptions(options: ProtectOptions): void {
  * Refuses a `minValiditySeconds` that a payer who signs as the 402 asks cannot meet.
  *
  * @throws `ConfigError`
+ *
+ * @internal
  */
 export function checkValidity(
   { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,

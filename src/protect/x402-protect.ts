@@ -65,12 +65,20 @@ export type X402Middleware = <
   next: NextFunction,
 ) => void
 
-/** What charging needs from the gateway. */
+/**
+ * What charging needs from the gateway.
+ *
+ * @internal
+ */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest'> &
   MerchantRoutesContext &
   PaymentRateLimitContext
 
-/** Makes the `x402Protect` of a gateway. */
+/**
+ * Makes the `x402Protect` of a gateway.
+ *
+ * @internal
+ */
 export function createX402Protect(gateway: ProtectContext): X402Protect {
   const context = {
     ...gateway,

@@ -65,7 +65,11 @@ export interface GatewayRouterOptions {
   readonly docs?: boolean
 }
 
-/** Makes the router with the whole API of the payment gateway. */
+/**
+ * Makes the router with the whole API of the payment gateway.
+ *
+ * @internal
+ */
 export function createGatewayRouter(
   context: RouterContext,
   { docs = true }: GatewayRouterOptions = {},

@@ -93,7 +93,11 @@ const EVENT_NAMES = Object.keys({
   relayerLoss: true,
 } satisfies Record<keyof GatewayEvents, true>)
 
-/** Emits events to listeners. A listener that throws never harms a payment. */
+/**
+ * Emits events to listeners. A listener that throws never harms a payment.
+ *
+ * @internal
+ */
 export interface EventBus {
   /** Calls the listeners of an event. */
   emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void
@@ -105,6 +109,8 @@ export interface EventBus {
  * Creates an event bus.
  *
  * @param onListenerError - Called with what a listener threw.
+ *
+ * @internal
  */
 export function createEventBus(onListenerError: (error: unknown) => void): EventBus {
   const emitter = new EventEmitter()
@@ -138,7 +144,11 @@ function checkListener(name: unknown, listener: unknown): void {
     throw new ConfigError(`on('${name}')`, 'needs a function as its listener', 'invalid_type')
 }
 
-/** Describes a payment that was presented. */
+/**
+ * Describes a payment that was presented.
+ *
+ * @internal
+ */
 export function paymentEvent({
   payment: { requirements, network },
   terms,
@@ -153,7 +163,11 @@ export function paymentEvent({
   return { network: network?.caip2 ?? requirements.network, asset, amount, payTo, payer, project }
 }
 
-/** Describes a payment that only the ledger knows. */
+/**
+ * Describes a payment that only the ledger knows.
+ *
+ * @internal
+ */
 export function entryEvent(network: Network, entry: LedgerEntry): PaymentEvent {
   const { asset, value, payTo, from, project } = entry
   return {

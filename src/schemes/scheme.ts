@@ -12,7 +12,11 @@ import type { Address, PaymentRequirements, SettleResponse } from '../protocol/p
 import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Reason } from '../protocol/reasons.js'
 
-/** One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on. */
+/**
+ * One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on.
+ *
+ * @internal
+ */
 export interface Scheme {
   readonly format: SchemeFormat
   /**
@@ -27,7 +31,11 @@ export interface Scheme {
   supported(): SchemeSupport
 }
 
-/** How payments by a scheme are offered, and how they are written. */
+/**
+ * How payments by a scheme are offered, and how they are written.
+ *
+ * @internal
+ */
 export interface SchemeFormat {
   /** `extra` of the entry of `accepts` for a token; `undefined` for a token it is not offered for. */
   extra(asset: Asset): PaymentRequirements['extra']
@@ -35,10 +43,18 @@ export interface SchemeFormat {
   errors(decoded: DecodedPayload): readonly DocumentError[]
 }
 
-/** By the names that x402 gives the schemes: `exact`. */
+/**
+ * By the names that x402 gives the schemes: `exact`.
+ *
+ * @internal
+ */
 export type SchemeFormats = ReadonlyMap<string, SchemeFormat>
 
-/** A payment as it is presented to a scheme. */
+/**
+ * A payment as it is presented to a scheme.
+ *
+ * @internal
+ */
 export interface PresentedPayment {
   readonly payment: Payment
   readonly terms?: MerchantTerms | undefined
@@ -50,7 +66,11 @@ export interface PresentedPayment {
   readonly refundOf?: string | undefined
 }
 
-/** Thrown where a refund is not reserved, because its payment does not cover it. */
+/**
+ * Thrown where a refund is not reserved, because its payment does not cover it.
+ *
+ * @internal
+ */
 export class RefundRefused extends Error {
   readonly refusal: RefundRefusal
 
@@ -60,7 +80,11 @@ export class RefundRefused extends Error {
   }
 }
 
-/** A payment that could be settled now. */
+/**
+ * A payment that could be settled now.
+ *
+ * @internal
+ */
 export interface Verified {
   readonly payer: Address
   /**
@@ -71,7 +95,11 @@ export interface Verified {
   reserve(): Promise<Reservation | Refusal>
 }
 
-/** What a scheme settles. */
+/**
+ * What a scheme settles.
+ *
+ * @internal
+ */
 export interface SchemeSupport {
   /** CAIP-2. */
   readonly networks: readonly string[]
@@ -117,7 +145,11 @@ export interface PurchaseTerms {
   readonly redeemOnly?: boolean | undefined
 }
 
-/** A refused payment. */
+/**
+ * A refused payment.
+ *
+ * @internal
+ */
 export interface Refusal {
   readonly refused: Reason
   /** More precise words than those of the reason. */
@@ -133,6 +165,8 @@ export interface Refusal {
  * A verified payment that belongs to one request, until it is settled or released.
  *
  * It ends with `release` if nothing was settled, else with `markDelivered` or `reopen`.
+ *
+ * @internal
  */
 export interface Reservation {
   readonly payer: Address
@@ -150,12 +184,20 @@ export interface Reservation {
   reopen(): Promise<void>
 }
 
-/** Type guard for {@link Refusal}. */
+/**
+ * Type guard for {@link Refusal}.
+ *
+ * @internal
+ */
 export function isRefusal(value: object): value is Refusal {
   return 'refused' in value
 }
 
-/** A refusal, as settle answers it. */
+/**
+ * A refusal, as settle answers it.
+ *
+ * @internal
+ */
 export function refusalResponse(
   { refused: reason, ...refusal }: Refusal,
   network: string,

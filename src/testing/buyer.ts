@@ -52,7 +52,11 @@ const BODY_LENGTH = 300
 /** How often a payment is presented that is still pending: a busy machine takes its time. */
 const MAX_PRESENTED = 6
 
-/** Who buys, and where. */
+/**
+ * Who buys, and where.
+ *
+ * @internal
+ */
 export interface BuyerOptions {
   readonly url: string
   readonly payer: DevnetAccount
@@ -61,7 +65,11 @@ export interface BuyerOptions {
   readonly failsNext: () => boolean
 }
 
-/** Buys as a client of x402 does. */
+/**
+ * Buys as a client of x402 does.
+ *
+ * @internal
+ */
 export class Buyer {
   readonly #options: BuyerOptions
 

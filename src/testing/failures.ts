@@ -47,7 +47,11 @@ interface Surroundings {
   readonly proxy: NodeProxy
 }
 
-/** Makes the next payment of a shop fail, by changing the chain or cutting off the node. */
+/**
+ * Makes the next payment of a shop fail, by changing the chain or cutting off the node.
+ *
+ * @internal
+ */
 export class Failures {
   readonly #surroundings: Surroundings
   #next: Failure | undefined

@@ -51,6 +51,8 @@ interface AppWithGateway {
  * the gateway is opened afterwards.
  *
  * @throws `ConfigError` where there is no app, or the gateway cannot work.
+ *
+ * @internal
  */
 export async function openAppAndGateway(
   given: ExpressApp | AppModule | AppBuilder,
