@@ -151,11 +151,7 @@ interface Opening {
   readonly reportsWrongChains?: boolean
 }
 
-/**
- * Creates a gateway from options that were resolved before.
- *
- * @internal
- */
+/** Creates a gateway from options that were resolved before. @internal */
 export function openGateway(
   resolved: ResolvedOptions,
   { stopping, reportsWrongChains = false }: Opening = {},
