@@ -8,8 +8,8 @@ import type { PaymentRequirements } from '../protocol/payment.js'
 const CLIENT_LIMIT_DOLLARS = 1n
 
 /**
- * Makes a check that warns, once per route, of prices that official clients do not pay by default:
- * they pay well-known stablecoins only, and at most $1.00 at once.
+ * Makes a check that warns, once for each merchant of a route, of prices that official clients do not pay
+ * by default: they pay well-known stablecoins only, and at most $1.00 at once.
  *
  * @param warned - Projects that this route was warned of. It gets those that are warned of now.
  */

@@ -275,20 +275,6 @@ describe('a route that official clients will not pay by themselves', () => {
     expect(await warnings(() => '$2', 2)).toBe(1)
   })
 
-  it('is told of once, however many merchants it has', async () => {
-    const lines: string[] = []
-    const warn = (message: string): void => void lines.push(message)
-    const logger = { debug() {}, info() {}, error() {}, warn }
-    const ids = Array.from({ length: 300 }, (_, index) => `shop-${index}`)
-    const projects = ids.map((id) => ({ ...shop, id }))
-    const merchant = (req: express.Request): string => req.path.slice(1)
-    const app = express().use(open({ logger, projects }).x402Protect('$20', { merchant }))
-    const server = await listen(app)
-    for (const id of [...ids, ...ids]) await (await fetch(`${server.url}/${id}`)).text()
-    await server.close()
-    expect(lines).toEqual([expect.stringContaining('default spend controls')])
-  })
-
   it('is not told of up to a dollar of a well-known token', async () => {
     expect(await warnings('$1.00', 2)).toBe(0)
   })
