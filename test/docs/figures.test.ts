@@ -27,7 +27,7 @@ function cellsOf(name: string, first: RegExp): readonly string[] {
 
 describe('the figures of the documentation', () => {
   it.each([
-    ['README.md', /^\| (?:paid requests|RPC calls|verified|unpaid|gas per payment)/],
+    ['README.md', /^\| (?:paid requests|CPU|statements|RPC calls|verified|unpaid|gas per payment)/],
     ['comparison.md', /^\| (?:paid requests per second|requests to the node)/],
   ])('are those of the benchmark: %s', (name, first) => {
     const figures = cellsOf(name, first).flatMap(numbersIn)
