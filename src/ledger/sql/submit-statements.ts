@@ -1,5 +1,5 @@
 /** The statements that write a transaction down for its payments. */
-import { NEXT_SUBMISSION } from './next-submission-view.js'
+import { NEXT_SUBMISSION } from './next-nonce-view.js'
 import type { Statement } from './sql-dialect.js'
 
 /**
