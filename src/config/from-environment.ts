@@ -54,7 +54,7 @@ export function fromEnvironment(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): GatewayOptions {
   const options = nameMistakes(env, () => optionsFromEnvironment(env))
-  // Whoever prints the options must not print the secrets of other programs.
+  // Options are printed in logs: the secrets of other programs must not be among them.
   const own = Object.entries(env).filter(([name]) => name.startsWith('X402_'))
   const sourced: SourcedOptions = {
     ...options,
