@@ -14,7 +14,10 @@ const POLL_MS = { first: 20, longest: 250 }
 const ASK_AGAIN_MS = 2000
 
 /** Receipts kept for callers that begin to wait right after they arrived. */
-const ARRIVED = { max: 2000, ttl: 10_000 }
+const ARRIVED = { max: 200, ttl: 10_000 }
+
+/** Transactions for which the time of the last request is remembered. */
+const MOST_ASKED = 2000
 
 /** A caller that waits for a receipt. */
 interface Waiter {
@@ -32,7 +35,7 @@ export class ReceiptWatch {
   /** By lower-case hash. */
   readonly #arrived = new LRUCache<string, Receipt>(ARRIVED)
   /** When a receipt was last requested, by `performance.now()`. */
-  readonly #askedAt = new LRUCache<string, number>({ max: ARRIVED.max })
+  readonly #askedAt = new LRUCache<string, number>({ max: MOST_ASKED })
   /** The block that was polled last; `undefined` when not polling. */
   #lastBlock: bigint | undefined
   #pauseMs = POLL_MS.first

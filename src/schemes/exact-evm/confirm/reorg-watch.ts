@@ -34,7 +34,7 @@ const BATCH = 200
 const MAX_WATCHED = 20_000
 
 /** Payments remembered: those that can no longer change, and those that were announced. */
-const REMEMBERED = 100_000
+const REMEMBERED = 20_000
 
 /** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
 const LATE_SECONDS = 120n

@@ -27,9 +27,12 @@ interface Found {
 /** Milliseconds within which a payment that was verified is reserved without verifying it again. */
 const RECENT_MS = 5000
 
+/** Payments that are remembered at most: they take some 700 bytes each. */
+const MOST_RECENT = 4000
+
 /** Remembers what was verified lately. */
 export function createRecentlyVerified(): RecentlyVerified {
-  return new LRUCache({ max: 10_000, ttl: RECENT_MS })
+  return new LRUCache({ max: MOST_RECENT, ttl: RECENT_MS })
 }
 
 /** An authorization whose signature is to be checked. */
@@ -69,7 +72,9 @@ export async function checkSigned(
   if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
   const checked = await checkOnChain(core, asset, { authorization, signature })
   if (typeof checked === 'string') return checked
-  recent.set(digest + signed, { signature, checked })
+  // What is reserved is compared with its record from now on.
+  if (trustRecent) recent.delete(digest + signed)
+  else recent.set(digest + signed, { signature, checked })
   return { signature, checked }
 }
 
