@@ -1,7 +1,7 @@
 import type { Ledger, LedgerStore } from './ledger.js'
 import { MemoryStore } from './memory/memory-store.js'
 
-/** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 8 KB. */
+/** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 4 KB. */
 const DEFAULT_MAX_RECORDS = 200_000
 
 /**
@@ -18,10 +18,11 @@ const DEFAULT_MAX_RECORDS = 200_000
  */
 export interface MemoryLedgerOptions {
   /**
-   * How many records are kept in full, of which delivered payments are 20,000 at most. The oldest of
-   * these are reduced to some 100 bytes each, which refuse their authorizations when they are presented
-   * again; their details are forgotten, and lists and sums omit them; in the end, the chain alone refuses them. When all records are of other
-   * payments, new ones fail with `ledger_full`: a live record is never dropped for another.
+   * How many records are kept in full. Delivered payments are 10,000 of them at most, or 20,000 while a
+   * reorganisation may undo them. The oldest are reduced to some 100 bytes each, which refuse their
+   * authorizations when they are presented again; lists and sums omit them. In the end, the chain alone
+   * refuses them. When all records are of other payments, new ones fail with `ledger_full`: a live record is
+   * never dropped for another.
    *
    * @defaultValue 200000
    */

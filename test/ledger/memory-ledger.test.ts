@@ -150,6 +150,35 @@ describe('the memory ledger', () => {
     )
   })
 
+  it('keeps twice as many delivered payments in full while a reorganisation may undo them', async () => {
+    const { ledger, clock } = open()
+    const entries = Array.from({ length: 20_002 }, (_, n) => entryAt(n, START_MS))
+    const keeps = async (n: number): Promise<boolean> =>
+      (await ledger.find(entries[n]!))?.payTo !== '0x'
+    for (const entry of entries.slice(0, 20_000)) await deliver(ledger, entry)
+    expect(await keeps(0)).toBe(true)
+    await deliver(ledger, entries[20_000]!)
+    expect([await keeps(0), await keeps(1)]).toEqual([false, true])
+    clock.ms += 3 * 60_000 + 30_001
+    await deliver(ledger, entries[20_001]!)
+    // Two for one, until there are 10,000.
+    expect([await keeps(1), await keeps(2), await keeps(3)]).toEqual([false, false, true])
+  })
+
+  it('keeps 10,000 delivered payments in full when no reorganisation can undo them', async () => {
+    const { ledger, clock } = open()
+    const entries = Array.from({ length: 10_002 }, (_, n) => entryAt(n, START_MS))
+    const keeps = async (n: number): Promise<boolean> =>
+      (await ledger.find(entries[n]!))?.payTo !== '0x'
+    for (const entry of entries.slice(0, 10_000)) await deliver(ledger, entry)
+    clock.ms += 3 * 60_000
+    await deliver(ledger, entries[10_000]!)
+    expect(await keeps(0)).toBe(true)
+    clock.ms += 30_001
+    await deliver(ledger, entries[10_001]!)
+    expect([await keeps(0), await keeps(1), await keeps(2)]).toEqual([false, false, true])
+  })
+
   it('refuses a delivered payment whose record has given way, whatever it is presented for', async () => {
     const { ledger } = open(1)
     const [sold, next, other] = [newEntry(), newEntry(), newEntry()]

@@ -13,26 +13,24 @@ export class KeyQueue {
   /** Keys in the queue that are stale. */
   #stale = 0
 
-  get first(): string | undefined {
-    return this.#keys[this.#first]
-  }
-
   push(key: string): void {
     this.#keys.push(key)
   }
 
-  /** Takes out the first key that is live, and the stale ones before it. */
-  shift(isLive: (key: string) => boolean): string | undefined {
+  /** Reads the first key that is live. The stale ones before it are taken out. */
+  first(isLive: (key: string) => boolean): string | undefined {
     for (;;) {
       const key = this.#keys[this.#first]
-      if (key === undefined) return undefined
-      this.#first += 1
-      if (this.#first > MIN_STALE && this.#first * 2 > this.#keys.length) {
-        this.#keys = this.#keys.slice(this.#first)
-        this.#first = 0
-      }
-      if (isLive(key)) return key
+      if (key === undefined || isLive(key)) return key
+      this.#takeFirst()
     }
+  }
+
+  /** Takes out the first key that is live, and the stale ones before it. */
+  shift(isLive: (key: string) => boolean): string | undefined {
+    const key = this.first(isLive)
+    if (key !== undefined) this.#takeFirst()
+    return key
   }
 
   /** Counts a key that became stale. Stale keys are dropped once they are the majority. */
@@ -42,6 +40,13 @@ export class KeyQueue {
     this.#keys = this.#keys.slice(this.#first).filter(isLive)
     this.#first = 0
     this.#stale = 0
+  }
+
+  #takeFirst(): void {
+    this.#first += 1
+    if (this.#first <= MIN_STALE || this.#first * 2 <= this.#keys.length) return
+    this.#keys = this.#keys.slice(this.#first)
+    this.#first = 0
   }
 
   clear(): void {

@@ -3,22 +3,17 @@ import { LedgerError } from '../../errors.js'
 import { isFinal, type LedgerRecord } from '../record.js'
 import { KeyQueue } from './key-queue.js'
 import { LapseBuckets } from './lapse-buckets.js'
+import { lifetimeMs } from './record-lifetime.js'
 import { RecordList } from './record-list.js'
 
-/** Seconds that a final record outlives its authorization. */
-const AFTERLIFE_SECONDS = 3600n
-
 /**
- * Seconds after which a settled record is dropped, because the chain itself refuses its nonce. That is
- * not so for a failed one, until its authorization lapses.
+ * Delivered payments kept at most. Those that are watched for reorganisations are kept longer, because
+ * that needs their bytes; but no more than are watched.
  */
-const MAX_AGE_SECONDS = 48n * 3600n
+const MAX_DELIVERED = { usually: 10_000, watched: 20_000 }
 
-/** Seconds by which a refund outlives its payment: a sum without it would allow another. */
-const REFUND_AFTERLIFE_SECONDS = MAX_AGE_SECONDS + 3600n
-
-/** Delivered payments kept at most: as many as are watched for reorganisations, which need their bytes. */
-const MAX_DELIVERED = 20_000
+/** Milliseconds for which a payment may be watched for reorganisations after its last change. */
+const WATCHED_MS = 210_000
 
 /** Records read before the event loop gets a turn. */
 const SCANNED_AT_ONCE = 1000
@@ -166,6 +161,7 @@ export class MemoryRecords<T extends LedgerRecord> {
   }
 
   readonly #find = (id: string): T | undefined => this.#kept.get(id)?.record
+  readonly #isDelivered = (id: string): boolean => isDelivered(this.#find(id))
 
   #list({ record, lapsesAt }: Kept<T>, old: LedgerRecord | undefined): void {
     const { id, project = '' } = record
@@ -199,15 +195,27 @@ export class MemoryRecords<T extends LedgerRecord> {
   #makeRoom(): void {
     const { maxRecords } = this.#options
     this.#sweep()
-    const isFull = this.#kept.size >= maxRecords
-    if (!isFull && this.#deliveredCount < MAX_DELIVERED) return
-    const oldest = this.#delivered.shift((id) => isDelivered(this.#find(id)))
+    // Two give way to one, until there are no more than usually.
+    for (let left = 2; left > 0 && this.#hasTooManyDelivered(); left--) this.#dropOldestDelivered()
+    if (this.#kept.size < maxRecords || this.#dropOldestDelivered()) return
+    throw new LedgerError(
+      'ledger_full',
+      `The memory ledger holds ${maxRecords} live payments; use an SQL ledger for more.`,
+    )
+  }
+
+  /** @returns Whether there was one. */
+  #dropOldestDelivered(): boolean {
+    const oldest = this.#delivered.shift(this.#isDelivered)
     if (oldest !== undefined) this.delete(oldest)
-    else if (isFull)
-      throw new LedgerError(
-        'ledger_full',
-        `The memory ledger holds ${maxRecords} live payments; use an SQL ledger for more.`,
-      )
+    return oldest !== undefined
+  }
+
+  #hasTooManyDelivered(): boolean {
+    if (this.#deliveredCount < MAX_DELIVERED.usually) return false
+    if (this.#deliveredCount >= MAX_DELIVERED.watched) return true
+    const oldest = this.#find(this.#delivered.first(this.#isDelivered) ?? '')
+    return (oldest?.updatedAt ?? 0) < this.#options.now() - WATCHED_MS
   }
 
   /** Drops records that have lapsed, a few at a time. */
@@ -227,21 +235,4 @@ export class MemoryRecords<T extends LedgerRecord> {
 /** Tells whether a record is of a delivered payment, which another record may replace. No refund is. */
 export function isDelivered(record: LedgerRecord | undefined): boolean {
   return record?.state === 'settled' && record.delivered && record.refundOf === undefined
-}
-
-/** How long a record is kept. */
-function lifetimeMs(record: LedgerRecord, nowMs: number): number {
-  const left = record.validBefore - BigInt(Math.floor(nowMs / 1000))
-  const validFor = left > 0n ? left : 0n
-  if (!isFinal(record))
-    return validFor > MAX_AGE_SECONDS ? Infinity : toMs(validFor + MAX_AGE_SECONDS)
-  if (record.refundOf !== undefined && record.state === 'settled')
-    return toMs(validFor + REFUND_AFTERLIFE_SECONDS)
-  const afterwards = validFor + AFTERLIFE_SECONDS
-  if (record.state === 'failed') return validFor > MAX_AGE_SECONDS ? Infinity : toMs(afterwards)
-  return toMs(afterwards < MAX_AGE_SECONDS ? afterwards : MAX_AGE_SECONDS)
-}
-
-function toMs(seconds: bigint): number {
-  return Number(seconds) * 1000
 }

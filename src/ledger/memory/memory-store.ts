@@ -26,7 +26,7 @@ import { listLatest, listRecords } from './list-records.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
 import { sumRecords } from './sum-records.js'
-import { entryOf, newestFirst, submissionOf } from './stored-record.js'
+import { entryOf, finalEntryOf, newestFirst, ownText, submissionOf } from './stored-record.js'
 
 /** Resolved options of `memoryLedger`. */
 interface MemoryStoreOptions {
@@ -136,9 +136,10 @@ export class MemoryStore implements LedgerStore {
     return this.#settle(key, transaction, transfer)
   }
 
-  #settle(key: AuthorizationKey, transaction: Hex, transfer?: string): boolean {
+  #settle(key: AuthorizationKey, transaction: Hex, paidBy?: string): boolean {
     const record = this.#payments.find(key)
     if (record === undefined || isFinal(record)) return true
+    const transfer = paidBy && ownText(paidBy)
     if (!this.#payments.takeTransfer(record, transfer)) return false
     const submission = submissionOf(record)
     this.#payments.move(key, {
@@ -215,7 +216,7 @@ export class MemoryStore implements LedgerStore {
   async listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
     const entries: FinalEntry[] = []
     for await (const record of this.#payments.records.finalSince(state, this.#now() - withinMs)) {
-      entries.push({ ...entryOf(record), id: record.id, state })
+      entries.push(finalEntryOf(record, state))
       if (entries.length === limit) break
     }
     return entries

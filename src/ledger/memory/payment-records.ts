@@ -10,7 +10,13 @@ import type {
   LedgerStatus,
 } from '../record.js'
 import { isDelivered, MemoryRecords } from './memory-records.js'
-import { hashesOf, isReplacement, tombstoneOf, type StoredRecord } from './stored-record.js'
+import {
+  hashesOf,
+  isReplacement,
+  ownText,
+  tombstoneOf,
+  type StoredRecord,
+} from './stored-record.js'
 import { Tombstones } from './tombstones.js'
 
 /** Options of {@link PaymentRecords}. */
@@ -91,7 +97,7 @@ export class PaymentRecords {
 
   /** Creates a reserved record. */
   create(entry: LedgerEntry, { locked }: Pick<LedgerRecord, 'locked'>): void {
-    const id = recordId(entry)
+    const id = ownText(recordId(entry))
     const createdAt = this.#now()
     const flags = { locked, ownerSilent: false, delivered: false }
     this.#store(entry, { id, ...flags, createdAt }, { state: 'reserved' })
