@@ -27,9 +27,7 @@ const dropSchemas = async (): Promise<void> => {
 describePostgres('on PostgreSQL', () => {
   afterEach(dropSchemas)
 
-  describeLedger('the PostgreSQL ledger', async () =>
-    openPostgresLedger((await newSchema()).pool()),
-  )
+  describeLedger('the PostgreSQL ledger', async () => openPostgresLedger((await newSchema()).url))
 
   describeSharedLedger('the PostgreSQL ledger', async () => {
     const schema = await createSchema(root!)

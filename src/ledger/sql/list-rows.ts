@@ -1,10 +1,11 @@
 /** The lists of records: pages of one project, or of all. */
 import type { ExpressionBuilder } from 'kysely'
-import { resourceHash } from '../payment-details.js'
 import { EVERY_PROJECT, type LatestQuery, type LedgerQuery } from '../record.js'
 import type { LedgerRecord, RecordSearch } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import { LISTED_COLUMNS, type TimedRow } from './authorization-rows.js'
+import { isFound, type IndexedSearch } from './record-search.js'
+import { projectsOf } from './recorded-projects.js'
 import type { LedgerDatabase } from './schema.js'
 import { timeOnce, type SqlDatabase } from './sql-store.js'
 
@@ -17,9 +18,6 @@ const PROJECTS_AT_ONCE = 50
 const MAX_BATCH = 500
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
-
-/** A search that has an index which begins with it and the project. */
-type IndexedSearch = Exclude<RecordSearch, { readonly transaction: unknown }>
 
 /** Where a page is: of one project, or of payments without one. */
 type PageQuery = Omit<LedgerQuery, 'project' | 'search'> & {
@@ -164,44 +162,6 @@ function newestFirst(
 ): number {
   const later = Number(other.created_at) - Number(one.created_at)
   return later || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0)
-}
-
-/** The projects that have records, and `null`. Each is one look-up in an index. */
-export async function projectsOf(
-  { db }: SqlDatabase,
-  search?: IndexedSearch,
-): Promise<readonly (string | null)[]> {
-  const least = (from: Pick<typeof db, 'selectFrom'>) => {
-    const select = from
-      .selectFrom('x402_authorizations')
-      .select((where) => where.fn.min('x402_authorizations.project').as('project'))
-    return search === undefined ? select : select.where((where) => isFound(where, search))
-  }
-  const rows = await db
-    .withRecursive('found(project)', (from) =>
-      least(from).unionAll(
-        from
-          .selectFrom('found')
-          .where('found.project', 'is not', null)
-          .select(() =>
-            least(db)
-              .whereRef('x402_authorizations.project', '>', 'found.project' as never)
-              .as('project'),
-          ),
-      ),
-    )
-    .selectFrom('found')
-    .select('project')
-    .where('project', 'is not', null)
-    .execute()
-  return [null, ...rows.map(({ project }) => project)]
-}
-
-/** The condition that a record is searched for. */
-function isFound(where: Where, search: IndexedSearch) {
-  if ('payer' in search) return where('payer', '=', search.payer.toLowerCase())
-  if ('reference' in search) return where('reference', '=', search.reference)
-  return where('resource_hash', '=', resourceHash(search.resource))
 }
 
 /** Compares creation time and id with those of another record. */

@@ -4,6 +4,7 @@ import type * as KyselyModule from 'kysely'
 import type { Hex } from '../../protocol/payment.js'
 import type { ExportedPayment } from '../export-format.js'
 import { detailsOf, entryOf, LISTED_COLUMNS } from './authorization-rows.js'
+import { projectsOf } from './recorded-projects.js'
 import { migrations } from './migrations.js'
 import { prunable, REORG_MS } from './prunable.js'
 import type { LedgerDatabase } from './schema.js'
@@ -76,7 +77,7 @@ export class LedgerMaintenance {
 
   /** Reads payments page by page: one project after the other, oldest first in each. */
   async *export(query: ExportQuery): AsyncGenerator<ExportedPayment> {
-    for await (const project of this.#projects()) {
+    for (const project of await projectsOf(this.#connection)) {
       let after: PagePosition = { createdAt: query.from, id: '' }
       for (;;) {
         const page = await this.#page(query, project, after)
@@ -129,24 +130,6 @@ export class LedgerMaintenance {
 
   close(): Promise<void> {
     return this.#connection.end()
-  }
-
-  /** The projects of all payments. Each is one look-up in an index, however many payments it has. */
-  async *#projects(): AsyncGenerator<string | null> {
-    const { db } = this.#connection
-    yield null
-    for (let last = ''; ;) {
-      const next = await db
-        .selectFrom('x402_authorizations')
-        .select('project')
-        .where('project', '>', last)
-        .orderBy('project')
-        .limit(1)
-        .executeTakeFirst()
-      if (next?.project === undefined || next.project === null) return
-      yield next.project
-      last = next.project
-    }
   }
 
   async #page(

@@ -3,8 +3,14 @@ import type { Kysely } from 'kysely'
 import { createConsoleSessions } from './console-sessions-table.js'
 import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
-import { addSettlementDetails, createCounts } from './view-tables.js'
+import {
+  addSettlementDetails,
+  createCounts,
+  keyRecordsById,
+  listFinalApart,
+} from './view-tables.js'
 import { createRelayerAlerts, createWebhookTables } from './webhook-tables.js'
+import { announceByStatement } from './webhook-triggers.js'
 
 /** One change of the schema. */
 export type Migration = (db: Kysely<LedgerDatabase>, kysely: typeof KyselyModule) => Promise<void>
@@ -207,4 +213,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0018_webhooks': createWebhookTables,
   '0019_console_sessions': createConsoleSessions,
   '0020_relayer_alerts': createRelayerAlerts,
+  '0021_final_lists': listFinalApart,
+  '0022_record_key': keyRecordsById,
+  '0023_webhook_statements': announceByStatement,
 }

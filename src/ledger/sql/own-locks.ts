@@ -1,5 +1,4 @@
 import { recordId, type AuthorizationKey } from '../record.js'
-import { keyColumns } from './authorization-rows.js'
 import type { LockOwner } from './lock-owner.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { AuthorizationRow } from './schema.js'
@@ -94,7 +93,7 @@ export class OwnLocks {
       db
         .updateTable('x402_authorizations')
         .set({ lock_owner: null, locked_until: 0 })
-        .where((where) => where.and({ ...keyColumns(key), lock_owner: lock }))
+        .where((where) => where.and({ id: recordId(key), lock_owner: lock }))
         .where('delivered', '=', 0)
         .execute(),
     )

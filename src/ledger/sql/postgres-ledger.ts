@@ -5,6 +5,7 @@ import type { Ledger, LedgerStore } from '../ledger.js'
 import { migrate } from './migrate.js'
 import { LockOwner } from './lock-owner.js'
 import { OwnerSession } from './owner-session.js'
+import { preparing } from './prepared-statements.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
 import { POSTGRES, statementsOf } from './sql-dialect.js'
@@ -58,7 +59,7 @@ export interface PostgresPool {
  * number of gateways send from the same relayers. The tables (`x402_…`) are created and migrated on first use,
  * in the first schema of the connection's search path. Each gateway has one connection beside its pool,
  * by whose end others see at once that it has died; through a pooler such as PgBouncer they see it 30 s
- * later. Needs the packages `kysely` and `pg`.
+ * later. With a URL, the statements of the hot path are prepared. Needs the packages `kysely` and `pg`.
  *
  * @param poolOrUrl - A URL like `postgres://user:password@host/name`, which no error repeats; or a pool
  * of the app's own, which the app ends itself.
@@ -92,12 +93,12 @@ export function openPostgresLedger(
   poolOrUrl: PostgresPool | string,
   options?: SqlLedgerOptions,
 ): LedgerStore {
-  const { kysely, pool, end } = preparePool(poolOrUrl)
+  const { kysely, pool, prepared, end } = preparePool(poolOrUrl)
   const session = new OwnerSession(pool)
   const owner = new LockOwner(session)
   const changes = changeChannel(session, kysely)
   const open = async (): Promise<SqlDatabase> => {
-    const dialect = new kysely.PostgresDialect({ pool: pool() })
+    const dialect = new kysely.PostgresDialect({ pool: prepared() })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migratePostgres(db, preparePool(poolOrUrl, {}))
     const now = kysely.sql<number>`${kysely.sql.raw(POSTGRES.now)}`
@@ -172,6 +173,8 @@ export function preparePool(
     return {
       kysely,
       pool: () => poolOrUrl as KyselyModule.PostgresPool,
+      // It may be the pool of another package, which names no statements.
+      prepared: () => poolOrUrl as KyselyModule.PostgresPool,
       end: async () => undefined,
     }
   }
@@ -198,10 +201,13 @@ export function preparePool(
     opened.on('connect', (client) => void client.on('error', () => undefined))
     return opened
   }
+  // The pool survives a failed attempt to open the database.
+  const keptPool = (): PgModule.Pool => (pool ??= openPool())
   return {
     kysely,
-    // The pool survives a failed attempt to open the database.
-    pool: () => (pool ??= openPool()),
+    pool: keptPool,
+    /** The pool for a ledger. */
+    prepared: () => preparing(keptPool()),
     end: async () => pool?.end(),
   }
 }

@@ -3,7 +3,6 @@ import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { Records } from '../ledger.js'
 import { recordId, type AuthorizationKey } from '../record.js'
-import { keyColumns } from './authorization-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import type { LedgerDatabase } from './schema.js'
 import { idsOf, UNSPENT, updateEach } from './sql-dialect.js'
@@ -76,7 +75,7 @@ export class SqlOutcomes implements Pick<
       const settled = await db
         .updateTable('x402_authorizations')
         .set(changed)
-        .where((where) => where.and({ ...keyColumns(key), state: 'settled' }))
+        .where((where) => where.and({ id: recordId(key), state: 'settled' }))
         .where((where) =>
           where.or([
             where('transaction_hash', '!=', transaction),
@@ -91,7 +90,7 @@ export class SqlOutcomes implements Pick<
       const failed = await db
         .updateTable('x402_authorizations')
         .set({ ...changed, ...free, paid_late: 1 })
-        .where((where) => where.and({ ...keyColumns(key), state: 'failed' }))
+        .where((where) => where.and({ id: recordId(key), state: 'failed' }))
         .where((where) => isUnspent(where, key, transfer))
         .executeTakeFirst()
         .catch(noneWhereSpent)

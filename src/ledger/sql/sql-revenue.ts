@@ -10,7 +10,8 @@ import {
   type RevenueGroup,
   type RevenueQuery,
 } from '../revenue.js'
-import { comparedTo, projectsOf } from './list-rows.js'
+import { comparedTo } from './list-rows.js'
+import { projectsOf } from './recorded-projects.js'
 import type { Statement } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 

@@ -29,6 +29,9 @@ import {
  */
 const BUSY_TIMEOUT_MS = 5
 
+/** KiB of the file that are kept in memory. SQLite's 2 MiB do not hold the indexes of some thousand payments. */
+const CACHE_KIB = 16 * 1024
+
 /** Mode of a new file: read and written by its owner alone. */
 const OWNER_ONLY = 0o600
 
@@ -123,6 +126,7 @@ function openFile(Engine: SqliteEngine, file: string): SqliteConnection {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
+    connection.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
     return connection
   } catch (error) {
     connection.close()

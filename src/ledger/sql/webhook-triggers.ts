@@ -26,17 +26,27 @@ const TYPE = `CASE
 
 const CHANGES = 'AFTER UPDATE OF state, transaction_hash, locked_until ON x402_authorizations'
 
-/** One delivery for each endpoint that wants the event. A payment is announced as pending once at most. */
-const insertFor = ({ now }: SqlDialect, randomId: string, schema = ''): string =>
+/**
+ * One delivery for each endpoint that wants the event. A payment is announced as pending once at most.
+ *
+ * @param changed - The tables of changed records, where a trigger has them.
+ */
+const insertFor = (
+  { now }: SqlDialect,
+  randomId: string,
+  { schema = '', changed = '' } = {},
+): string =>
   `INSERT INTO ${schema}x402_webhook_deliveries (id, endpoint, project, type, payment, version, payment_state,
     transaction_hash, reason, payment_at, state, attempts, next_at, retry_from, created_at)
   SELECT 'msg_' || ${randomId}, e.id, NEW.project, ${TYPE}, NEW.id,
     1 + coalesce((SELECT max(d.version) FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = NEW.id), 0),
     NEW.state, NEW.transaction_hash, NEW.reason, NEW.updated_at, 'pending', 0, ${now}, ${now}, ${now}
-  FROM ${schema}x402_webhook_endpoints AS e
+  FROM ${changed}${schema}x402_webhook_endpoints AS e
   WHERE e.project = NEW.project AND e.events LIKE '%,' || ${TYPE} || ',%'
     AND (NEW.state <> 'submitted' OR NOT EXISTS (
       SELECT 1 FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = NEW.id AND d.endpoint = e.id))`
+
+const RANDOM_ID = `replace(gen_random_uuid()::text, '-', '')`
 
 /** Creates the trigger of a database. */
 export async function createWebhookTrigger(
@@ -49,13 +59,43 @@ export async function createWebhookTrigger(
     await run(`CREATE TRIGGER x402_webhook_events ${CHANGES} WHEN ${HAPPENED} BEGIN ${insert}; END`)
     return
   }
-  // Names with their schema: a search path that is set for each call would have it planned each time.
-  const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db)
-  const schema = `"${rows[0]?.schema.replaceAll('"', '""')}".`
-  const insert = insertFor(POSTGRES, `replace(gen_random_uuid()::text, '-', '')`, schema)
+  const insert = insertFor(POSTGRES, RANDOM_ID, { schema: await schemaOf(db, sql) })
   // One plan for all calls: planning takes longer than the insert.
   await run(`CREATE OR REPLACE FUNCTION x402_webhook_events() RETURNS trigger LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan AS $$ BEGIN ${insert}; RETURN NULL; END $$`)
   await run(`CREATE TRIGGER x402_webhook_events ${CHANGES} FOR EACH ROW WHEN (${HAPPENED})
     EXECUTE FUNCTION x402_webhook_events()`)
+}
+
+/** The tables of records that a statement has changed, in place of the one record that a row's trigger has. */
+const CHANGED = 'x402_after AS became JOIN x402_before AS was ON was.id = became.id, '
+const ofTables = (text: string): string =>
+  text.replaceAll('NEW.', 'became.').replaceAll('OLD.', 'was.')
+
+/**
+ * Has PostgreSQL run the trigger once a statement, not once a record: statements change many records, and
+ * a call takes longer than what it does.
+ */
+export async function announceByStatement(
+  db: Kysely<LedgerDatabase>,
+  { sql, PostgresAdapter }: typeof KyselyModule,
+): Promise<void> {
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return
+  const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
+  const schema = await schemaOf(db, sql)
+  const insert = insertFor(POSTGRES, RANDOM_ID, { schema, changed: CHANGED })
+  await run(`CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql
+    SET plan_cache_mode = force_generic_plan
+    AS $$ BEGIN ${ofTables(`${insert} AND (${HAPPENED})`)}; RETURN NULL; END $$`)
+  await run('DROP TRIGGER x402_webhook_events ON x402_authorizations')
+  await run('DROP FUNCTION x402_webhook_events')
+  await run(`CREATE TRIGGER x402_webhook_statement AFTER UPDATE ON x402_authorizations
+    REFERENCING OLD TABLE AS x402_before NEW TABLE AS x402_after
+    FOR EACH STATEMENT EXECUTE FUNCTION x402_webhook_statement()`)
+}
+
+/** The schema, for names: a search path that is set for each call would have it planned each time. */
+async function schemaOf(db: Kysely<LedgerDatabase>, sql: typeof KyselyModule.sql): Promise<string> {
+  const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db)
+  return `"${rows[0]?.schema.replaceAll('"', '""')}".`
 }

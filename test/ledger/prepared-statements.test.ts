@@ -1,0 +1,114 @@
+import type * as KyselyModule from 'kysely'
+import pg from 'pg'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { loadPeer } from '../../src/crypto/load-peer.cjs'
+import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { preparing } from '../../src/ledger/sql/prepared-statements.js'
+import { POSTGRES } from '../../src/ledger/sql/sql-dialect.js'
+import { useCleanup } from '../support/cleanup.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { newEntry } from './ledger-conformance.js'
+
+const { CompiledQuery, PostgresDriver } = loadPeer('kysely') as typeof KyselyModule
+const root = await findPostgres()
+const describePostgres = root === undefined ? describe.skip : describe
+
+const toEnd = useCleanup()
+const { acquireConnection } = PostgresDriver.prototype
+
+/** A statement that takes rows. */
+const COUNT = `SELECT count(*) FROM ${POSTGRES.rows({ id: 'text' })}`
+const rows = (count: number): readonly unknown[] => [
+  JSON.stringify(Array.from({ length: count }, (_, id) => ({ id }))),
+]
+
+describePostgres('prepared statements of PostgreSQL', () => {
+  afterEach(() => {
+    PostgresDriver.prototype.acquireConnection = acquireConnection
+  })
+
+  async function connect() {
+    const pool = new pg.Pool({ connectionString: root!, max: 1 })
+    toEnd.push(() => pool.end())
+    const client = await preparing(pool).connect()
+    toEnd.push(async () => client.release())
+    const prepared = async () => {
+      const found = await client.query<{ name: string }>(
+        'SELECT name FROM pg_prepared_statements',
+        [],
+      )
+      return found.rows.map(({ name }) => name)
+    }
+    return { client, prepared }
+  }
+
+  it('are those that take rows, once a connection', async () => {
+    const { client, prepared } = await connect()
+    for (const count of [1, 3, 700])
+      expect((await client.query(COUNT, rows(count))).rows).toEqual([{ count: `${count}` }])
+    await client.query('SELECT 1', [])
+    expect(await prepared()).toEqual(['x402_0'])
+  })
+
+  it('are given up after the first that its connection does not know', async () => {
+    const { client, prepared } = await connect()
+    await client.query(COUNT, rows(1))
+    // What a pooler does when it gives the client another connection.
+    await client.query('DEALLOCATE ALL', [])
+    await expect(client.query(COUNT, rows(2))).rejects.toMatchObject({ code: '26000' })
+    expect((await client.query(COUNT, rows(2))).rows).toEqual([{ count: '2' }])
+    expect(await prepared()).toEqual([])
+  })
+
+  it('fail no payment when their connection has lost them', async () => {
+    const schema = await createSchema(root!)
+    toEnd.push(() => schema.drop())
+    const ledger: LedgerStore = openPostgresLedger(schema.url)
+    toEnd.push(() => ledger.close())
+    let isLost = false
+    let losses = 0
+    PostgresDriver.prototype.acquireConnection = async function () {
+      const connection = await acquireConnection.call(this)
+      if (isLost) {
+        losses += 1
+        await connection.executeQuery(CompiledQuery.raw('DEALLOCATE ALL'))
+      }
+      return connection
+    }
+    const [first, second, third] = [newEntry(), newEntry(), newEntry()]
+    expect(await ledger.reserve(first)).toBeUndefined()
+    isLost = true
+    expect(await ledger.reserve(second)).toBeUndefined()
+    expect(await ledger.reserve(second)).toMatchObject({ state: 'reserved' })
+    expect(await ledger.reserve(third)).toBeUndefined()
+    expect(losses).toBeGreaterThanOrEqual(3)
+  })
+
+  it('look rows up by their index, though they were planned while the table was empty', async () => {
+    const schema = await createSchema(root!)
+    toEnd.push(() => schema.drop())
+    const ledger = openPostgresLedger(schema.url)
+    toEnd.push(() => ledger.close())
+    const entries = Array.from({ length: 1500 }, () => newEntry())
+    for (const entry of entries.slice(0, 20)) await ledger.find(entry)
+    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    const before = await scansOf(schema)
+    for (const entry of entries.slice(0, 50)) {
+      expect(await ledger.find(entry)).toMatchObject({ state: 'reserved' })
+      await ledger.release(entry)
+    }
+    expect(await scansOf(schema)).toBe(before)
+  })
+})
+
+/** How often the table was read as a whole. */
+async function scansOf({ execute }: Awaited<ReturnType<typeof createSchema>>): Promise<number> {
+  // Each connection reports what it has done after a moment.
+  await execute('SELECT pg_sleep(1.2)')
+  const [row] = await execute(
+    `SELECT seq_scan FROM pg_stat_user_tables
+     WHERE relname = 'x402_authorizations' AND schemaname = current_schema()`,
+  )
+  return Number(row?.['seq_scan'])
+}
