@@ -1,5 +1,6 @@
 import type * as KyselyModule from 'kysely'
 import type * as PgModule from 'pg'
+import { sha256 } from '../../crypto/sha256.js'
 import { takesRows } from './sql-dialect.js'
 
 /**
@@ -41,7 +42,7 @@ function preparingClient(
 ): KyselyModule.PostgresPoolClient {
   const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
     if (prepared.isOff || !takesRows(text)) return client.query(text, [...values])
-    const name = prepared.names.get(text) ?? `x402_${prepared.names.size}`
+    const name = prepared.names.get(text) ?? nameOf(text)
     prepared.names.set(text, name)
     try {
       return await client.query({ name, text, values: [...values] })
@@ -54,6 +55,14 @@ function preparingClient(
     query: query as KyselyModule.PostgresPoolClient['query'],
     release: () => client.release(),
   }
+}
+
+/**
+ * The name of a statement says which it is: behind a pooler, a connection may know the statements of another
+ * gateway, which may be of another version.
+ */
+function nameOf(text: string): string {
+  return `x402_${sha256(text, 'hex').slice(0, 32)}`
 }
 
 /** Tells whether a statement failed only because it was prepared. */

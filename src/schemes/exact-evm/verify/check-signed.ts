@@ -69,12 +69,12 @@ export async function checkSigned(
     const isOwn = await isSignedByContract(core.chain, { account, digest, signature })
     if (!isOwn) return 'invalid_exact_evm_payload_signature'
   }
+  // What is reserved is compared with its record from now on.
+  if (remembered !== undefined) recent.delete(digest + signed)
   if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
   const checked = await checkOnChain(core, asset, { authorization, signature })
   if (typeof checked === 'string') return checked
-  // What is reserved is compared with its record from now on.
-  if (trustRecent) recent.delete(digest + signed)
-  else recent.set(digest + signed, { signature, checked })
+  if (!trustRecent) recent.set(digest + signed, { signature, checked })
   return { signature, checked }
 }
 
