@@ -7,8 +7,10 @@ import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { preparing } from '../../src/ledger/sql/prepared-statements.js'
 import { POSTGRES } from '../../src/ledger/sql/sql-dialect.js'
 import { useCleanup } from '../support/cleanup.js'
+import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry } from './ledger-conformance.js'
+import { newNonce } from '../support/sign-payment.js'
+import { newEntry, SUBMISSION } from './ledger-conformance.js'
 
 const { CompiledQuery, PostgresDriver } = loadPeer('kysely') as typeof KyselyModule
 const root = await findPostgres()
@@ -112,6 +114,40 @@ describePostgres('prepared statements of PostgreSQL', () => {
     // The ledger's own rounds may read the whole of a table that is small.
     expect((await scansOf(schema)) - before).toBeLessThan(25)
   })
+})
+
+const describePooler = root !== undefined && hasPgbouncer() ? describe : describe.skip
+
+describePooler('behind a PgBouncer that knows no prepared statements, three gateways', () => {
+  it('take every payment once', async () => {
+    const pooler = await startPgbouncer(root!)
+    toEnd.push(() => pooler.close())
+    const ledgers = Array.from({ length: 3 }, () => openPostgresLedger(pooler.url))
+    toEnd.push(() => Promise.all(ledgers.map((ledger) => ledger.close())))
+    const account = { chainId: newEntry().chainId, relayer: SUBMISSION.relayer }
+    const nonces: number[] = []
+    const payOnce = async (ledger: LedgerStore): Promise<void> => {
+      const entry = newEntry()
+      expect(await ledger.reserve(entry)).toBeUndefined()
+      const transaction = newNonce()
+      const lost = await ledger.submitNext(account, 0, async (accountNonce) => {
+        const submission = { ...SUBMISSION, transaction, accountNonce }
+        return { submission, members: [{ key: entry, submission }] }
+      })
+      expect(lost).toEqual([])
+      await ledger.markDelivered(entry, { transaction, transfer: transaction })
+      const record = await ledger.find(entry)
+      expect(record).toMatchObject({ state: 'settled', transaction, delivered: true })
+      nonces.push(record?.state === 'settled' ? (record.submission?.accountNonce ?? -1) : -1)
+    }
+    const buyers = Array.from({ length: 24 }, async (_, buyer) => {
+      for (let n = 0; n < 15; n++) await payOnce(ledgers[(buyer + n) % 3]!)
+    })
+    await Promise.all(buyers)
+    expect(nonces.toSorted((one, other) => one - other)).toEqual(
+      Array.from({ length: 360 }, (_, nonce) => nonce),
+    )
+  }, 60_000)
 })
 
 /** How often the table was read as a whole. */
