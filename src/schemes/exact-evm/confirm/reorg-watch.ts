@@ -84,12 +84,11 @@ export class ReorgWatch {
    */
   async check(): Promise<void> {
     await this.#watchAllFinal()
-    const byCore = new Map<SettlementNetwork, Watched[]>()
-    for (const one of this.#watched.values())
-      byCore.set(one.core, [...(byCore.get(one.core) ?? []), one])
-    for (const [core, all] of byCore)
+    for (const core of this.#options.cores.values()) {
+      const all = [...this.#watched.values()].filter((one) => one.core === core)
       for (let start = 0; start < all.length; start += BATCH)
         await this.#checkBatch(core, all.slice(start, start + BATCH))
+    }
   }
 
   /**
