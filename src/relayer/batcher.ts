@@ -22,7 +22,7 @@ export interface BatcherOptions {
   /** Sends one transaction. */
   readonly send: (request: TransactionRequest) => Promise<SendResult>
   /** Most transactions that may be on their way to the node at the same time. */
-  readonly maxInFlight: number
+  readonly maxSending: number
   /** Whether calls can share a transaction: whether the network has Multicall3. */
   readonly canBatch: () => Promise<boolean>
 }
@@ -69,10 +69,10 @@ export class Batcher {
   }
 
   async #flush(): Promise<void> {
-    const { canBatch, maxInFlight } = this.#options
+    const { canBatch, maxSending } = this.#options
     const most = (await canBatch()) ? MAX_MEMBERS : 1
     this.#isFlushing = false
-    while (this.#waiting.length > 0 && this.#sending < maxInFlight) {
+    while (this.#waiting.length > 0 && this.#sending < maxSending) {
       this.#sending++
       void this.#sendBatch(this.#takeBatch(most)).finally(() => {
         this.#sending--

@@ -59,7 +59,7 @@ export class RelayerPool {
     })
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
-      maxInFlight: this.addresses.length,
+      maxSending: this.addresses.length,
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
     })
     const timer = setInterval(() => void this.#lookAfter(options.logger), LOOK_INTERVAL_MS)

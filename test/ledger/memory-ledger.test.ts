@@ -153,8 +153,7 @@ describe('the memory ledger', () => {
   it('keeps twice as many delivered payments in full while a reorganisation may undo them', async () => {
     const { ledger, clock } = open()
     const entries = Array.from({ length: 20_002 }, (_, n) => entryAt(n, START_MS))
-    const keeps = async (n: number): Promise<boolean> =>
-      (await ledger.find(entries[n]!))?.payTo !== '0x'
+    const keeps = (n: number): Promise<boolean> => keepsInFull(ledger, entries[n]!)
     for (const entry of entries.slice(0, 20_000)) await deliver(ledger, entry)
     expect(await keeps(0)).toBe(true)
     await deliver(ledger, entries[20_000]!)
@@ -168,8 +167,7 @@ describe('the memory ledger', () => {
   it('keeps 10,000 delivered payments in full when no reorganisation can undo them', async () => {
     const { ledger, clock } = open()
     const entries = Array.from({ length: 10_002 }, (_, n) => entryAt(n, START_MS))
-    const keeps = async (n: number): Promise<boolean> =>
-      (await ledger.find(entries[n]!))?.payTo !== '0x'
+    const keeps = (n: number): Promise<boolean> => keepsInFull(ledger, entries[n]!)
     for (const entry of entries.slice(0, 10_000)) await deliver(ledger, entry)
     clock.ms += 3 * 60_000
     await deliver(ledger, entries[10_000]!)
@@ -296,6 +294,12 @@ async function deliver(ledger: LedgerStore, entry: LedgerEntry, transfer?: strin
   if ((await ledger.reserve(entry)) !== undefined) throw new Error('It was known before.')
   await ledger.markSettled(entry, TRANSACTION, transfer)
   await ledger.markDelivered(entry)
+}
+
+/** Tells whether more than what refuses a payment is kept of it. */
+async function keepsInFull(ledger: LedgerStore, entry: LedgerEntry): Promise<boolean> {
+  const record = await ledger.find(entry)
+  return record?.payTo !== '0x'
 }
 
 /** Bytes in use after a garbage collection. */

@@ -20,7 +20,7 @@ const submissionOf = (accountNonce: number): Submission => ({
 })
 
 /** Transactions that are sent when the test says so, each written down before in one ledger. */
-function openSending({ maxInFlight = 1, canShare = true } = {}) {
+function openSending({ maxSending = 1, canShare = true } = {}) {
   const sends: {
     readonly request: TransactionRequest
     answer(sent: Partial<SendResult> | Error): void
@@ -29,7 +29,7 @@ function openSending({ maxInFlight = 1, canShare = true } = {}) {
   const written: number[] = []
   let isDown = false
   const batcher = new Batcher({
-    maxInFlight,
+    maxSending,
     canBatch: async () => canShare,
     async send(request) {
       const submission = submissionOf(sends.length + 1)
@@ -133,7 +133,7 @@ describe('Batcher', () => {
   })
 
   it('sends each settlement alone where there is no Multicall3', async () => {
-    const { batcher, sends, several } = openSending({ maxInFlight: 3, canShare: false })
+    const { batcher, sends, several } = openSending({ maxSending: 3, canShare: false })
     for (const { member } of await several(3)) void batcher.send(member)
     await turn()
     expect(sends.map(({ request }) => request.gas)).toEqual([100_000n, 100_000n, 100_000n])

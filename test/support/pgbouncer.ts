@@ -37,10 +37,13 @@ export async function startPgbouncer(root: string): Promise<TestPooler> {
     await client.query(statement)
     await client.end()
   }
-  await execute(`CREATE DATABASE ${name}`)
   const folder = await mkdtemp(join(tmpdir(), 'x402-pgbouncer-'))
   const port = await freePort()
   const pooler = await start(folder, root, port)
+  await execute(`CREATE DATABASE ${name}`).catch((error: unknown) => {
+    pooler.kill('SIGKILL')
+    throw error
+  })
   return {
     url: `postgres://postgres@127.0.0.1:${port}/${name}`,
     async close() {

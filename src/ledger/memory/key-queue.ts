@@ -42,16 +42,16 @@ export class KeyQueue {
     this.#stale = 0
   }
 
+  clear(): void {
+    this.#keys = []
+    this.#first = 0
+    this.#stale = 0
+  }
+
   #takeFirst(): void {
     this.#first += 1
     if (this.#first <= MIN_STALE || this.#first * 2 <= this.#keys.length) return
     this.#keys = this.#keys.slice(this.#first)
     this.#first = 0
-  }
-
-  clear(): void {
-    this.#keys = []
-    this.#first = 0
-    this.#stale = 0
   }
 }

@@ -26,7 +26,7 @@ import { listLatest, listRecords } from './list-records.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
 import { sumRecords } from './sum-records.js'
-import { entryOf, finalEntryOf, newestFirst, ownText, submissionOf } from './stored-record.js'
+import { entryOf, newestFirst, ownText, submissionOf } from './stored-record.js'
 
 /** Resolved options of `memoryLedger`. */
 interface MemoryStoreOptions {
@@ -216,7 +216,7 @@ export class MemoryStore implements LedgerStore {
   async listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
     const entries: FinalEntry[] = []
     for await (const record of this.#payments.records.finalSince(state, this.#now() - withinMs)) {
-      entries.push(finalEntryOf(record, state))
+      entries.push({ ...entryOf(record), id: record.id, state })
       if (entries.length === limit) break
     }
     return entries

@@ -1,14 +1,10 @@
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { createConsoleSessions } from './console-sessions-table.js'
+import { keyRecordsById, listFinalApart } from './index-migrations.js'
 import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
-import {
-  addSettlementDetails,
-  createCounts,
-  keyRecordsById,
-  listFinalApart,
-} from './view-tables.js'
+import { addSettlementDetails, createCounts } from './view-tables.js'
 import { createRelayerAlerts, createWebhookTables } from './webhook-tables.js'
 import { announceByStatement } from './webhook-triggers.js'
 

@@ -47,7 +47,7 @@ function preparingClient(
     try {
       return await client.query({ name, text, values: [...values] })
     } catch (error) {
-      if (isUnusable(error)) prepared.isOff = true
+      if (failedAsPrepared(error)) prepared.isOff = true
       throw error
     }
   }
@@ -66,7 +66,7 @@ function nameOf(text: string): string {
 }
 
 /** Tells whether a statement failed only because it was prepared. */
-export function isUnusable(error: unknown): boolean {
+export function failedAsPrepared(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && UNUSABLE.has(code)
 }

@@ -22,7 +22,7 @@ export const RESERVE: Statement = ({ now, rows, recordKey }) => {
   return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
     SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
     FROM ${rows({ ...types, chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' })} WHERE true
-    ON CONFLICT (${recordKey})
+    ON CONFLICT (${recordKey.join(', ')})
     DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
     WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
       AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)

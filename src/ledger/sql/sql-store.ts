@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely, RawBuilder } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import { failureKind } from './explain-failure.js'
-import { isUnusable } from './prepared-statements.js'
+import { failedAsPrepared } from './prepared-statements.js'
 import type { LedgerDatabase } from './schema.js'
-import type { RunStatement } from './sql-dialect.js'
+import type { RunStatement, SqlDialect } from './sql-dialect.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite-engine.js'
 
 /** How long a failing statement is retried. A request is waiting. */
@@ -25,6 +25,7 @@ export interface SqlDatabase {
   readonly plus: (ms: number) => RawBuilder<number>
   /** Whether connections can change rows concurrently. SQLite has one writer at a time. */
   readonly locksRows: boolean
+  readonly recordKey: SqlDialect['recordKey']
 }
 
 /**
@@ -124,7 +125,7 @@ export function mayPass(error: unknown): boolean {
   if (sqliteFailure(error) !== undefined) return isSqliteBusy(error)
   // A closed connection stays closed.
   if (code === 'ERR_INVALID_STATE') return false
-  return PASSING_STATES.test(code) || isUnusable(error) || !/^[0-9A-Z]{5}$/.test(code)
+  return PASSING_STATES.test(code) || failedAsPrepared(error) || !/^[0-9A-Z]{5}$/.test(code)
 }
 
 /** Keeps only the kind of a failure, because drivers repeat hosts, users and statements in errors. */

@@ -95,7 +95,7 @@ export class SqlSubmissions implements Pick<
             })
             .onConflict((conflict) =>
               conflict
-                .columns(database.locksRows ? ['id'] : ['chain_id', 'asset', 'payer', 'nonce'])
+                .columns(database.recordKey)
                 .doUpdateSet(submitted)
                 .where('x402_authorizations.state', '=', 'reserved'),
             )

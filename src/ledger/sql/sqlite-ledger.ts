@@ -29,7 +29,7 @@ import {
  */
 const BUSY_TIMEOUT_MS = 5
 
-/** KiB of the file that are kept in memory. SQLite's 2 MiB do not hold the indexes of some thousand payments. */
+/** KiB of the file that are kept in memory; SQLite's own default is 2 MiB. */
 const CACHE_KIB = 16 * 1024
 
 /** Mode of a new file: read and written by its owner alone. */
@@ -89,7 +89,9 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
     connection.exec(createNextSubmission(SQLITE.now))
     const now = kysely.sql<number>`${kysely.sql.raw(SQLITE.now)}`
     const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + ${ms}`
-    const database = { db, run: statementsOf(db, kysely, SQLITE), now, plus, locksRows: false }
+    const run = statementsOf(db, kysely, SQLITE)
+    const { recordKey } = SQLITE
+    const database = { db, run, now, plus, locksRows: false, recordKey }
     await owner.start(database)
     return database
   }

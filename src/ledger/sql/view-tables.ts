@@ -24,48 +24,6 @@ export async function addSettlementDetails(
   )
 }
 
-/**
- * Leaves payments that are under way out of the indexes of lists: they change their state twice, and
- * each change was one of every index. An index of their own has them while they are few.
- */
-export async function listFinalApart(
-  db: Kysely<LedgerDatabase>,
-  { sql }: typeof KyselyModule,
-): Promise<void> {
-  const place = 'project, state, created_at, id'
-  const isFinal = "(state = 'settled' OR state = 'failed')"
-  const indexes = {
-    listed: `(${place}) WHERE ${isFinal}`,
-    payer: `(payer, ${place}) WHERE ${isFinal}`,
-    resource: `(resource_hash, ${place}) WHERE resource_hash IS NOT NULL AND ${isFinal}`,
-    reference: `(reference, ${place}) WHERE reference IS NOT NULL AND ${isFinal}`,
-  }
-  for (const [name, columns] of Object.entries(indexes)) {
-    await sql`DROP INDEX ${sql.raw(`x402_authorizations_${name}`)}`.execute(db)
-    await sql`CREATE INDEX ${sql.raw(`x402_authorizations_${name} ON x402_authorizations ${columns}`)}`.execute(
-      db,
-    )
-  }
-  await sql`CREATE INDEX x402_authorizations_pending ON x402_authorizations (${sql.raw(place)}) WHERE (state = 'reserved' OR state = 'submitted')`.execute(
-    db,
-  )
-}
-
-/**
- * Makes the id the primary key. It is a hash of the one before, whose index was the widest of all. SQLite
- * cannot drop a primary key.
- */
-export async function keyRecordsById(
-  db: Kysely<LedgerDatabase>,
-  { sql, PostgresAdapter }: typeof KyselyModule,
-): Promise<void> {
-  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return
-  await sql`ALTER TABLE x402_authorizations DROP CONSTRAINT x402_authorizations_key`.execute(db)
-  await sql`ALTER TABLE x402_authorizations ADD CONSTRAINT x402_authorizations_id PRIMARY KEY USING INDEX x402_authorizations_id`.execute(
-    db,
-  )
-}
-
 /** Creates the table of counts. */
 export async function createCounts(db: Kysely<LedgerDatabase>): Promise<void> {
   await db.schema

@@ -10,7 +10,7 @@ import type { SettlementNetwork } from '../settlement-network.js'
 import { isUnpaid, type Decision, type PaidDecision, type SubmittedPayment } from './decision.js'
 
 /** Payments that are remembered as announced. */
-const REMEMBERED = 20_000
+const REMEMBERED = 100_000
 
 /** What confirming payments takes. */
 export interface ConfirmContext {

@@ -18,7 +18,7 @@ const MOST_ROUNDS_SKIPPED = 16
 const AFTER_REORG_MS = 2000
 
 /** Records that rounds remember to skip. */
-const REMEMBERED = 20_000
+const REMEMBERED = 100_000
 
 /** Options of {@link Reconciler}. */
 export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'concluder'> {
