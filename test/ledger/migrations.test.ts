@@ -27,6 +27,8 @@ interface OldDatabase {
   /** Keeps others from changing its tables. @returns A function that lets them. */
   block(): Promise<() => Promise<unknown>>
   read(statement: string): Promise<readonly unknown[]>
+  /** Reads the names of the unique indexes of records. */
+  readonly uniqueIndexes: string
   drop(): Promise<void>
 }
 
@@ -43,11 +45,34 @@ describeMigration('SQLite', async () => {
       return async () => database.exec('COMMIT')
     },
     read: async (statement) => database.prepare(statement).all().map(copy),
+    uniqueIndexes: `SELECT name FROM pragma_index_list('x402_authorizations') WHERE "unique" = 1 ORDER BY name`,
     async drop() {
       database.close()
       await rm(folder, { recursive: true, force: true })
     },
   }
+})
+
+it('SQLite: a table that was copied has every index and trigger of a new one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'x402-migrations-'))
+  const attachedTo = async (file: string, statements: readonly string[]): Promise<unknown> => {
+    const database = new Database(join(folder, file))
+    for (const statement of statements) database.exec(statement)
+    const ledger = openSqliteLedger(join(folder, file))
+    await ledger.listSubmitted()
+    await ledger.close()
+    const attached = database
+      .prepare(
+        "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'x402_authorizations' ORDER BY name",
+      )
+      .all()
+    database.close()
+    return attached.filter(({ type }) => type !== 'table')
+  }
+  const old = await attachedTo('old.db', OLD_DATABASE)
+  expect(old).toHaveLength(14)
+  expect(await attachedTo('new.db', [])).toEqual(old)
+  await rm(folder, { recursive: true, force: true })
 })
 
 const root = await findPostgres()
@@ -64,6 +89,8 @@ if (root !== undefined)
         return () => schema.execute('COMMIT')
       },
       read: schema.execute,
+      uniqueIndexes: `SELECT relname AS name FROM pg_index JOIN pg_class ON oid = indexrelid
+        WHERE indrelid = 'x402_authorizations'::regclass AND indisunique ORDER BY relname`,
       drop: schema.drop,
     }
   })
@@ -91,6 +118,12 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       const added = Object.keys(migrations).filter((each) => !PUBLISHED_MIGRATIONS.includes(each))
       expect(rows).toEqual([...PUBLISHED_MIGRATIONS, ...added].map((each) => ({ name: each })))
       expect(added).toContain('0010_lists')
+    })
+
+    it('has no other key of a record than its id', async () => {
+      await open().listSubmitted()
+      const names = ['x402_authorizations_id', 'x402_authorizations_transfer']
+      expect(await database.read(database.uniqueIndexes)).toEqual(names.map((name) => ({ name })))
     })
 
     it('is opened by several processes at once', async () => {

@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises'
 import { register } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
-import { transform } from '@swc/core'
 
 if (isMainThread) register(import.meta.url)
 
@@ -23,6 +22,8 @@ export async function load(url, context, nextLoad) {
   const [isSource, isCommonJs] = SOURCE.exec(url) ?? []
   if (!isSource || url.includes('/node_modules/')) return nextLoad(url, context)
   const filename = fileURLToPath(url)
+  // Here, not above: only the thread that loads modules needs it, and it takes 27 MiB.
+  const { transform } = await import('@swc/core')
   const { code } = await transform(await readFile(filename, 'utf8'), {
     filename,
     swcrc: false,

@@ -32,7 +32,7 @@ export async function listFinalApart(
 
 /**
  * Makes the id the primary key: it is a hash of the columns that were the key, and their index was the
- * widest of all. SQLite cannot drop a primary key.
+ * widest of all. For SQLite, which cannot drop a primary key, see {@link rebuildWithoutKey}.
  */
 export async function keyRecordsById(
   db: Kysely<LedgerDatabase>,
@@ -44,3 +44,28 @@ export async function keyRecordsById(
     db,
   )
 }
+
+/**
+ * Has SQLite do without the primary key, as {@link keyRecordsById} has PostgreSQL: the table is copied into
+ * one without it. The id has a unique index already.
+ */
+export async function rebuildWithoutKey(
+  db: Kysely<LedgerDatabase>,
+  { sql, SqliteAdapter }: typeof KyselyModule,
+): Promise<void> {
+  if (!(db.getExecutor().adapter instanceof SqliteAdapter)) return
+  const run = (statement: string): Promise<unknown> => sql.raw(statement).execute(db)
+  const { rows } = await sql<{ type: string; sql: string }>`
+    SELECT type, sql FROM sqlite_schema
+    WHERE tbl_name = 'x402_authorizations' AND sql IS NOT NULL`.execute(db)
+  const table = rows.find(({ type }) => type === 'table')?.sql ?? ''
+  await run(table.replace(KEY, '').replace('x402_authorizations', 'x402_authorizations_copy'))
+  await run('INSERT INTO x402_authorizations_copy SELECT * FROM x402_authorizations')
+  // Its indexes and triggers go with it.
+  await run('DROP TABLE x402_authorizations')
+  await run('ALTER TABLE x402_authorizations_copy RENAME TO x402_authorizations')
+  for (const { type, sql: statement } of rows) if (type !== 'table') await run(statement)
+}
+
+/** The key, in the words in which SQLite keeps the statement that created the table. */
+const KEY = /,\s*constraint\s+"?x402_authorizations_key"?\s+primary key\s*\([^)]*\)/i

@@ -1,7 +1,7 @@
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { createConsoleSessions } from './console-sessions-table.js'
-import { keyRecordsById, listFinalApart } from './index-migrations.js'
+import { keyRecordsById, listFinalApart, rebuildWithoutKey } from './index-migrations.js'
 import { createProjectTables } from './projects-migration.js'
 import type { LedgerDatabase } from './schema.js'
 import { addSettlementDetails, createCounts } from './view-tables.js'
@@ -212,4 +212,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0021_final_lists': listFinalApart,
   '0022_record_key': keyRecordsById,
   '0023_webhook_statements': announceByStatement,
+  '0024_rebuilt_files': rebuildWithoutKey,
 }

@@ -104,8 +104,7 @@ export function openPostgresLedger(
     const now = kysely.sql<number>`${kysely.sql.raw(POSTGRES.now)}`
     const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + CAST(${ms} AS BIGINT)`
     const run = statementsOf(db, kysely, POSTGRES)
-    const { recordKey } = POSTGRES
-    const database = { db, run, now, plus, locksRows: true, recordKey }
+    const database = { db, run, now, plus, locksRows: true }
     await owner.start(database)
     return database
   }

@@ -3,17 +3,12 @@ import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import type { LedgerDatabase } from './schema.js'
 
-/** Columns of a unique key of the authorizations. */
-type RecordKey = readonly (keyof LedgerDatabase['x402_authorizations'])[]
-
 /** What differs between the databases in a statement. */
 export interface SqlDialect {
   /** The database's clock, in milliseconds since the epoch. */
   readonly now: string
   /** Locks the rows of `a`, where connections can change rows concurrently. */
   readonly forUpdate: string
-  /** Columns of the unique key by which a new record meets an existing one. */
-  readonly recordKey: RecordKey
   /** Whether a `WITH` clause may change rows. */
   readonly withMayChange: boolean
   /** The parameter with this number. Each is used once, in order. */
@@ -38,7 +33,6 @@ const JSON_ROWS = 'json_to_recordset($1::json)'
 export const POSTGRES: SqlDialect = {
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
-  recordKey: ['id'],
   withMayChange: true,
   parameter: (number) => `$${number}`,
   rows(columns) {
@@ -60,7 +54,6 @@ export function takesRows(text: string): boolean {
 export const SQLITE: SqlDialect = {
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
-  recordKey: ['chain_id', 'asset', 'payer', 'nonce'],
   withMayChange: false,
   parameter: () => '?',
   rows(columns) {

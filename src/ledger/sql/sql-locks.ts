@@ -15,14 +15,14 @@ import { StatementGroup } from './statement-group.js'
 export const RESERVE_ATTEMPTS = 10
 
 /** Creates records, locked. Those of dead processes that have sent nothing are replaced. */
-export const RESERVE: Statement = ({ now, rows, recordKey }) => {
+export const RESERVE: Statement = ({ now, rows }) => {
   const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
   const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
   const types = Object.fromEntries(given.map((name) => [name, 'text'] as const))
   return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
     SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
     FROM ${rows({ ...types, chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' })} WHERE true
-    ON CONFLICT (${recordKey.join(', ')})
+    ON CONFLICT (id)
     DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
     WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
       AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)

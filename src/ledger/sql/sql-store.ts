@@ -4,7 +4,7 @@ import { GatewayError, LedgerError } from '../../errors.js'
 import { failureKind } from './explain-failure.js'
 import { failedAsPrepared } from './prepared-statements.js'
 import type { LedgerDatabase } from './schema.js'
-import type { RunStatement, SqlDialect } from './sql-dialect.js'
+import type { RunStatement } from './sql-dialect.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite-engine.js'
 
 /** How long a failing statement is retried. A request is waiting. */
@@ -25,7 +25,6 @@ export interface SqlDatabase {
   readonly plus: (ms: number) => RawBuilder<number>
   /** Whether connections can change rows concurrently. SQLite has one writer at a time. */
   readonly locksRows: boolean
-  readonly recordKey: SqlDialect['recordKey']
 }
 
 /**

@@ -95,7 +95,7 @@ export class SqlSubmissions implements Pick<
             })
             .onConflict((conflict) =>
               conflict
-                .columns(database.recordKey)
+                .column('id')
                 .doUpdateSet(submitted)
                 .where('x402_authorizations.state', '=', 'reserved'),
             )
