@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes, serializeTransaction } from 'viem/utils'
+import { hexToBytes, toRlp } from 'viem/utils'
 import { sign as signByViem } from 'viem/accounts'
 import type { Call, FeeValues } from '../chain/chain.js'
 import type { Hex } from '../protocol/payment.js'
@@ -28,17 +28,60 @@ export function createTransactionSigner(
 ): TransactionSigner {
   const key = hexToBytes(privateKey)
 
-  const signatureOf = async (digest: Hex) => {
-    if (signNatively === undefined) return signByViem({ hash: digest, privateKey })
+  const signatureOf = async (digest: Hex): Promise<Signature> => {
+    if (signNatively === undefined) {
+      const { r, s, yParity } = await signByViem({ hash: digest, privateKey })
+      return { r: BigInt(r), s: BigInt(s), yParity: yParity ?? 0 }
+    }
     const { rs, yParity } = signNatively(hexToBytes(digest), key)
-    return { r: bytesToHex(rs.subarray(0, 32)), s: bytesToHex(rs.subarray(32)), yParity }
+    return { r: BigInt(hexOf(rs.subarray(0, 32))), s: BigInt(hexOf(rs.subarray(32))), yParity }
   }
 
-  return async ({ chainId, accountNonce, call, gas, fees }) => {
-    const { to, data } = call
-    const unsigned = { chainId, nonce: accountNonce, to, data, gas, ...fees }
-    const digest = keccakHex(serializeTransaction(unsigned))
-    const raw = serializeTransaction(unsigned, await signatureOf(digest))
-    return { transaction: keccakHex(raw), raw }
+  return async (unsigned) => {
+    const fields = fieldsOf(unsigned)
+    const { r, s, yParity } = await signatureOf(keccakHex(serialize(fields)))
+    const raw = serialize([...fields, integer(yParity), integer(r), integer(s)])
+    return { transaction: keccakHex(raw), raw: hexOf(raw) }
   }
+}
+
+interface Signature {
+  readonly r: bigint
+  readonly s: bigint
+  readonly yParity: number
+}
+
+/** The fields of a transaction before its signature (EIP-1559). */
+function fieldsOf({ chainId, accountNonce, call, gas, fees }: UnsignedTransaction): Fields {
+  const { maxPriorityFeePerGas, maxFeePerGas } = fees
+  const numbers = [chainId, accountNonce, maxPriorityFeePerGas, maxFeePerGas, gas]
+  const value = 0
+  return [...numbers.map(integer), bytesOf(call.to), integer(value), bytesOf(call.data), []]
+}
+
+/** Bytes, and the access list, which is empty. */
+type Fields = readonly (Uint8Array | readonly never[])[]
+
+/**
+ * A transaction's bytes: its type, and its fields in RLP. `serializeTransaction` of viem makes the same,
+ * five times as slowly: of a batch, it is the calldata's hexadecimal digits that cost.
+ */
+function serialize(fields: Fields): Uint8Array {
+  return Buffer.concat([EIP_1559, toRlp(fields, 'bytes')])
+}
+
+const EIP_1559 = Uint8Array.of(2)
+
+/** An integer as RLP wants it: without leading zeros, and zero as nothing. */
+function integer(value: bigint | number): Uint8Array {
+  const digits = value === 0 || value === 0n ? '' : value.toString(16)
+  return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex')
+}
+
+function bytesOf(hex: Hex): Uint8Array {
+  return Buffer.from(hex.slice(2), 'hex')
+}
+
+function hexOf(bytes: Uint8Array): Hex {
+  return `0x${Buffer.from(bytes).toString('hex')}`
 }

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { LedgerQuery, LedgerStore } from '../../src/ledger/ledger.js'
 import { resourceHash } from '../../src/ledger/payment-details.js'
-import { EVERY_PROJECT, type RecordSearch } from '../../src/ledger/record.js'
+import { EVERY_PROJECT, type LedgerEntry, type RecordSearch } from '../../src/ledger/record.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { createNextSubmission, NEXT_SUBMISSION } from '../../src/ledger/sql/next-nonce-view.js'
+import { SQLITE } from '../../src/ledger/sql/sql-dialect.js'
 import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from './ledger-conformance.js'
 import { explainPostgres, recordPostgres, recordSqlite, type Statement } from './plans.js'
 
 const ROWS = 50_000
@@ -76,7 +78,44 @@ interface FilledDatabase {
   end(): Promise<void>
 }
 
-describePlans('SQLite', openSqlite)
+describePlans('SQLite', () => openSqlite())
+describePlans('SQLite, analyzed while it was small', () => openSqlite(20))
+
+describe('what is written for payments, in a large table of SQLite that was analyzed while it was small', () => {
+  const pay = async ({ ledger, statements }: FilledDatabase): Promise<void> => {
+    const account = { chainId: 84532, relayer: SUBMISSION.relayer }
+    const entries = Array.from({ length: 20 }, () => newEntry())
+    const [first, second, third, ...rest] = entries as [LedgerEntry, LedgerEntry, LedgerEntry]
+    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    await ledger.submitNext(account, 0, async () => ({ submission: SUBMISSION, members: [] }))
+    await ledger.submitNext(account, 0, async (accountNonce) => {
+      const submission = { ...SUBMISSION, accountNonce }
+      return { submission, members: [first, second].map((key) => ({ key, submission })) }
+    })
+    await ledger.submit(third, SUBMISSION)
+    const { transaction } = SUBMISSION
+    await ledger.markDelivered(first, { transaction, transfer: `${transaction}:0` })
+    await ledger.markSettled(second, transaction, `${transaction}:1`)
+    await ledger.markFailed(third, { transaction, reason: 'invalid_transaction_state' })
+    await Promise.all(rest.map((entry) => ledger.release(entry)))
+    expect(await ledger.find(first)).toMatchObject({ state: 'settled', delivered: true })
+    expect(await ledger.find(second)).toMatchObject({ state: 'settled' })
+    expect(await ledger.find(third)).toMatchObject({ state: 'failed' })
+    expect(statements.some(({ text }) => text.includes(`INTO ${NEXT_SUBMISSION}`))).toBe(true)
+  }
+
+  it('finds its rows by their ids', async () => {
+    const database = await openSqlite(20)
+    await pay(database)
+    const changes = database.statements.filter(({ text }) => text.includes('w.record_id'))
+    expect(changes.length).toBeGreaterThan(6)
+    for (const { text, values } of changes) {
+      const steps = database.stepsOf({ text, values })
+      expect(steps.filter((step) => /^SCAN (a|other|x402_\w+)\b/.test(step))).toEqual([])
+    }
+    await database.end()
+  })
+})
 
 const root = await findPostgres()
 if (root !== undefined) describePlans('PostgreSQL', () => openPostgres(root))
@@ -103,22 +142,27 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
   })
 }
 
-async function openSqlite(): Promise<FilledDatabase> {
+/** @param analyzedAt - The number of rows at which an operator has run `ANALYZE`, if one has. */
+async function openSqlite(analyzedAt?: number) {
   const folder = await mkdtemp(join(tmpdir(), 'x402-plans-'))
   const file = join(folder, 'ledger.db')
   const statements = recordSqlite()
   const ledger = openSqliteLedger(file)
   await ledger.listSubmitted()
   const own = new (loadSqlite())(file)
-  own.exec(FILL)
+  if (analyzedAt !== undefined) own.exec(`${FILL} LIMIT ${analyzedAt}; ANALYZE`)
+  own.exec(`${FILL} LIMIT -1 OFFSET ${analyzedAt ?? 0}`)
+  own.exec(createNextSubmission(SQLITE.now))
+  const stepsOf = ({ text, values }: Statement): readonly string[] => {
+    const plan = own.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
+    return plan.map((row) => (row as { readonly detail: string }).detail)
+  }
   return {
     ledger,
     statements,
-    async explain({ text, values }) {
-      const plan = own.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
-      return plan
-        .map((row) => (row as { readonly detail: string }).detail)
-        .filter((step) => !isBounded(step, text))
+    stepsOf,
+    async explain(statement: Statement) {
+      return stepsOf(statement).filter((step) => !isBounded(step, statement.text))
     },
     async end() {
       own.close()

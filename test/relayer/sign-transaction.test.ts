@@ -12,7 +12,7 @@ const transactions = fc.record({
   accountNonce: fc.nat(),
   call: fc.record({
     to: fc.uint8Array({ minLength: 20, maxLength: 20 }).map(hexOf),
-    data: fc.uint8Array({ maxLength: 400 }).map(hexOf),
+    data: fc.uint8Array({ maxLength: 70_000 }).map(hexOf),
   }),
   gas: uint(24),
   fees: fc.record({ maxFeePerGas: uint(60), maxPriorityFeePerGas: uint(30) }),

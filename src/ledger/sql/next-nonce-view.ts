@@ -1,6 +1,9 @@
 /** The name of the view that {@link createNextSubmission} creates. */
 export const NEXT_SUBMISSION = 'x402_next_submission'
 
+/** Another view: inserting a row writes a transaction down for one payment. */
+const NEXT_PAYMENT = 'x402_next_payment'
+
 /**
  * SQL that creates what SQLite has in place of a stored procedure: a view with a trigger. Inserting a row
  * takes an account nonce, keeps the bytes of a transaction, and writes it down for its payments.
@@ -28,8 +31,14 @@ export const createNextSubmission = (now: string): string => `
       ON CONFLICT (chain_id, relayer, account_nonce) DO UPDATE
         SET transaction_hash = excluded.transaction_hash, raw = excluded.raw,
           replaces = excluded.replaces, written_at = excluded.written_at;
+    INSERT INTO ${NEXT_PAYMENT} (id, transaction_hash, relayer, account_nonce, replaces)
+      SELECT key, NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value FROM json_each(NEW.payments);
+  END;
+  CREATE TEMP VIEW IF NOT EXISTS ${NEXT_PAYMENT} AS
+    SELECT id, transaction_hash, relayer, account_nonce, replaces FROM x402_authorizations;
+  CREATE TEMP TRIGGER IF NOT EXISTS ${NEXT_PAYMENT}_insert INSTEAD OF INSERT ON ${NEXT_PAYMENT} BEGIN
     UPDATE x402_authorizations
       SET state = 'submitted', transaction_hash = NEW.transaction_hash, relayer = NEW.relayer,
-        account_nonce = NEW.account_nonce, replaces = payment.value, updated_at = ${now}
-      FROM json_each(NEW.payments) AS payment WHERE x402_authorizations.id = payment.key;
+        account_nonce = NEW.account_nonce, replaces = NEW.replaces, updated_at = ${now}
+      WHERE id = NEW.id;
   END`

@@ -13,6 +13,8 @@ export interface SqlDialect {
   readonly withMayChange: boolean
   /** The parameter with this number. Each is used once, in order. */
   readonly parameter: (number: number) => string
+  /** Follows the table of authorizations where its rows are found by their ids. */
+  readonly indexedById: string
   /** The table `w`: the members of a JSON array of objects, which is the first parameter. */
   readonly rows: (columns: Readonly<Record<string, 'text' | 'bigint'>>) => string
 }
@@ -34,6 +36,7 @@ export const POSTGRES: SqlDialect = {
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
   withMayChange: true,
+  indexedById: '',
   parameter: (number) => `$${number}`,
   rows(columns) {
     const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
@@ -55,10 +58,14 @@ export const SQLITE: SqlDialect = {
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
   withMayChange: false,
+  // Statistics of a small table (`ANALYZE`) would have it read as a whole when it has grown.
+  indexedById: 'INDEXED BY x402_authorizations_id',
   parameter: () => '?',
   rows(columns) {
     const named = Object.keys(columns).map((name) => `value->>'${name}' AS ${name}`)
-    return `(SELECT ${named.join(', ')} FROM json_each(?)) AS w`
+    // Each member is parsed once, not once a column; the limit, which is none, has SQLite do so first.
+    const parsed = 'SELECT jsonb(value) AS value FROM json_each(?) LIMIT -1'
+    return `(SELECT ${named.join(', ')} FROM (${parsed})) AS w`
   },
 }
 
@@ -93,13 +100,13 @@ export function updateEach({
   /** About a row `a` and its member `w`. */
   readonly where: string
 }): Statement {
-  return ({ now, rows, forUpdate }) => {
+  return ({ now, rows, forUpdate, indexedById }) => {
     const typed = Object.fromEntries(
       ['record_id', ...columns].map((name) => [name, 'text'] as const),
     )
     const held = `SELECT a.id FROM x402_authorizations AS a JOIN w ON a.id = w.record_id WHERE ${where}`
     return `WITH w AS (SELECT * FROM ${rows(typed)})
-      UPDATE x402_authorizations AS a SET ${set}, updated_at = ${now} FROM w
+      UPDATE x402_authorizations AS a ${indexedById} SET ${set}, updated_at = ${now} FROM w
       WHERE a.id = w.record_id AND ${forUpdate ? `a.id IN (${held} ORDER BY a.id ${forUpdate})` : where}
       RETURNING id`
   }

@@ -4,7 +4,7 @@ import type { Locks } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
-import { entryColumns, keyColumns, RESERVED_COLUMNS } from './authorization-rows.js'
+import { entryColumns, RESERVED_COLUMNS } from './authorization-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, UNSPENT, updateEach, type Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
@@ -30,8 +30,8 @@ export const RESERVE: Statement = ({ now, rows }) => {
 }
 
 /** Forgets records for which nothing was sent. */
-const RELEASE: Statement = ({ rows }) =>
-  `DELETE FROM x402_authorizations AS a
+const RELEASE: Statement = ({ rows, indexedById }) =>
+  `DELETE FROM x402_authorizations AS a ${indexedById}
    WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
      (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'text', lock_owner: 'text' })})
    RETURNING id`
@@ -192,7 +192,7 @@ export function reservedRows(
   { lockMs: lock_ms }: OwnLocks,
 ): readonly unknown[] {
   const rows = candidates.map(({ entry, lock_owner }) => {
-    return { ...keyColumns(entry), ...entryColumns(entry), lock_owner, lock_ms }
+    return { ...entryColumns(entry), lock_owner, lock_ms }
   })
   return [JSON.stringify(rows.toSorted(byId))]
 }

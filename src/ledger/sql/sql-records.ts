@@ -22,8 +22,8 @@ import type { Statement } from './sql-dialect.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
 import { StatementGroup } from './statement-group.js'
 
-const FIND: Statement = ({ now, rows }) =>
-  `SELECT ${LISTED_COLUMNS.map((name) => `a.${name}`).join(', ')}, sent.raw, ${now} AS now FROM x402_authorizations AS a
+const FIND: Statement = ({ now, rows, indexedById }) =>
+  `SELECT ${LISTED_COLUMNS.map((name) => `a.${name}`).join(', ')}, sent.raw, ${now} AS now FROM x402_authorizations AS a ${indexedById}
    LEFT JOIN x402_relayer_transactions AS sent ON sent.chain_id = a.chain_id
      AND sent.relayer = lower(a.relayer) AND sent.account_nonce = a.account_nonce
    WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'text' })})`

@@ -3,7 +3,7 @@ import type { Records } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
-import { entryColumns, keyColumns } from './authorization-rows.js'
+import { entryColumns } from './authorization-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -86,7 +86,6 @@ export class SqlSubmissions implements Pick<
           await db
             .insertInto('x402_authorizations')
             .values({
-              ...keyColumns(entry),
               ...entryColumns(entry),
               ...submitted,
               lock_owner: null,

@@ -9,9 +9,9 @@ export const SQLITE_PACKAGE = '@photostructure/sqlite'
 /**
  * First patch versions without the WAL-reset race (https://sqlite.org/wal.html#walresetbug), by minor
  * version of SQLite 3. All minor versions after 51 are free of it. Older versions may lose a commit
- * when another connection checkpoints at the same moment.
+ * when another connection checkpoints at the same moment. (3.44.6 is, but has no `jsonb`.)
  */
-const FIXED_PATCHES: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 }
+const FIXED_PATCHES: Readonly<Record<number, number>> = { 50: 7, 51: 3 }
 
 /** Prepared statements that are cached: all of a ledger, with the usual numbers of parameters. */
 const KEPT_STATEMENTS = 100

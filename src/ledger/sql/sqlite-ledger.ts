@@ -48,7 +48,7 @@ const OWNER_ONLY = 0o600
  * and migrated on first use. Each process keeps a small file beside it locked (`…-owner-…`), by which
  * others see at once that it has died. Needs the package `kysely`, and `@photostructure/sqlite` unless Node's own
  * SQLite is free of the [WAL-reset race](https://sqlite.org/wal.html#walresetbug): 3.51.3 or newer,
- * 3.50.7 or 3.44.6.
+ * or 3.50.7.
  *
  * @param file - Path of the file. It and its folder are created if they do not exist.
  * @returns A ledger for one gateway, which closes it. While the file cannot be read or written, requests

@@ -12,13 +12,14 @@ const MEMBERS: Statement = ({ rows, parameter, forUpdate }) =>
    ), sent AS (
      SELECT CAST(${parameter(2)} AS TEXT) AS transaction_hash, CAST(${parameter(3)} AS TEXT) AS relayer,
        CAST(${parameter(4)} AS BIGINT) AS account_nonce
-   ), w AS (
+   ), w AS MATERIALIZED (
      SELECT given.record_id, given.lock_owner, given.replaces,
        sent.transaction_hash, sent.relayer, sent.account_nonce FROM given, sent
    ), free AS (
-     SELECT a.id FROM x402_authorizations AS a JOIN w ON a.id = w.record_id
-     WHERE a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
-       OR a.state IN ('reserved', 'submitted') AND a.lock_owner = w.lock_owner
+     SELECT a.id FROM w CROSS JOIN x402_authorizations AS a
+     WHERE a.id = w.record_id AND
+       (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
+         OR a.state IN ('reserved', 'submitted') AND a.lock_owner = w.lock_owner)
      ORDER BY a.id ${forUpdate}
    )`
 
@@ -31,7 +32,7 @@ const SET: Statement = ({ now }) =>
 /** Writes down a transaction for all of its members, or for none. */
 export const SUBMIT: Statement = (dialect) =>
   `${MEMBERS(dialect)}
-   UPDATE x402_authorizations AS a SET ${SET(dialect)} FROM w
+   UPDATE x402_authorizations AS a ${dialect.indexedById} SET ${SET(dialect)} FROM w
    WHERE a.id = w.record_id AND a.id IN (SELECT id FROM free) AND ${ALL_ARE_FREE}
    RETURNING id`
 
