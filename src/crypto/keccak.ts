@@ -1,5 +1,6 @@
 import { keccak256 } from 'viem/utils'
 import { loadPeer } from './load-peer.cjs'
+import { bytesOf, hexOf } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
 
 /** Hashes bytes with Keccak-256; returns 32 bytes. */
@@ -60,6 +61,5 @@ export const keccak: Keccak = (bytes) => {
 
 /** {@link keccak} of bytes or hex, as hex. */
 export function keccakHex(data: Uint8Array | Hex): Hex {
-  const bytes = typeof data === 'string' ? Buffer.from(data.slice(2), 'hex') : data
-  return `0x${Buffer.from(keccak(bytes)).toString('hex')}`
+  return hexOf(keccak(typeof data === 'string' ? bytesOf(data) : data))
 }

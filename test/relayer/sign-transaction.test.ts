@@ -42,6 +42,23 @@ describe('createTransactionSigner', () => {
     )
   })
 
+  it('signs nothing that would say something else: no half address, no half byte, no tip above the cap', async () => {
+    const sign = createTransactionSigner(`0x${'5e'.repeat(32)}`)
+    const to: Hex = `0x${'11'.repeat(20)}`
+    const call = { to, data: '0x12' as const }
+    const fees = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+    const unsigned = { chainId: 1, accountNonce: 0, call, gas: 21_000n, fees }
+    await expect(sign(unsigned)).resolves.toMatchObject({ raw: expect.stringMatching(/^0x02/) })
+    const cases = [
+      ['is invalid', { call: { ...call, to: '0x11' } }],
+      ['not pairs', { call: { ...call, data: '0x123' } }],
+      ['not pairs', { call: { ...call, data: '0x12zz' } }],
+      ['tip', { fees: { ...fees, maxPriorityFeePerGas: 3n } }],
+    ] as const
+    for (const [message, wrong] of cases)
+      await expect(sign({ ...unsigned, ...wrong })).rejects.toThrow(message)
+  })
+
   it('signs natively wherever signatures are recovered natively', () => {
     expect(nativeSigning() === undefined).toBe(nativeRecovery() === undefined)
   })

@@ -1,7 +1,10 @@
 /** The name of the view that {@link createNextSubmission} creates. */
 export const NEXT_SUBMISSION = 'x402_next_submission'
 
-/** Another view: inserting a row writes a transaction down for one payment. */
+/**
+ * Another view: inserting a row writes a transaction down for one payment. An update of several, in one
+ * statement of a trigger, could not name the index that it needs (see `indexedById`).
+ */
 const NEXT_PAYMENT = 'x402_next_payment'
 
 /**

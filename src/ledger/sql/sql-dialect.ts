@@ -58,12 +58,13 @@ export const SQLITE: SqlDialect = {
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
   withMayChange: false,
-  // Statistics of a small table (`ANALYZE`) would have it read as a whole when it has grown.
+  // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',
   parameter: () => '?',
   rows(columns) {
     const named = Object.keys(columns).map((name) => `value->>'${name}' AS ${name}`)
-    // Each member is parsed once, not once a column; the limit, which is none, has SQLite do so first.
+    // Columns are read from `jsonb` in a third of the time. The limit, which is none, has SQLite convert
+    // each member once, not once a column.
     const parsed = 'SELECT jsonb(value) AS value FROM json_each(?) LIMIT -1'
     return `(SELECT ${named.join(', ')} FROM (${parsed})) AS w`
   },

@@ -9,7 +9,8 @@ export const SQLITE_PACKAGE = '@photostructure/sqlite'
 /**
  * First patch versions without the WAL-reset race (https://sqlite.org/wal.html#walresetbug), by minor
  * version of SQLite 3. All minor versions after 51 are free of it. Older versions may lose a commit
- * when another connection checkpoints at the same moment. (3.44.6 is, but has no `jsonb`.)
+ * when another connection checkpoints at the same moment. 3.44.6 would not, but lacks the function
+ * `jsonb`, which statements use.
  */
 const FIXED_PATCHES: Readonly<Record<number, number>> = { 50: 7, 51: 3 }
 

@@ -4,7 +4,8 @@ import type { Statement } from './sql-dialect.js'
 
 /**
  * The members `w` of a transaction, and the rows of those that may be written: those we have locked, and
- * those whose transaction is replaced.
+ * those whose transaction is replaced. SQLite reads the tables of a `CROSS JOIN` in the order in which they
+ * are named: it looks rows up by their ids, whatever its statistics say.
  */
 const MEMBERS: Statement = ({ rows, parameter, forUpdate }) =>
   `WITH given AS (

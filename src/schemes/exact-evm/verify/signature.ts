@@ -11,7 +11,7 @@ import {
 import { keccak } from '../../../crypto/keccak.js'
 import { nativeRecovery, SECP256K1_ORDER as N } from '../../../crypto/native-secp256k1.js'
 import type { KeyRecovery } from '../../../crypto/native-secp256k1.js'
-import { lowerHex } from '../../../protocol/hex.js'
+import { bytesOf, lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { EcdsaSignature } from '../erc3009.js'
 import type { Chain } from '../../../chain/chain.js'
@@ -107,10 +107,6 @@ const recoverByViem: SignerRecovery = async (digest, { r, s, v }) => {
 /** An account's address: the last twenty bytes of its public key's hash. */
 function addressOf(key: Uint8Array): Address {
   return `0x${Buffer.from(keccak(key.subarray(1))).toString('hex', 12)}`
-}
-
-function bytesOf(hex: Hex): Uint8Array {
-  return Buffer.from(hex.slice(2), 'hex')
 }
 
 const accountAbi = parseAbi([
