@@ -70,7 +70,7 @@ export class RpcChain implements Chain {
   }
 
   async call({ from, to, data }: Call): Promise<CallResult> {
-    const transaction = { ...(from && { from }), to, data }
+    const transaction = { to, data, ...(from && { from }) }
     return callResult(await this.#rpc.read('eth_call', [transaction, 'latest']))
   }
 
@@ -134,7 +134,7 @@ export class RpcChain implements Chain {
       maxFeePerGas: numberToHex(fees.maxFeePerGas),
       maxPriorityFeePerGas: numberToHex(fees.maxPriorityFeePerGas),
     }
-    const transaction = { ...(from && { from }), to, data, ...offered }
+    const transaction = { to, data, ...(from && { from }), ...offered }
     const answer = await this.#rpc.read('eth_estimateGas', [transaction])
     if (!answer.ok) return { revert: revertFrom(answer.error).data }
     const gas = quantityFrom(answer.result)

@@ -27,17 +27,17 @@ export function announceRemote(core: FacilitatorCore, events: EventBus): Reservi
     transaction: string | undefined,
   ): void => {
     if (reason === 'settlement_pending')
-      events.emit('pending', { ...event, transaction: transaction ?? '' })
+      events.emit('pending', { transaction: transaction ?? '', ...event })
     else if (transaction && isFailedTransaction(reason))
-      events.emit('failed', { ...event, transaction, reason })
-    else events.emit('refused', { ...event, reason })
+      events.emit('failed', { transaction, reason, ...event })
+    else events.emit('refused', { reason, ...event })
   }
 
   const announceSettlement = (event: PaymentEvent, id: string, response: SettleResponse): void => {
     if (!response.success) return announceRefusal(event, response.errorReason, response.transaction)
     if (settled.has(id)) return
     settled.set(id, true)
-    events.emit('settled', { ...event, transaction: response.transaction })
+    events.emit('settled', { transaction: response.transaction, ...event })
   }
 
   return decodingFacilitator({
@@ -47,7 +47,7 @@ export function announceRemote(core: FacilitatorCore, events: EventBus): Reservi
       const response = await core.verifyPayment(payment, terms)
       const event = describe(payment, terms)
       if (response.isValid) events.emit('verified', event)
-      else events.emit('refused', { ...event, reason: response.invalidReason })
+      else events.emit('refused', { reason: response.invalidReason, ...event })
       return response
     },
     async reserve(payment, terms, options) {
@@ -66,7 +66,7 @@ export function announceRemote(core: FacilitatorCore, events: EventBus): Reservi
         async settle() {
           const response = await reserved.settle().catch((error: unknown) => {
             // It was asked, and may have settled.
-            if (isFacilitatorError(error)) events.emit('pending', { ...event, transaction: '' })
+            if (isFacilitatorError(error)) events.emit('pending', { transaction: '', ...event })
             throw error
           })
           announceSettlement(event, idOf(payment, event), response)

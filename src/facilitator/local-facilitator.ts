@@ -27,8 +27,9 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
   }
   const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
     if (presented.refundOf !== undefined) return
+    const { payment, terms } = presented
     if (isRefusal(found)) announceRefusal(events, presented, found)
-    else events.emit('verified', paymentEvent({ ...presented, payer: found.payer }))
+    else events.emit('verified', paymentEvent({ payment, terms, payer: found.payer }))
   }
 
   return decodingFacilitator({
@@ -75,6 +76,6 @@ function announceRefusal(
   const event = { ...paymentEvent({ payment, terms, payer }), network }
   // Its transaction is out, perhaps by a process that has ended: it is not refused.
   if (refused === 'settlement_pending' && transaction !== undefined)
-    events.emit('pending', { ...event, transaction })
-  else events.emit('refused', { ...event, reason: refused })
+    events.emit('pending', { transaction, ...event })
+  else events.emit('refused', { reason: refused, ...event })
 }

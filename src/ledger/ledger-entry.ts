@@ -37,11 +37,11 @@ export function ledgerEntryOf(
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
   const details = boundDetails({
-    ...terms?.details,
     resource: urlOf(payment, terms),
     method: terms?.purchase?.method,
+    ...terms?.details,
   })
-  return { ...key, payTo, value, validBefore, project, appliedRate, purchase, details, refundOf }
+  return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
 }
 
 /** The URL of what is bought; without the caller's word, as the payment names it. */

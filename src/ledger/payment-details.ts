@@ -52,15 +52,18 @@ export function isReference(value: unknown): value is string {
 /** Brings details into the bounds that every ledger keeps. A reference was checked before. */
 export function boundDetails(details: PaymentDetails): PaymentDetails {
   const { resource, method, route, decimals, askedPrice, reference } = details
-  return {
-    ...(resource !== undefined && { resource: boundResource(resource) }),
-    ...(method !== undefined && { method: visible(method, MAX_METHOD_LENGTH) }),
-    ...(route !== undefined && { route: visible(route, MAX_ROUTE_LENGTH) }),
-    ...(decimals !== undefined && { decimals }),
-    ...(askedPrice !== undefined && { askedPrice: visible(askedPrice, MAX_PRICE_LENGTH) }),
-    ...(reference !== undefined && { reference }),
-  }
+  // Member by member: each object that begins with a spread has a hidden class of its own.
+  const bound: Writable<PaymentDetails> = {}
+  if (resource !== undefined) bound.resource = boundResource(resource)
+  if (method !== undefined) bound.method = visible(method, MAX_METHOD_LENGTH)
+  if (route !== undefined) bound.route = visible(route, MAX_ROUTE_LENGTH)
+  if (decimals !== undefined) bound.decimals = decimals
+  if (askedPrice !== undefined) bound.askedPrice = visible(askedPrice, MAX_PRICE_LENGTH)
+  if (reference !== undefined) bound.reference = reference
+  return bound
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** A resource's URL as it is kept. */
 export function boundResource(url: string): string {

@@ -105,13 +105,13 @@ async function charge(
 
     const { payment } = read
     const { project } = route.merchant
-    const attempt = { ...exchange, project, offer: offerAgain(offer, payment), payment }
+    const attempt = { project, payment, offer: offerAgain(offer, payment), ...exchange }
     logged = attempt
     const byId = paymentIdKey(route, attempt)
     const result = await once(context, byId, async (claim) => {
       // The client may have disconnected while its request waited for the key.
       if (claim.hasKey && res.destroyed) return
-      respondExit(res, await takePayment(context, route, { ...attempt, claim }))
+      respondExit(res, await takePayment(context, route, { claim, ...attempt }))
     })
     if (result.kind !== 'produced') respondExit(res, result)
   } catch (error) {
@@ -150,7 +150,7 @@ async function takePayment(
   }
   const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
-  const reserved = { ...attempt, reservation }
+  const reserved = { reservation, ...attempt }
   // Only now that the payer is verified: else anyone could use up the payer's allowance.
   const exceeded = await context.countRequest?.({ req, res, payer: reservation.payer })
   if (exceeded !== undefined) {
@@ -172,7 +172,7 @@ function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): Mer
     redeemOnly,
   }
   const details = route.detailsOf(req, payment)
-  return { ...merchant, appliedRate, details, purchase, redeemWithoutProof, minValiditySeconds }
+  return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
 }
 
 /** Ends a payment that was refused before this request sent anything for it. */

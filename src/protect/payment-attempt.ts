@@ -40,7 +40,7 @@ export function attachPayment(
 ): void {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements
-  const paid: PaidRequest = { ...parties, amount, asset, network, requirements, payload }
+  const paid: PaidRequest = { amount, asset, network, requirements, payload, ...parties }
   req.x402 = paid
   res.locals['x402'] = paid
 }

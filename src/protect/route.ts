@@ -108,20 +108,20 @@ export class PaidRoute {
     const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
     const resource = this.#resourceAt(this.#urlOf(req))
-    const shown = { askedPrice, price, paywall: this.paywall }
+    const { paywall } = this
     if (this.#fixedQuotes !== undefined)
-      return { ...offerOf(resource, this.#fixedQuotes), ...shown }
+      return { askedPrice, price, paywall, ...offerOf(resource, this.#fixedQuotes) }
     try {
       const quotes = await this.#quoter.quote(price, this.#style)
       this.#warnOnce(quotes.map(({ entry }) => entry))
       const signed = quotes.map((quote) => this.#sign(quote, req, resource))
-      return { ...offerOf(resource, await Promise.all(signed)), ...shown }
+      return { askedPrice, price, paywall, ...offerOf(resource, await Promise.all(signed)) }
     } catch (error) {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
-      return { ...offerOf(resource, [], error), paywall: this.paywall }
+      return { paywall, ...offerOf(resource, [], error) }
     }
   }
 
@@ -145,7 +145,7 @@ export class PaidRoute {
   /** What the record of a payment says of the request that presents it. @throws `ConfigError` */
   detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
     const reference = referenceOf(this.#options, req)
-    return { ...routeDetails(this.merchant, req, payment), reference }
+    return { reference, ...routeDetails(this.merchant, req, payment) }
   }
 
   /** Writes the entry of `accepts` for an amount that was offered before; `undefined` if not taken now. */

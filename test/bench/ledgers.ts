@@ -1,7 +1,9 @@
 /** Where the gateways of a benchmark keep their payments. */
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
@@ -13,6 +15,8 @@ export interface LedgerPlace {
   /** A file, or a `postgres://` URL. */
   readonly location: string
   execute(statement: string): Promise<unknown>
+  /** Does now what the database and the machine would do later, in the background. */
+  tidy(): Promise<void>
   drop(): Promise<void>
 }
 
@@ -23,8 +27,13 @@ export async function createLedger(kind: DurableLedger): Promise<LedgerPlace> {
   if (kind === 'sqlite') return createFile()
   const root = await postgres
   if (root === undefined) throw new Error('There is no PostgreSQL.')
-  const schema = await createSchema(root)
-  return { location: schema.url, execute: schema.execute, drop: schema.drop }
+  const { url, execute, drop } = await createSchema(root)
+  const tidy = async (): Promise<void> => {
+    await execute('VACUUM (ANALYZE) x402_authorizations')
+    await execute('CHECKPOINT')
+    await writeBack()
+  }
+  return { location: url, execute, tidy, drop }
 }
 
 /** Leaves out those who need a PostgreSQL where there is none. */
@@ -38,14 +47,24 @@ export async function onlyPossible<T extends { readonly ledger?: DurableLedger }
 async function createFile(): Promise<LedgerPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'x402-bench-'))
   const location = join(folder, 'ledger.db')
+  const execute = async (statement: string): Promise<void> => {
+    const database = new DatabaseSync(location)
+    database.exec('PRAGMA busy_timeout = 5000')
+    database.exec(statement)
+    database.close()
+  }
+  const tidy = async (): Promise<void> => {
+    await execute('ANALYZE')
+    await execute('PRAGMA wal_checkpoint(TRUNCATE)')
+    await writeBack()
+  }
   return {
     location,
-    async execute(statement) {
-      const database = new DatabaseSync(location)
-      database.exec('PRAGMA busy_timeout = 5000')
-      database.exec(statement)
-      database.close()
-    },
+    execute,
+    tidy,
     drop: () => rm(folder, { recursive: true, force: true }),
   }
 }
+
+/** Has the machine write to its disk what it keeps in memory for it. */
+const writeBack = (): Promise<unknown> => promisify(execFile)('sync')

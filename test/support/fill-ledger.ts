@@ -1,6 +1,12 @@
 /** Milliseconds between the creation of two payments that were filled in. */
 const STEP_MS = 10
 
+/** The multiples of a number differ by this prime. */
+const PRIME = 899_999_963
+const MULTIPLIER = 618_033_989
+const DIGITS = 9
+const LEAST_DIGITS = 10 ** (DIGITS - 1)
+
 /** What to fill a ledger with. */
 export interface Filling {
   readonly count: number
@@ -20,13 +26,14 @@ export function fillStatement({
 }: Filling): string {
   const first = until - (start + count) * STEP_MS
   const time = `${first} + n.i * ${STEP_MS}`
-  // Any text serves for a hash: it only has to differ, and to be as long.
-  const hash = (prefix: string): string =>
-    `'${prefix}' || substr('${'0'.repeat(64)}', 1, 64 - length(CAST(n.i AS TEXT))) || CAST(n.i AS TEXT)`
+  // Any text serves for a hash, if it differs, is as long, and lies as far from the one before.
+  const digits = `CAST(${LEAST_DIGITS} + (CAST(n.i AS BIGINT) * ${MULTIPLIER}) % ${PRIME} AS TEXT)`
+  const hash = (prefix: string, length: number): string =>
+    `'${prefix}' || ${digits} || '${'0'.repeat(length - DIGITS)}'`
   return `WITH RECURSIVE n(i) AS (SELECT ${start} UNION ALL SELECT i + 1 FROM n WHERE i < ${start + count - 1})
     INSERT INTO x402_authorizations (chain_id, asset, payer, nonce, id, pay_to, value, valid_before,
       project, state, delivered, locked_until, transaction_hash, created_at, updated_at)
-    SELECT 84532, '0x${'55'.repeat(20)}', '0x${'66'.repeat(20)}', ${hash('0x')},
-      substr(${hash('')}, 33, 32), '0x${'77'.repeat(20)}', '10000', CAST((${time}) / 1000 AS TEXT),
-      '${project}', 'settled', 1, 0, ${hash('0x')}, ${time}, ${time} FROM n`
+    SELECT 84532, '0x${'55'.repeat(20)}', '0x${'66'.repeat(20)}', ${hash('0x', 64)},
+      ${hash('', 32)}, '0x${'77'.repeat(20)}', '10000', CAST((${time}) / 1000 AS TEXT),
+      '${project}', 'settled', 1, 0, ${hash('0x', 64)}, ${time}, ${time} FROM n`
 }

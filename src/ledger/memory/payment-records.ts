@@ -37,7 +37,13 @@ export interface RecordWatch {
 type NextStatus = LedgerStatus & { readonly transfer?: string }
 
 /** What a record keeps in all its states, beside its entry. */
-type KeptMembers = Pick<LedgerRecord, 'id' | 'locked' | 'ownerSilent' | 'delivered' | 'createdAt'>
+type KeptMembers = Pick<LedgerRecord, 'id' | 'locked' | 'ownerSilent' | 'delivered' | 'createdAt'> &
+  Partial<Pick<LedgerRecord, 'paidLate'>>
+
+/** The members of all states. */
+type StatusMembers = Pick<NextStatus, 'state' | 'transfer'> & {
+  readonly [Name in 'transaction' | 'submission' | 'reason']?: unknown
+}
 
 /** The payments in memory: their records, who has them locked, and which transfer log paid for each. */
 export class PaymentRecords {
@@ -105,7 +111,7 @@ export class PaymentRecords {
 
   update(changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void {
     const before = this.records.get(changed.id)
-    this.records.set({ ...changed, updatedAt: this.#now() })
+    this.#store(changed, changed, changed)
     if (before !== undefined) this.#noteChange(before)
   }
 
@@ -123,10 +129,14 @@ export class PaymentRecords {
     if (after !== undefined) this.#watch.noteChange(before, this.listed(after))
   }
 
-  /** Stores a record in a new state. One literal: this runs four times a payment. */
+  /**
+   * Stores a record in a new state. One literal, which begins with no spread: this runs four times a payment,
+   * and all records have the same hidden class, which takes as much memory as one of them.
+   */
   #store(entry: LedgerEntry, kept: KeptMembers, status: NextStatus): void {
     const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate } = entry
-    const { id, locked, ownerSilent, delivered, createdAt } = kept
+    const { id, locked, ownerSilent, delivered, createdAt, paidLate = false } = kept
+    const { state, transaction, submission, reason, transfer }: StatusMembers = status
     this.records.set({
       chainId,
       asset,
@@ -146,10 +156,14 @@ export class PaymentRecords {
       delivered,
       createdAt,
       fresh: true,
-      paidLate: false,
+      paidLate,
       updatedAt: this.#now(),
-      ...status,
-    })
+      state,
+      transaction,
+      submission,
+      transfer,
+      ...(reason !== undefined && { reason }),
+    } as StoredRecord)
   }
 
   /** Locks or unlocks a record. @returns Whether that changed anything. */

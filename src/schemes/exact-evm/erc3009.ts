@@ -54,7 +54,7 @@ export function transferCall(
   { asset, from }: { asset: Pick<SettlementAsset, 'address'>; from?: Address },
 ): Call {
   const data = transferData(authorization, signature)
-  return { ...(from && { from }), to: asset.address, data }
+  return { to: asset.address, data, ...(from && { from }) }
 }
 
 /** Asks for an account's balance of a token. */

@@ -100,7 +100,7 @@ export class Concluder {
     // Listeners count income.
     if (isRefundEntry(payment)) return
     const event = entryEvent(core.chain.network, payment)
-    if (decision.kind === 'paid') events.emit('settled', { ...event, transaction })
-    else events.emit('failed', { ...event, transaction, reason: decision.reason })
+    if (decision.kind === 'paid') events.emit('settled', { transaction, ...event })
+    else events.emit('failed', { transaction, reason: decision.reason, ...event })
   }
 }

@@ -130,7 +130,7 @@ export class Settlement implements Reservation {
 
   async #refuse(reason: Reason): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.release())
-    this.#announce('refused', { ...paymentEvent(this.#payment), reason })
+    this.#announce('refused', { reason, ...paymentEvent(this.#payment) })
     return failedResponse(this.#payment, reason)
   }
 
@@ -185,7 +185,7 @@ export class Settlement implements Reservation {
   /** The outcome is not known: unlocks the payment, so that a later request can resume it. */
   async #toPending({ transaction }: Submission): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.reopen())
-    this.#announce('pending', { ...paymentEvent(this.#payment), transaction })
+    this.#announce('pending', { transaction, ...paymentEvent(this.#payment) })
     return failedResponse(this.#payment, 'settlement_pending', transaction)
   }
 
@@ -202,7 +202,7 @@ export class Settlement implements Reservation {
 
   #announceSubmitted({ transaction }: Submission): void {
     this.#payment.onSubmitted?.(transaction)
-    this.#announce('submitted', { ...paymentEvent(this.#payment), transaction })
+    this.#announce('submitted', { transaction, ...paymentEvent(this.#payment) })
   }
 
   /** Emits an event of a payment. Refunds have no events. */
@@ -230,6 +230,6 @@ export async function logLedgerFailure(
 }
 
 const toSubmitted = ({ entry }: VerifiedPayment, submission: Submission): SubmittedPayment => ({
-  ...entry,
   submission,
+  ...entry,
 })

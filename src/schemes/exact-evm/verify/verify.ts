@@ -71,7 +71,7 @@ export async function verifyPayment(
   context: VerifyContext,
   presented: PresentedPayment,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose } = presented
+  const { payment, terms, purpose, refundOf, onSubmitted } = presented
   if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
   const { requirements, key, network } = payment
   const { authorization } = payment.signed.value
@@ -86,7 +86,7 @@ export async function verifyPayment(
     (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
   if (mismatch !== undefined) return refuse(mismatch)
 
-  const candidate = { ...presented, payment, core, asset, payer }
+  const candidate = { payment, terms, purpose, refundOf, onSubmitted, core, asset, payer }
   return purpose === 'verify' || terms?.purchase?.redeemOnly
     ? verifyRecorded(context, candidate, await context.ledger.find(key))
     : verifyNew(context, candidate)
@@ -126,7 +126,7 @@ async function verifyRecorded(
 ): Promise<VerifiedPayment | Refusal> {
   const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted } = candidate
   const { key, signed } = payment
-  const { authorization } = signed.value
+  const { authorization, signature } = signed.value
   const refuse = (refused: Reason): Refusal => ({ refused, payer })
   // A transaction that is out decides for itself whether it was in time.
   const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, core) }
@@ -141,7 +141,7 @@ async function verifyRecorded(
 
   const isSubmitted = record !== undefined
   const trustRecent = purpose !== 'verify'
-  const unchecked = { ...signed.value, isSubmitted, trustRecent }
+  const unchecked = { authorization, signature, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const transfer = { authorization, signature: found.signature }
