@@ -62,7 +62,8 @@ export function decodePayload(payload: PaymentPayload): DecodedPayload {
 /** A decoded payment, to be verified against an entry of `accepts`. */
 export function paymentFor(decoded: DecodedPayload, requirements: PaymentRequirements): Payment {
   const network = findNetwork(requirements.network)
-  return { ...decoded, requirements, network, key: keyOf(decoded, { requirements, network }) }
+  const key = keyOf(decoded, { requirements, network })
+  return { requirements, network, key, ...decoded }
 }
 
 /** Decodes a payment that comes with the entry of `accepts` it is to be verified against. */

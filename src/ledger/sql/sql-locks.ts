@@ -192,7 +192,7 @@ export function reservedRows(
   { lockMs: lock_ms }: OwnLocks,
 ): readonly unknown[] {
   const rows = candidates.map(({ entry, lock_owner }) => {
-    return { ...entryColumns(entry), lock_owner, lock_ms }
+    return { lock_owner, lock_ms, ...entryColumns(entry) }
   })
   return [JSON.stringify(rows.toSorted(byId))]
 }
