@@ -57,9 +57,9 @@ function decodeResult(digits: string): ProbeResult {
   const word = (index: number): bigint =>
     BigInt(`0x${digits.slice(index * WORD_DIGITS, (index + 1) * WORD_DIGITS)}`)
   const balance = (value: bigint): bigint | undefined => (value === UNKNOWN ? undefined : value)
-  const [code, ran] = [word(0), word(1)]
+  const [ran, code] = [word(0), word(1)]
   return {
-    codeHash: code === 0n ? undefined : `0x${digits.slice(0, WORD_DIGITS)}`,
+    codeHash: code === 0n ? undefined : `0x${digits.slice(WORD_DIGITS, 2 * WORD_DIGITS)}`,
     ran: ran === 0n ? 'not' : ran === 2n ? 'well' : 'badly',
     gas: word(2),
     balances: { payer: balance(word(3)), payee: balance(word(4)) },

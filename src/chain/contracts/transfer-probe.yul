@@ -5,7 +5,8 @@
 /// Its creation code is the data of an `eth_call` without a `to`: it is deployed nowhere. Behind the
 /// code stand the transfers, 324 bytes each: the token's address in 32 bytes, and the calldata of
 /// `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)`.
-/// What it returns is 192 bytes for each, as src/chain/transfer-probe.ts reads them.
+/// What it returns is 192 bytes for each, as src/chain/transfer-probe.ts reads them. A node takes that
+/// for code to deploy, which must not begin with 0xef (EIP-3541): so no hash stands first.
 object "TransferProbe" {
   code {
     let first := datasize("TransferProbe")
@@ -48,12 +49,12 @@ object "TransferProbe" {
       let payee := mload(0x244)
 
       // Code of a payer's would run in the transfer, with gas at its disposal: it is not run here.
-      if extcodesize(payer) { mstore(0, extcodehash(payer)) }
+      if extcodesize(payer) { mstore(32, extcodehash(payer)) }
       if and(iszero(extcodesize(payer)), gt(extcodesize(token), 0)) {
         let before := gas()
         let done := call(500000, token, 0, 0x220, 292, 0, 0)
         mstore(64, sub(before, gas()))
-        mstore(32, add(done, 1))
+        mstore(0, add(done, 1))
       }
       mstore(96, balanceOf(token, payer))
       mstore(128, balanceOf(token, payee))

@@ -2,6 +2,7 @@ import type { CallResult, Chain } from '../../../chain/chain.js'
 import { coalesce } from '../../../chain/coalesce.js'
 import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/transfer-probe.js'
 import { keccakHex } from '../../../crypto/keccak.js'
+import { ChainError } from '../../../errors.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { balanceCall, transferCall, wordOf, type SignedTransfer } from '../erc3009.js'
@@ -87,9 +88,10 @@ export class TransferSimulator {
   async #probe(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
     const at = performance.now()
     if (at < this.#unsupportedUntil) return []
-    const returned: CallResult = await this.#chain.runCode(encodeProbe(items))
-    const results = returned.ok ? decodeProbe(returned.data, items.length) : undefined
-    if (results === undefined) this.#unsupportedUntil = at + UNSUPPORTED_MS
+    const returned = await this.#run(encodeProbe(items))
+    const results = returned?.ok ? decodeProbe(returned.data, items.length) : undefined
+    if (returned !== undefined && results === undefined)
+      this.#unsupportedUntil = at + UNSUPPORTED_MS
     return (results ?? []).map((result, index) =>
       simulationFrom(result, {
         item: items[index] as Item,
@@ -97,6 +99,16 @@ export class TransferSimulator {
         sharedGas: sharedGasByToken(items, results),
       }),
     )
+  }
+
+  /** @returns Nothing if the node refuses the request, perhaps for one of its transfers: each is then simulated alone. */
+  async #run(code: Hex): Promise<CallResult | undefined> {
+    try {
+      return await this.#chain.runCode(code)
+    } catch (error) {
+      if (error instanceof ChainError && error.code === 'chain_refused') return undefined
+      throw error
+    }
   }
 }
 
