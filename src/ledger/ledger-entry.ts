@@ -36,11 +36,10 @@ export function ledgerEntryOf(
   const { to: payTo, value, validBefore } = signed.value.authorization
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
-  const details = boundDetails({
-    resource: urlOf(payment, terms),
-    method: terms?.purchase?.method,
-    ...terms?.details,
-  })
+  const { route, decimals, askedPrice, reference } = terms?.details ?? {}
+  const resource = urlOf(payment, terms)
+  const method = terms?.purchase?.method
+  const details = boundDetails({ resource, method, route, decimals, askedPrice, reference })
   return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
 }
 

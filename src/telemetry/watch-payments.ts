@@ -19,7 +19,13 @@ export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[])
       const watch = beginAll(watchers, presented)
       const { payment, terms, purpose, refundOf } = presented
       const onSubmitted = (hash: string): void => watch.submitted(hash)
-      const watched = { payment, terms, purpose, refundOf, onSubmitted }
+      const watched = {
+        payment,
+        terms,
+        purpose,
+        refundOf,
+        onSubmitted,
+      } satisfies Record<keyof PresentedPayment, unknown>
       const found = await during(watch, 'verify', () => scheme.verify(watched))
       if (isRefusal(found)) endRefused(watch, found)
       else if (presented.purpose === 'verify') watch.end({ kind: 'verified' })

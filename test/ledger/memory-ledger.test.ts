@@ -259,6 +259,38 @@ describe('the memory ledger', () => {
   })
 })
 
+describe('the memory ledger, which keeps signed transactions,', () => {
+  it('keeps the bytes of each once, outside the heap, and gives them back as they were', async () => {
+    const { ledger } = open()
+    const BATCHES = 200
+    const bytes = 100_000
+    const rawOf = (batch: number): `0x${string}` => `0x${(batch + 16).toString(16).repeat(bytes)}`
+    const entriesOf = (batch: number) => [0, 1, 2, 3].map((n) => entryAt(4 * batch + n, START_MS))
+    const { chainId, from: relayer } = PAYMENT
+    const before = memoryInUse()
+    for (let batch = 0; batch < BATCHES; batch++) {
+      const entries = entriesOf(batch)
+      for (const entry of entries) await ledger.reserve(entry)
+      const lost = await ledger.submitNext({ chainId, relayer }, 0, async (accountNonce) => {
+        const submission = { ...SUBMISSION, accountNonce, raw: rawOf(batch) }
+        return { submission, members: entries.map((key) => ({ key, submission })) }
+      })
+      expect(lost).toEqual([])
+      await ledger.markSettled(entries[0]!, SUBMISSION.transaction)
+    }
+    // 20 MB of bytes: as text they took 40 MB of the heap. What other tests left is far less, and goes meanwhile.
+    await until(() => memoryInUse().buffers - before.buffers < 1.1 * BATCHES * bytes)
+    await until(() => memoryInUse().heap - before.heap < 0.2 * BATCHES * bytes)
+    for (const batch of [0, BATCHES - 1]) {
+      for (const entry of entriesOf(batch))
+        expect(await ledger.find(entry)).toMatchObject({ submission: { raw: rawOf(batch) } })
+      const [listed] = await ledger.listTransactions({ chainId, relayer }, batch)
+      expect(listed).toMatchObject({ accountNonce: batch, raw: rawOf(batch) })
+    }
+    await ledger.close()
+  })
+})
+
 describe('the tombstones of the memory ledger', () => {
   it('know the last half million digests, however many there were', () => {
     const tombstones = new Tombstones()
@@ -304,10 +336,16 @@ async function keepsInFull(ledger: LedgerStore, entry: LedgerEntry): Promise<boo
 
 /** Bytes in use after a garbage collection. */
 function bytesInUse(): number {
+  const { heap, buffers } = memoryInUse()
+  return heap + buffers
+}
+
+/** The same, on the heap and beside it. */
+function memoryInUse(): { readonly heap: number; readonly buffers: number } {
   setFlagsFromString('--expose_gc')
   runInNewContext('gc')()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
+  const { heapUsed: heap, arrayBuffers: buffers } = process.memoryUsage()
+  return { heap, buffers }
 }
 
 /** A payment that is valid for five minutes. */

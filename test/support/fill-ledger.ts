@@ -1,7 +1,7 @@
 /** Milliseconds between the creation of two payments that were filled in. */
 const STEP_MS = 10
 
-/** The multiples of a number differ by this prime. */
+/** Of numbers below this prime, the multiples of another number have different remainders. */
 const PRIME = 899_999_963
 const MULTIPLIER = 618_033_989
 const DIGITS = 9
@@ -26,7 +26,7 @@ export function fillStatement({
 }: Filling): string {
   const first = until - (start + count) * STEP_MS
   const time = `${first} + n.i * ${STEP_MS}`
-  // Any text serves for a hash, if it differs, is as long, and lies as far from the one before.
+  // As long as hashes, all different, and as scattered: an index is slower for those than for ones in order.
   const digits = `CAST(${LEAST_DIGITS} + (CAST(n.i AS BIGINT) * ${MULTIPLIER}) % ${PRIME} AS TEXT)`
   const hash = (prefix: string, length: number): string =>
     `'${prefix}' || ${digits} || '${'0'.repeat(length - DIGITS)}'`

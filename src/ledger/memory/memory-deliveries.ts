@@ -42,7 +42,11 @@ export class MemoryDeliveries implements WebhookDeliveries {
   readonly #kept = new Map<string, Kept>()
   /** The pending ones of each endpoint, oldest first. */
   readonly #pending = new Map<string, Set<Kept>>()
-  readonly #versions = new LRUCache<string, number>({ max: MAX_VERSIONS })
+  // Unlike `max`, this sets no room aside for all of them, where nobody may want webhooks.
+  readonly #versions = new LRUCache<string, number>({
+    maxSize: MAX_VERSIONS,
+    sizeCalculation: () => 1,
+  })
   #claims = 0
 
   constructor(now: () => number, endpoints: { all(): readonly WebhookEndpoint[] }) {

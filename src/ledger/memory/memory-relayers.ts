@@ -11,11 +11,19 @@ import {
   type RelayerTransactions,
 } from '../relayer-transactions.js'
 import type { PaymentRecords } from './payment-records.js'
-import { hashesOf } from './stored-record.js'
+import {
+  bytesToKeep,
+  hashesOf,
+  withBytes,
+  withoutBytes,
+  type TransactionBytes,
+} from './stored-record.js'
 
 /** A transaction, and the payments that it was first written down for. */
 interface KeptTransaction {
+  /** With `0x` in place of its bytes. */
   readonly submission: Submission
+  readonly bytes: TransactionBytes
   readonly keys: readonly AuthorizationKey[]
   readonly writtenAt: number
 }
@@ -48,14 +56,10 @@ export class MemoryRelayers implements RelayerTransactions {
       this.#payments.records.requireOpen()
       const lost = members.filter((member) => !this.#payments.maySubmit(member))
       if (lost.length > 0) return lost.map(({ key }) => key)
-      for (const member of members)
-        this.#payments.move(member.key, { state: 'submitted', submission: member.submission })
+      const keys = members.map(({ key }) => key)
+      const bytes = keep(relayer, submission, keys)
+      for (const member of members) this.#payments.submit(member.key, member.submission, bytes)
       relayer.nextNonce = accountNonce + 1
-      keep(
-        relayer,
-        submission,
-        members.map(({ key }) => key),
-      )
       return []
     }
     const turn = relayer.last.then(work)
@@ -69,7 +73,7 @@ export class MemoryRelayers implements RelayerTransactions {
       const record = this.#payments.find(key)
       if (record?.state !== 'submitted' || record.submission.transaction !== earlier) continue
       const replaces = [earlier, ...(record.submission.replaces ?? [])]
-      this.#payments.move(key, { state: 'submitted', submission: { ...next, replaces } })
+      this.#payments.submit(key, { ...next, replaces }, replaced?.bytes)
     }
     return replaced !== undefined
   }
@@ -105,8 +109,8 @@ export class MemoryRelayers implements RelayerTransactions {
       .toSorted(([one], [other]) => one - other)
       .slice(0, LISTED_TRANSACTIONS)
     return Promise.all(
-      kept.map(async ([, { submission, keys, writtenAt }]) => ({
-        ...submission,
+      kept.map(async ([, { submission, bytes, keys, writtenAt }]) => ({
+        ...withBytes(submission, bytes),
         isNeeded: await this.#isNeeded(submission.transaction, keys),
         ageMs: now - writtenAt,
       })),
@@ -145,18 +149,17 @@ export class MemoryRelayers implements RelayerTransactions {
     return created
   }
 
-  /** @returns The transaction that was replaced, if it was. */
+  /** @returns The payments of the transaction that was replaced, if it was, and the bytes of the next one. */
   #replace(
     chainId: number,
     next: Submission,
     earlier: Hex | undefined,
-  ): { readonly keys: readonly AuthorizationKey[] } | undefined {
+  ): Pick<KeptTransaction, 'keys' | 'bytes'> | undefined {
     const relayer = this.#of({ chainId, relayer: next.relayer })
     const known = relayer.transactions.get(next.accountNonce)
     if (known?.submission.transaction !== earlier) return undefined
     const keys = known?.keys ?? []
-    keep(relayer, next, keys)
-    return { keys }
+    return { keys, bytes: keep(relayer, next, keys) }
   }
 
   /** Whether a payment still waits for this transaction, or was paid by it. */
@@ -171,11 +174,14 @@ export class MemoryRelayers implements RelayerTransactions {
   }
 }
 
+/** @returns The bytes of the transaction, as they are kept. */
 function keep(
   relayer: KeptRelayer,
   submission: Submission,
   keys: readonly AuthorizationKey[],
-): void {
-  const kept = { submission, keys, writtenAt: performance.now() }
+): TransactionBytes {
+  const bytes = bytesToKeep(submission)
+  const kept = { submission: withoutBytes(submission), bytes, keys, writtenAt: performance.now() }
   relayer.transactions.set(submission.accountNonce, kept)
+  return bytes
 }

@@ -4,6 +4,7 @@ import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { LedgerStore } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
+import { ownText } from '../own-text.js'
 import { isFinal, SUBMITTED_PAGE } from '../record.js'
 import type {
   AuthorizationKey,
@@ -26,7 +27,7 @@ import { listLatest, listRecords } from './list-records.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 import { PaymentRecords } from './payment-records.js'
 import { sumRecords } from './sum-records.js'
-import { entryOf, newestFirst, ownText, submissionOf } from './stored-record.js'
+import { bytesToKeep, entryOf, newestFirst, submissionOf } from './stored-record.js'
 
 /** Resolved options of `memoryLedger`. */
 interface MemoryStoreOptions {
@@ -112,7 +113,7 @@ export class MemoryStore implements LedgerStore {
 
   async submit(key: AuthorizationKey, submission: Submission): Promise<void> {
     if (!this.#payments.maySubmit({ key, submission })) throw lockLost()
-    this.#payments.move(key, { state: 'submitted', submission })
+    this.#payments.submit(key, submission, bytesToKeep(submission))
   }
 
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
@@ -120,11 +121,12 @@ export class MemoryStore implements LedgerStore {
   }
 
   async adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
+    const bytes = bytesToKeep(submission)
     for (const entry of entries) {
       if (this.#payments.findAny(entry) === undefined)
         this.#payments.create(entry, { locked: false })
       if (this.#payments.find(entry)?.state === 'reserved')
-        this.#payments.move(entry, { state: 'submitted', submission })
+        this.#payments.submit(entry, submission, bytes)
     }
   }
 
@@ -170,9 +172,9 @@ export class MemoryStore implements LedgerStore {
     const record = this.#payments.find(key)
     if (record === undefined || !isFinal(record)) return true
     if (!this.#payments.takeTransfer(record, transfer)) return false
-    const { id, ownerSilent, delivered, createdAt, fresh, transfer: before } = record
+    const { id, ownerSilent, delivered, createdAt, fresh, bytes, transfer: before } = record
     if (before !== undefined && before !== transfer) this.#payments.freeTransfer(before)
-    const kept = { ...entryOf(record), id, ownerSilent, delivered, createdAt, fresh }
+    const kept = { ...entryOf(record), id, ownerSilent, delivered, createdAt, fresh, bytes }
     this.#payments.update({
       ...kept,
       state: 'settled',
@@ -216,7 +218,8 @@ export class MemoryStore implements LedgerStore {
   async listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
     const entries: FinalEntry[] = []
     for await (const record of this.#payments.records.finalSince(state, this.#now() - withinMs)) {
-      entries.push({ ...entryOf(record), id: record.id, state })
+      // First named members, then the spread: thousands are kept, which share one hidden class so.
+      entries.push({ id: record.id, state, ...entryOf(record) })
       if (entries.length === limit) break
     }
     return entries

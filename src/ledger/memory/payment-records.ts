@@ -1,5 +1,6 @@
 import { sha256 } from '../../crypto/sha256.js'
 import type { Hex } from '../../protocol/payment.js'
+import { ownText } from '../own-text.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import { isFinal, recordId } from '../record.js'
 import type {
@@ -8,14 +9,17 @@ import type {
   LedgerEntry,
   LedgerRecord,
   LedgerStatus,
+  Submission,
 } from '../record.js'
 import { isDelivered, MemoryRecords } from './memory-records.js'
 import {
   hashesOf,
   isReplacement,
-  ownText,
   tombstoneOf,
+  withBytes,
+  withoutBytes,
   type StoredRecord,
+  type TransactionBytes,
 } from './stored-record.js'
 import { Tombstones } from './tombstones.js'
 
@@ -34,16 +38,11 @@ export interface RecordWatch {
   noteChange(before: LedgerRecord, after: LedgerRecord): void
 }
 
-type NextStatus = LedgerStatus & { readonly transfer?: string }
+type NextStatus = LedgerStatus & Pick<StoredRecord, 'transfer' | 'bytes'>
 
 /** What a record keeps in all its states, beside its entry. */
 type KeptMembers = Pick<LedgerRecord, 'id' | 'locked' | 'ownerSilent' | 'delivered' | 'createdAt'> &
-  Partial<Pick<LedgerRecord, 'paidLate'>>
-
-/** The members of all states. */
-type StatusMembers = Pick<NextStatus, 'state' | 'transfer'> & {
-  readonly [Name in 'transaction' | 'submission' | 'reason']?: unknown
-}
+  Pick<StoredRecord, 'bytes'>
 
 /** The payments in memory: their records, who has them locked, and which transfer log paid for each. */
 export class PaymentRecords {
@@ -88,16 +87,17 @@ export class PaymentRecords {
 
   /** A record, as callers of the ledger get it. */
   shown(record: StoredRecord): LedgerRecord {
-    const { transfer: _transfer, ...shown } = record
-    return { ...shown, fresh: this.#now() - record.createdAt < REDEEM_WITHOUT_PROOF_MS }
+    const { transfer: _transfer, bytes, ...shown } = record
+    const fresh = this.#now() - record.createdAt < REDEEM_WITHOUT_PROOF_MS
+    if (shown.state === 'reserved' || shown.submission === undefined) return { ...shown, fresh }
+    return { ...shown, fresh, submission: withBytes(shown.submission, bytes) }
   }
 
   /** A record, as lists have it: without the bytes of its transaction. */
   listed(record: StoredRecord): LedgerRecord {
-    const shown = this.shown(record)
-    if (shown.state === 'submitted')
-      return { ...shown, submission: { ...shown.submission, raw: '0x' } }
-    const { submission: _bytes, ...listed } = { submission: undefined, ...shown }
+    const shown = this.shown({ ...record, bytes: undefined })
+    if (shown.state === 'submitted') return shown
+    const { submission: _submission, ...listed } = { submission: undefined, ...shown }
     return listed
   }
 
@@ -111,7 +111,7 @@ export class PaymentRecords {
 
   update(changed: Omit<StoredRecord, 'updatedAt'> & LedgerStatus): void {
     const before = this.records.get(changed.id)
-    this.#store(changed, changed, changed)
+    this.records.set({ ...changed, updatedAt: this.#now() })
     if (before !== undefined) this.#noteChange(before)
   }
 
@@ -123,20 +123,21 @@ export class PaymentRecords {
     this.#noteChange(record)
   }
 
+  /** Writes a transaction down for a payment. The payments of a batch share its bytes. */
+  submit(key: AuthorizationKey, submission: Submission, bytes: TransactionBytes): void {
+    this.move(key, { state: 'submitted', submission: withoutBytes(submission), bytes })
+  }
+
   #noteChange(before: StoredRecord): void {
     if (this.#watch?.isWatched(before.project) !== true) return
     const after = this.records.get(before.id)
     if (after !== undefined) this.#watch.noteChange(before, this.listed(after))
   }
 
-  /**
-   * Stores a record in a new state. One literal, which begins with no spread: this runs four times a payment,
-   * and all records have the same hidden class, which takes as much memory as one of them.
-   */
+  /** Stores a record in a new state. One literal: this runs four times a payment. */
   #store(entry: LedgerEntry, kept: KeptMembers, status: NextStatus): void {
     const { chainId, asset, from, nonce, payTo, value, validBefore, project, appliedRate } = entry
-    const { id, locked, ownerSilent, delivered, createdAt, paidLate = false } = kept
-    const { state, transaction, submission, reason, transfer }: StatusMembers = status
+    const { id, locked, ownerSilent, delivered, createdAt, bytes } = kept
     this.records.set({
       chainId,
       asset,
@@ -156,14 +157,11 @@ export class PaymentRecords {
       delivered,
       createdAt,
       fresh: true,
-      paidLate,
+      paidLate: false,
       updatedAt: this.#now(),
-      state,
-      transaction,
-      submission,
-      transfer,
-      ...(reason !== undefined && { reason }),
-    } as StoredRecord)
+      bytes,
+      ...status,
+    })
   }
 
   /** Locks or unlocks a record. @returns Whether that changed anything. */

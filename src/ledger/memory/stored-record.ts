@@ -1,8 +1,34 @@
+import { bytesOf, hexOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, Submission } from '../record.js'
 
-/** A record, with the transfer log that paid for it. */
-export type StoredRecord = LedgerRecord & { readonly transfer?: string }
+/** A record, as it is kept: its transaction has `0x` in place of its bytes. */
+export type StoredRecord = LedgerRecord & {
+  /** The transfer log that paid for it. */
+  readonly transfer?: string | undefined
+  /** The payments of a batch share them. */
+  readonly bytes?: TransactionBytes
+}
+
+/** A signed transaction: half the size of its digits, and outside the heap. `undefined` for `0x`. */
+export type TransactionBytes = Uint8Array | undefined
+
+/** The bytes of a transaction, to be kept. */
+export function bytesToKeep({ raw }: Submission): TransactionBytes {
+  // A copy: small buffers are cut from a large one, which would be kept as a whole.
+  return raw === '0x' ? undefined : new Uint8Array(bytesOf(raw))
+}
+
+/** A transaction without its bytes. */
+export function withoutBytes(submission: Submission): Submission {
+  const { transaction, relayer, accountNonce, replaces } = submission
+  return { transaction, relayer, accountNonce, raw: '0x', ...(replaces && { replaces }) }
+}
+
+/** A transaction, with the bytes that were kept of it. */
+export function withBytes(submission: Submission, bytes: TransactionBytes): Submission {
+  return bytes ? { ...submission, raw: hexOf(bytes) } : submission
+}
 
 /** The members of a record that make an entry. */
 export function entryOf(record: LedgerEntry): LedgerEntry {
@@ -36,11 +62,6 @@ export function tombstoneOf(key: AuthorizationKey, id: string): StoredRecord {
     ...{ chainId, asset, from, nonce, id, payTo: '0x', value: 0n, validBefore: 0n },
     ...{ state: 'settled', transaction: '0x', ...flags, createdAt: 0, updatedAt: 0 },
   }
-}
-
-/** A copy of a text: of a slice, the engine keeps the whole text that it was cut from. */
-export function ownText(slice: string): string {
-  return Buffer.from(slice).toString()
 }
 
 /** The last transaction that was submitted for a record. */

@@ -93,7 +93,7 @@ export class SqlRecords implements Pick<
         .orderBy('updated_at', 'desc')
         .limit(limit)
         .execute()
-      return rows.map((row) => ({ ...entryOf(row), id: row.id, state }))
+      return rows.map((row) => ({ id: row.id, state, ...entryOf(row) }))
     })
   }
 

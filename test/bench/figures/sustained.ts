@@ -46,5 +46,8 @@ export async function measureSustained(bench: Bench): Promise<void> {
     // Medians: between two garbage collections, memory rises and falls by a third.
     const growth = 100 * (median(rssOf(0.75, Infinity)) / median(rssOf(0.5, 0.75)) - 1)
     table.add(`growth within the second half, ${where}`, '%', { ours: growth })
+    // The RSS also has what V8 has not collected yet.
+    const heap = (await server.heap()) / MEBIBYTE
+    table.add(`heap at the end, collected, ${where}`, 'MiB', { ours: heap })
   })
 }

@@ -52,7 +52,11 @@ export class Reconciler {
   readonly #concluder: Concluder
   readonly #follower: Follower
   readonly #reorgWatch: ReorgWatch
-  readonly #revisits = new LRUCache<string, Revisit>({ max: REMEMBERED })
+  // Unlike `max`, this sets no room aside for all of them.
+  readonly #revisits = new LRUCache<string, Revisit>({
+    maxSize: REMEMBERED,
+    sizeCalculation: () => 1,
+  })
   /** The round that is under way. */
   #round: Promise<void> | undefined
   /** Starts a round early, after a reorganisation. */

@@ -86,7 +86,16 @@ export async function verifyPayment(
     (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
   if (mismatch !== undefined) return refuse(mismatch)
 
-  const candidate = { payment, terms, purpose, refundOf, onSubmitted, core, asset, payer }
+  const candidate = {
+    payment,
+    terms,
+    purpose,
+    refundOf,
+    onSubmitted,
+    core,
+    asset,
+    payer,
+  } satisfies Record<keyof Candidate, unknown>
   return purpose === 'verify' || terms?.purchase?.redeemOnly
     ? verifyRecorded(context, candidate, await context.ledger.find(key))
     : verifyNew(context, candidate)
