@@ -1,7 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { HeldBody, type HeldLimits } from './held-body.js'
+import { showProgress, type HeldProgress } from './held-progress.js'
 import { PipedSources } from './piped-sources.js'
-import { setHead, type HeadArguments } from './response-head.js'
+import { ignoredHeaderMethods, setHead, type HeadArguments } from './response-head.js'
 import { headersSince, MAX_STORED_BYTES, type RecordedResponse } from './stored-response.js'
 import { optionalArguments, refuseWrite, toBytes } from './write-arguments.js'
 
@@ -16,9 +17,6 @@ export type HeldEnd =
   /** The memory for all held responses is used up. */
   | { readonly kind: 'no_room' }
 
-/** Members of a response that show the handler's progress while the response is held. */
-const PROGRESS = ['headersSent', 'writableEnded'] as const
-
 type Trailers = Parameters<ServerResponse['addTrailers']>[0]
 
 /**
@@ -31,7 +29,7 @@ type Trailers = Parameters<ServerResponse['addTrailers']>[0]
  *
  * Middleware that wrapped the response before sees it when it is sent.
  */
-export class HeldResponse {
+export class HeldResponse implements HeldProgress {
   /** How the handler's response ended. Never rejects. */
   readonly finished: Promise<HeldEnd>
   readonly #res: ServerResponse
@@ -51,6 +49,7 @@ export class HeldResponse {
   /** What the handler writes is discarded. */
   #isGivenUp = false
   #isClientGone = false
+  #isHeld = true
   /** A response has gone out: this one, or its replacement. */
   #isSent = false
 
@@ -68,10 +67,19 @@ export class HeldResponse {
     res.once('close', this.#onClose)
     this.#sources = new PipedSources(res)
     this.#closeGates()
-    Object.defineProperties(res, {
-      headersSent: { configurable: true, get: () => this.#status !== undefined },
-      writableEnded: { configurable: true, get: () => this.#isEnded },
-    } satisfies Record<(typeof PROGRESS)[number], PropertyDescriptor>)
+    showProgress(res, this)
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  get headersSent(): boolean {
+    return this.#status !== undefined
+  }
+
+  get writableEnded(): boolean {
+    return this.#isEnded
   }
 
   /** Whether the client has disconnected; changes while the response is held. */
@@ -172,7 +180,7 @@ export class HeldResponse {
     const res = this.#res
     res.off('close', this.#onClose)
     Object.assign(res, this.#original)
-    for (const member of PROGRESS) Reflect.deleteProperty(res, member)
+    this.#isHeld = false
   }
 
   readonly #write = (chunk: unknown, ...rest: readonly unknown[]): boolean => {
@@ -232,17 +240,5 @@ export class HeldResponse {
     this.#isGivenUp = true
     this.#body.drop()
     this.#finish({ kind })
-  }
-}
-
-/** Header methods without effect: Node's own throw once the head has been sent. */
-function ignoredHeaderMethods(res: ServerResponse) {
-  const nothing = (): ServerResponse => res
-  return {
-    setHeader: nothing,
-    setHeaders: nothing,
-    appendHeader: nothing,
-    removeHeader: (): void => undefined,
-    writeContinue: (): void => undefined,
   }
 }

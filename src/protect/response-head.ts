@@ -37,3 +37,15 @@ function pairsOf(headers: object): readonly (readonly [string, OutgoingHttpHeade
     list[2 * index + 1] as OutgoingHttpHeader,
   ])
 }
+
+/** Header methods without effect: Node's own throw once the head has been sent. */
+export function ignoredHeaderMethods(res: ServerResponse) {
+  const nothing = (): ServerResponse => res
+  return {
+    setHeader: nothing,
+    setHeaders: nothing,
+    appendHeader: nothing,
+    removeHeader: (): void => undefined,
+    writeContinue: (): void => undefined,
+  }
+}

@@ -1,18 +1,11 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInThisContext } from 'node:vm'
 import { describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { boundDetails } from '../../src/ledger/payment-details.js'
+import { haveSameClass } from '../support/hidden-classes.js'
 import { newEntry } from './ledger-conformance.js'
 
 /** So many that V8 has optimised what makes them: only then does it give each a class of its own. */
 const MANY = 20_000
-
-setFlagsFromString('--allow-natives-syntax')
-const haveSameClass = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (
-  one: object,
-  other: object,
-) => boolean
 
 describe('what is kept of thousands of payments has one hidden class', () => {
   it('as their details', () => {

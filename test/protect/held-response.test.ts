@@ -1,7 +1,9 @@
 import { once } from 'node:events'
-import { request, type ServerResponse } from 'node:http'
+import { IncomingMessage, request, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import { HeldResponse, type HeldEnd } from '../../src/protect/held-response.js'
+import { hasClass } from '../support/hidden-classes.js'
 import { listen } from '../support/http.js'
 import { until } from '../support/until.js'
 
@@ -28,6 +30,17 @@ async function serve(
 const send = (held: HeldResponse): void => held.send()
 
 describe('a held response', () => {
+  it('is no dictionary to V8, while it is held and after', () => {
+    const res = new ServerResponse(new IncomingMessage(new Socket()))
+    const held = new HeldResponse(res, { maxHeldBytes: 1 })
+    expect(hasClass(res)).toBe(true)
+    held.discard()
+    expect(hasClass(res)).toBe(true)
+    expect([res.headersSent, res.writableEnded]).toEqual([false, false])
+    res.end()
+    expect([res.headersSent, res.writableEnded]).toEqual([true, true])
+  })
+
   it('never asks its writer to wait for drain, which others may keep back', async () => {
     let waits = 0
     const response = await serve(async (res) => {

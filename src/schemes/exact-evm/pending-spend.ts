@@ -15,6 +15,9 @@ const ENDED = { max: 10_000, ttl: 60_000 }
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
+/** Ended payments of one payer that are remembered: at most so many, and no fewer than the last ones. */
+const ENDED_OF_PAYER = { most: 250, last: 200 }
+
 /** A payment that spends its payer's balance. */
 export interface Spend {
   readonly key: AuthorizationKey
@@ -56,8 +59,8 @@ export class PendingSpend {
   readonly #chain: Chain
   /** By payer, then by nonce. */
   readonly #byPayer = new Map<string, Map<Hex, Pending>>()
-  /** By payer: payments that ended lately. */
-  readonly #ended = new LRUCache<string, readonly Pending[]>(ENDED)
+  /** By payer: payments that ended lately, in the order of their ends. */
+  readonly #ended = new LRUCache<string, Pending[]>(ENDED)
   /** By payer: the request for its balance that is under way. */
   readonly #asking = new Map<string, Promise<Balance>>()
 
@@ -92,9 +95,12 @@ export class PendingSpend {
     const own = this.#pendingOf(payer).get(key.nonce)
     if (own === undefined) return
     this.#remove(payer, key.nonce)
-    const now = performance.now()
-    const recent = (this.#ended.get(payer) ?? []).filter(({ endedAt }) => now - endedAt < ENDED.ttl)
-    this.#ended.set(payer, [...recent.slice(-MOST_ASKED), { ...own, endedAt: now }])
+    own.endedAt = performance.now()
+    const ended = this.#ended.get(payer) ?? []
+    ended.push(own)
+    // Seldom: some payers have hundreds of payments a second.
+    if (ended.length > ENDED_OF_PAYER.most) ended.splice(0, ended.length - ENDED_OF_PAYER.last)
+    this.#ended.set(payer, ended)
   }
 
   /** Calls `use` in the turn in which the payment was found covered: no other is counted in between. */
@@ -117,8 +123,12 @@ export class PendingSpend {
       if (validBefore < lapsed) this.#remove(payer, nonce)
       else if (nonce !== key.nonce && !used.has(nonce)) sum += value
     }
-    for (const { nonce, value, endedAt } of this.#ended.get(payer) ?? [])
-      if (endedAt >= at && !used.has(nonce)) sum += value
+    const ended = this.#ended.get(payer) ?? []
+    for (let index = ended.length - 1; index >= 0; index--) {
+      const { nonce, value, endedAt } = ended[index] as Pending
+      if (endedAt < at) break
+      if (!used.has(nonce)) sum += value
+    }
     return balance >= sum
   }
 

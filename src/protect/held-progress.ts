@@ -1,0 +1,42 @@
+import type { ServerResponse } from 'node:http'
+
+/** What a handler sees of its response while it is held. */
+export interface HeldProgress {
+  /** Otherwise the handler sees the response as it is. */
+  readonly isHeld: boolean
+  readonly headersSent: boolean
+  readonly writableEnded: boolean
+}
+
+/** Names the progress of a response. */
+const PROGRESS = Symbol('progress')
+
+type Held = ServerResponse & { readonly [PROGRESS]: HeldProgress }
+type Member = Exclude<keyof HeldProgress, 'isHeld'>
+
+/**
+ * The members of a response that show its progress. All responses have the same getters, and keep them: V8
+ * makes a dictionary of an object that loses a member, which is slow, and large.
+ */
+const MEMBERS: Readonly<Record<Member, PropertyDescriptor>> = {
+  headersSent: memberOf('headersSent'),
+  writableEnded: memberOf('writableEnded'),
+}
+
+function memberOf(name: Member): PropertyDescriptor & ThisType<Held> {
+  return {
+    configurable: true,
+    get() {
+      const progress = this[PROGRESS]
+      return progress.isHeld
+        ? progress[name]
+        : Reflect.get(Object.getPrototypeOf(this) as object, name, this)
+    },
+  }
+}
+
+/** Shows a handler the progress of its held response, as members of the response. */
+export function showProgress(res: ServerResponse, progress: HeldProgress): void {
+  Object.assign(res, { [PROGRESS]: progress })
+  Object.defineProperties(res, MEMBERS)
+}
