@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 /** What a handler sees of its response while it is held. */
 export interface HeldProgress {
+  readonly res: ServerResponse
   /** Otherwise the handler sees the response as it is. */
   readonly isHeld: boolean
   readonly headersSent: boolean
@@ -12,7 +13,7 @@ export interface HeldProgress {
 const PROGRESS = Symbol('progress')
 
 type Held = ServerResponse & { readonly [PROGRESS]: HeldProgress }
-type Member = Exclude<keyof HeldProgress, 'isHeld'>
+type Member = 'headersSent' | 'writableEnded'
 
 /**
  * The members of a response that show its progress. All responses have the same getters, and keep them: V8
@@ -28,15 +29,15 @@ function memberOf(name: Member): PropertyDescriptor & ThisType<Held> {
     configurable: true,
     get() {
       const progress = this[PROGRESS]
-      return progress.isHeld
-        ? progress[name]
-        : Reflect.get(Object.getPrototypeOf(this) as object, name, this)
+      if (progress.isHeld) return progress[name]
+      // The response itself, of which `this` may be a derived object.
+      return Reflect.get(Object.getPrototypeOf(progress.res) as object, name, this)
     },
   }
 }
 
 /** Shows a handler the progress of its held response, as members of the response. */
-export function showProgress(res: ServerResponse, progress: HeldProgress): void {
-  Object.assign(res, { [PROGRESS]: progress })
-  Object.defineProperties(res, MEMBERS)
+export function showProgress(progress: HeldProgress): void {
+  Object.assign(progress.res, { [PROGRESS]: progress })
+  Object.defineProperties(progress.res, MEMBERS)
 }

@@ -67,7 +67,11 @@ export class HeldResponse implements HeldProgress {
     res.once('close', this.#onClose)
     this.#sources = new PipedSources(res)
     this.#closeGates()
-    showProgress(res, this)
+    showProgress(this)
+  }
+
+  get res(): ServerResponse {
+    return this.#res
   }
 
   get isHeld(): boolean {

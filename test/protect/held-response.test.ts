@@ -38,7 +38,9 @@ describe('a held response', () => {
     expect(hasClass(res)).toBe(true)
     expect([res.headersSent, res.writableEnded]).toEqual([false, false])
     res.end()
-    expect([res.headersSent, res.writableEnded]).toEqual([true, true])
+    const derived = Object.create(res) as ServerResponse
+    for (const { headersSent, writableEnded } of [res, derived])
+      expect([headersSent, writableEnded]).toEqual([true, true])
   })
 
   it('never asks its writer to wait for drain, which others may keep back', async () => {
