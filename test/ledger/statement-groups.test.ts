@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import type { LedgerEntry, LedgerStore } from '../../src/ledger/ledger.js'
 import { openPostgresLedger, type PostgresPool } from '../../src/ledger/sql/postgres-ledger.js'
@@ -59,6 +60,18 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
           if (record !== undefined)
             expect(record).toMatchObject({ nonce: entry.nonce, locked: true, state: 'reserved' })
       }
+    })
+
+    it('takes together what comes after a statement, and in the turn of the event loop that it ran in', async () => {
+      const { ledger, count } = await open()
+      await ledger.reserve(newEntry())
+      const before = count()
+      const [first, next, other] = members(3)
+      await Promise.all([
+        ledger.reserve(first!).then(() => ledger.reserve(next!)),
+        turn().then(() => ledger.reserve(other!)),
+      ])
+      expect(count() - before).toBe(2)
     })
 
     it('refuses a payment that cannot be written, and takes those beside it', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { mayPass, type SqlDatabase, type SqlStore } from './sql-store.js'
 
 /** Members of a group at most. */
@@ -54,6 +55,8 @@ export class StatementGroup<Member, Result> {
       })
       await Promise.race([running, late])
       clearTimeout(timer)
+      // SQLite holds up the event loop: what came meanwhile is seen after a turn of it, and goes together.
+      await turn()
     }
     this.#isRunning = false
   }
