@@ -1,7 +1,7 @@
 import type { Fees, Receipt } from './chain.js'
 import type { Rpc } from './rpc.js'
 import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
-import { SingleFlight } from './single-flight.js'
+import { Deduped } from './deduped.js'
 
 /** Milliseconds for which fees are used after they were read, or taken from a receipt. */
 const FEES_MAX_AGE_MS = 4000
@@ -22,7 +22,7 @@ const SURPRISING_RISE = 8n
  */
 export class FeeCache {
   readonly #rpc: Rpc
-  readonly #reading = new SingleFlight(() => this.#read())
+  readonly #reading = new Deduped(() => this.#read())
   /** The last known fees, and the block that they are from. */
   #known: { readonly fees: Fees; readonly block: bigint } | undefined
   /** When the fees were last updated, by `performance.now()`. */

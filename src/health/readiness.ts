@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SingleFlight } from '../chain/single-flight.js'
+import { Deduped } from '../chain/deduped.js'
 import { facilitatorFindings, type CheckedParts, type OwnNetwork } from './check-gateway.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
@@ -35,7 +35,7 @@ export class ReadinessWatch {
   /** Whether the app has the probes, somewhere. */
   isServed = false
   readonly #options: ReadinessOptions
-  readonly #checking = new SingleFlight(() => this.#check())
+  readonly #checking = new Deduped(() => this.#check())
   #last: { readonly readiness: Readiness; readonly at: number } | undefined
 
   constructor(options: ReadinessOptions) {

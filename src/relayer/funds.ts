@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.js'
-import { SingleFlight } from '../chain/single-flight.js'
+import { Deduped } from '../chain/deduped.js'
 import type { Address } from '../protocol/payment.js'
 
 /** Gas of a `transferWithAuthorization` of the most expensive token we know, rounded up. */
@@ -46,7 +46,7 @@ export interface FundsRead extends Funds {
 /** Knows whether an account can pay for gas. Reads its balance once in ten seconds at most. */
 export class RelayerFunds {
   readonly #options: RelayerFundsOptions
-  readonly #reading = new SingleFlight(() => this.#read())
+  readonly #reading = new Deduped(() => this.#read())
   /** What was read last. */
   #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */

@@ -16,6 +16,7 @@ import type { FilesShopOptions } from './files-shop.js'
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 const MAX_HELD_BYTES = 1024 * 1024
+const NOTHING_LEFT = '{"sources":0,"waiting":0}'
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'x402-hostile-'))
@@ -62,8 +63,7 @@ describe.each(['express', 'express4'] as const)('an answer beyond maxHeldBytes (
   afterAll(() => program.end('SIGKILL'))
   const state = async (): Promise<string> => (await fetch(`${url}/state`)).text()
   /** Waits until all sources are closed, which files are a moment later, and all timers stopped. */
-  const leavesNothing = (): Promise<void> =>
-    until(async () => (await state()) === '{"sources":0,"waiting":0}')
+  const leavesNothing = (): Promise<void> => until(async () => (await state()) === NOTHING_LEFT)
 
   const handlers = [
     ...['pipe', 'pipeline', 'send-file', 'download', 'write-loop', 'endless'],
@@ -97,7 +97,7 @@ describe.each(['express', 'express4'] as const)('an answer beyond maxHeldBytes (
   )
 
   it('never ended the process, nor wrote into a response that was sent', async () => {
-    await state()
+    expect(await state()).toBe(NOTHING_LEFT)
     expect(program.output()).not.toContain('ERR_HTTP_HEADERS_SENT')
     expect(program.output()).not.toContain('write after end')
     // The error handlers of the app were told.

@@ -62,7 +62,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       }
     })
 
-    it('takes together what comes after a statement, and in the turn of the event loop that it ran in', async () => {
+    it('takes together what comes within a turn of the event loop after a statement', async () => {
       const { ledger, count } = await open()
       await ledger.reserve(newEntry())
       const before = count()

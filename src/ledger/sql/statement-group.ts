@@ -17,7 +17,8 @@ interface Waiting<Member, Result> {
 /**
  * Runs one statement for what many callers want at the same time.
  *
- * A group has all members that are added in one turn of the event loop, or while the previous statement runs.
+ * A group has all members that are added in one turn of the event loop, or while the previous statement runs
+ * and in the turn after it.
  * Members whose statement fails for a reason of its own are tried again one by one: one that cannot be
  * written does not fail the others.
  */
@@ -55,7 +56,7 @@ export class StatementGroup<Member, Result> {
       })
       await Promise.race([running, late])
       clearTimeout(timer)
-      // SQLite holds up the event loop: what came meanwhile is seen after a turn of it, and goes together.
+      // SQLite blocks the event loop: what came meanwhile is received in the next turn of it.
       await turn()
     }
     this.#isRunning = false

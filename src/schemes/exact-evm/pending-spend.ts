@@ -15,7 +15,7 @@ const ENDED = { max: 10_000, ttl: 60_000 }
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
-/** Ended payments of one payer that are remembered: at most so many, and no fewer than the last ones. */
+/** Ended payments of one payer: once there are more than `most`, only the `last` ones are remembered. */
 const ENDED_OF_PAYER = { most: 250, last: 200 }
 
 /** A payment that spends its payer's balance. */
@@ -98,7 +98,6 @@ export class PendingSpend {
     own.endedAt = performance.now()
     const ended = this.#ended.get(payer) ?? []
     ended.push(own)
-    // Seldom: some payers have hundreds of payments a second.
     if (ended.length > ENDED_OF_PAYER.most) ended.splice(0, ended.length - ENDED_OF_PAYER.last)
     this.#ended.set(payer, ended)
   }

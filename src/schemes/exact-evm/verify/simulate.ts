@@ -101,7 +101,10 @@ export class TransferSimulator {
     )
   }
 
-  /** @returns Nothing if the node refuses the request, perhaps for one of its transfers: each is then simulated alone. */
+  /**
+   * @returns Nothing if the node refuses the request, perhaps because of one of its transfers: each is then
+   * simulated alone.
+   */
   async #run(code: Hex): Promise<CallResult | undefined> {
     try {
       return await this.#chain.runCode(code)

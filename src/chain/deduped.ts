@@ -1,5 +1,5 @@
-/** Runs a piece of work once for all callers that ask while it runs. Keeps no results. */
-export class SingleFlight<Result> {
+/** Deduplicates calls: runs a piece of work once for all callers that ask while it runs. Keeps no results. */
+export class Deduped<Result> {
   readonly #work: () => Promise<Result>
   /** The run under way. */
   #running: Promise<Result> | undefined
