@@ -7,6 +7,7 @@ import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
 import { checkBuyer } from '../schemes/check-record.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
+import { hashOrNone } from './remote-results.js'
 
 /** A payment that a remote facilitator settles. */
 export interface RemotePaymentOptions {
@@ -122,8 +123,7 @@ export class RemotePayment implements Reservation {
       await this.#logFailure(ledger.unlock(entry))
       throw error
     })
-    if (response.success)
-      await this.#logFailure(ledger.markSettled(entry, response.transaction as Hex))
+    if (response.success) await this.#logFailure(ledger.markSettled(entry, hashIn(response)))
     else if (response.errorReason === 'settlement_pending')
       await this.#logFailure(ledger.unlock(entry))
     else await this.#logFailure(ledger.withdraw(entry, REMOTE_SUBMISSION.transaction))
@@ -139,4 +139,9 @@ export class RemotePayment implements Reservation {
       }),
     )
   }
+}
+
+/** The hash that a response names: a facilitator of the app's own may name anything. */
+function hashIn({ transaction }: SettleResponse): Hex {
+  return (hashOrNone(transaction) as Hex | undefined) ?? REMOTE_SUBMISSION.transaction
 }

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
+import { checksumAddress } from '../crypto/checksum-address.js'
 import { recordId } from '../ledger/ledger.js'
 import { isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
 import { RequestProblem } from '../http/respond-problem.js'
@@ -191,8 +192,9 @@ function findMismatches(
   const report = (name: string, message: string): void =>
     void errors.push({ path: `authorization.${name}`, message })
   if (!sameHex(from, payment.payTo))
-    report('from', `must be ${payment.payTo}, which this settlement was paid to`)
-  if (!sameHex(to, payment.from)) report('to', `must be ${payment.from}, which paid`)
+    report('from', `must be ${checksumAddress(payment.payTo)}, which this settlement was paid to`)
+  if (!sameHex(to, payment.from))
+    report('to', `must be ${checksumAddress(payment.from)}, which paid`)
   if (value === 0n) report('value', 'must be greater than 0')
   if (validBefore > nowSeconds(context) + MOST_VALIDITY_SECONDS)
     report('validBefore', `must be at most ${MOST_VALIDITY_SECONDS} s from now`)

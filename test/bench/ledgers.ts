@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
 /** A database that survives its process. */
@@ -14,6 +15,7 @@ export type DurableLedger = 'sqlite' | 'postgres'
 export interface LedgerPlace {
   /** A file, or a `postgres://` URL. */
   readonly location: string
+  readonly dialect: SqlDialect
   execute(statement: string): Promise<unknown>
   /** Does now what the database and the machine would do later, in the background. */
   tidy(): Promise<void>
@@ -33,7 +35,7 @@ export async function createLedger(kind: DurableLedger): Promise<LedgerPlace> {
     await execute('CHECKPOINT')
     await writeBack()
   }
-  return { location: url, execute, tidy, drop }
+  return { location: url, dialect: POSTGRES, execute, tidy, drop }
 }
 
 /** Leaves out those who need a PostgreSQL where there is none. */
@@ -60,6 +62,7 @@ async function createFile(): Promise<LedgerPlace> {
   }
   return {
     location,
+    dialect: SQLITE,
     execute,
     tidy,
     drop: () => rm(folder, { recursive: true, force: true }),

@@ -275,7 +275,7 @@ describe('doctor on a network', () => {
     const relayer = privateKeyToAddress(devnet.relayerKeys[0]!).toLowerCase()
     database.exec(`INSERT INTO x402_relayer_transactions
       (chain_id, relayer, account_nonce, transaction_hash, raw, written_at)
-      VALUES (84532, '${relayer}', 4000, '0x${'01'.repeat(32)}', '0x00', 0)`)
+      VALUES (84532, x'${relayer.slice(2)}', 4000, x'${'01'.repeat(32)}', x'00', 0)`)
     database.close()
     expect(await named()).toStrictEqual(['warning nonce_gap'])
   })

@@ -11,6 +11,7 @@ import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { migrations } from '../../src/ledger/sql/migrations.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
+import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
@@ -22,6 +23,7 @@ const NAMES = Object.keys(migrations)
 interface Place {
   readonly context: Pick<CliContext, 'cwd' | 'env'>
   open(): LedgerStore
+  readonly dialect: SqlDialect
   execute(statement: string): Promise<unknown>
   drop(): Promise<void>
 }
@@ -41,6 +43,7 @@ async function sqlitePlace(): Promise<Place> {
   return {
     context: { cwd, env: {} },
     open: () => openSqliteLedger(file),
+    dialect: SQLITE,
     async execute(statement) {
       const database = new Database(file)
       database.exec(statement)
@@ -55,6 +58,7 @@ async function postgresPlace(root: string): Promise<Place> {
   return {
     context: { cwd: await newFolder(), env: { X402_DATABASE_URL: schema.url } },
     open: () => openPostgresLedger(schema.url),
+    dialect: POSTGRES,
     execute: schema.execute,
     drop: schema.drop,
   }
@@ -190,8 +194,8 @@ describe.each([
 
     it('writes every payment of several pages once, oldest first, and shows how far it is', async () => {
       await write([{ project: 'a' }, 'settled'])
-      await place.execute(fillStatement({ count: 1234 }))
-      await place.execute(fillStatement({ count: 500, start: 5000, project: 'z' }))
+      await place.execute(fillStatement(place.dialect, { count: 1234 }))
+      await place.execute(fillStatement(place.dialect, { count: 500, start: 5000, project: 'z' }))
       const shown: string[] = []
       const showProgress = (line: string): void => void shown.push(line)
       const { output } = await run(['export', '--format', 'jsonl'], {
@@ -213,7 +217,7 @@ describe.each([
 
     it('loses no payment of those that were created in the same millisecond', async () => {
       await write([{ project: 'a' }, 'settled'])
-      await place.execute(fillStatement({ count: 1100 }))
+      await place.execute(fillStatement(place.dialect, { count: 1100 }))
       await place.execute('UPDATE x402_authorizations SET created_at = 1800000000000')
       const { output } = await run(['export'], place.context)
       expect(output.split('\r\n')).toHaveLength(1 + 1101 + 1)
@@ -221,7 +225,7 @@ describe.each([
 
     it('reads no further than its reader does', async () => {
       await write([{}, 'settled'])
-      await place.execute(fillStatement({ count: 1500 }))
+      await place.execute(fillStatement(place.dialect, { count: 1500 }))
       const chunks: string[] = []
       let takeOne: () => void = () => undefined
       const writeSlowly = (text: string): Promise<void> => {
@@ -309,7 +313,7 @@ describe.each([
 
     it('deletes several pages', async () => {
       await write([{}, 'submitted'])
-      await place.execute(fillStatement({ count: 1300 }))
+      await place.execute(fillStatement(place.dialect, { count: 1300 }))
       expect((await prune(Date.now())).output).toBe('payments deleted: 1300\n')
       expect(await nonces()).toHaveLength(1)
     })

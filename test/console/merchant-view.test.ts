@@ -11,6 +11,7 @@ import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { newEntry, steps } from '../ledger/ledger-conformance.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
+import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -27,6 +28,7 @@ const COUNT = 1100
 /** A ledger, and a way to write into its database. */
 interface Place {
   readonly ledger: LedgerStore
+  readonly dialect: SqlDialect
   readonly execute: (statement: string) => Promise<unknown>
 }
 
@@ -36,7 +38,7 @@ describeView('SQLite', async (toEnd) => {
   await ledger.listSubmitted()
   const database = new Database(file)
   toEnd.push(() => database.close())
-  return { ledger, execute: async (statement) => database.exec(statement) }
+  return { ledger, dialect: SQLITE, execute: async (statement) => database.exec(statement) }
 })
 const root = await findPostgres()
 if (root !== undefined)
@@ -45,7 +47,7 @@ if (root !== undefined)
     toEnd.push(() => schema.drop())
     const ledger = openPostgresLedger(schema.url)
     await ledger.listSubmitted()
-    return { ledger, execute: (statement) => schema.execute(statement) }
+    return { ledger, dialect: POSTGRES, execute: (statement) => schema.execute(statement) }
   })
 
 function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>): void {
@@ -61,15 +63,15 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       details: { resource: '=HYPERLINK("http://evil")', reference: '@SUM(1,2)', method: '+GET' },
     })
     beforeAll(async () => {
-      const { ledger: store, execute } = await prepare(toEnd)
+      const { ledger: store, dialect, execute } = await prepare(toEnd)
       const ledger = patchedLedger(store, {
         async list(query) {
           if (query.after !== undefined) await beforePage()
           return store.list(query)
         },
       })
-      await execute(fillStatement({ count: COUNT, project: 'shop' }))
-      await execute(fillStatement({ count: COUNT, project: 'other', start: COUNT + 1 }))
+      await execute(fillStatement(dialect, { count: COUNT, project: 'shop' }))
+      await execute(fillStatement(dialect, { count: COUNT, project: 'other', start: COUNT + 1 }))
       await steps.failed(ledger, forged)
       const others = { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo: PAY_TO } }
       const projects = [...OPEN.projects!, others]

@@ -1,11 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../src/errors.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
-import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
+import type { Facilitator, ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createRemoteReservations } from '../../src/facilitator/remote-reservations.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { decodePayment } from '../../src/protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
@@ -54,12 +58,14 @@ beforeEach(async () => {
   use(createMemoryLedger())
 })
 
+const none = (): void => undefined
+const silent = { debug: none, info: none, warn: none, error: none }
+
 /** @param timeoutMs - Long, so that no busy machine takes the answer for lost. */
 function use(store: LedgerStore, timeoutMs = 60_000): void {
   ledger = store
   errors = []
-  const none = (): void => undefined
-  const logger = { debug: none, info: none, warn: none, error: (m: string) => void errors.push(m) }
+  const logger = { ...silent, error: (m: string) => void errors.push(m) }
   const remote = httpFacilitator({ url: elsewhere.url, timeoutMs })
   facilitator = createRemoteReservations({ facilitator: remote, ledger, logger })
 }
@@ -118,6 +124,23 @@ describe('a remote facilitator with a ledger here', () => {
     elsewhere.scripts = { verify: [USED, VALID], settle: PAID }
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
     expect(await settle()).toMatchObject({ success: true })
+  })
+
+  it('keeps no transaction of a facilitator of the app’s own that names no hash', async () => {
+    const own: Facilitator = {
+      verify: async () => ({ isValid: true, payer }),
+      settle: async () => ({ success: true, transaction: 'receipt 7', network, payer }),
+      supported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    }
+    const file = join(mkdtempSync(join(tmpdir(), 'x402-remote-')), 'ledger.db')
+    const durable = openSqliteLedger(file)
+    const remote = createRemoteReservations({ facilitator: own, ledger: durable, logger: silent })
+    const answer = await remote.settle(payment, offer, { ...terms, project: 'shop' })
+    expect(answer).toMatchObject({ success: true, transaction: 'receipt 7' })
+    const [record] = await durable.list({ project: 'shop', limit: 1 })
+    expect(record).toMatchObject({ state: 'settled', transaction: '0x' })
+    await durable.close()
+    rmSync(dirname(file), { recursive: true })
   })
 
   it('settles a payment there once', async () => {

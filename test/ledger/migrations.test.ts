@@ -10,7 +10,7 @@ import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
-import { UNAVAILABLE } from './ledger-conformance.js'
+import { newEntry, UNAVAILABLE } from './ledger-conformance.js'
 import {
   OLD,
   OLD_ANSWER,
@@ -27,6 +27,10 @@ interface OldDatabase {
   /** Keeps others from changing its tables. @returns A function that lets them. */
   block(): Promise<() => Promise<unknown>>
   read(statement: string): Promise<readonly unknown[]>
+  /** SQL of the type of a value. */
+  readonly typeOf: (value: string) => string
+  /** What that says of bytes. */
+  readonly bytes: string
   /** Reads the names of the unique indexes of records. */
   readonly uniqueIndexes: string
   drop(): Promise<void>
@@ -45,6 +49,8 @@ describeMigration('SQLite', async () => {
       return async () => database.exec('COMMIT')
     },
     read: async (statement) => database.prepare(statement).all().map(copy),
+    typeOf: (value) => `typeof(${value})`,
+    bytes: 'blob',
     uniqueIndexes: `SELECT name FROM pragma_index_list('x402_authorizations') WHERE "unique" = 1 ORDER BY name`,
     async drop() {
       database.close()
@@ -89,6 +95,8 @@ if (root !== undefined)
         return () => schema.execute('COMMIT')
       },
       read: schema.execute,
+      typeOf: (value) => `pg_typeof(${value})::text`,
+      bytes: 'bytea',
       uniqueIndexes: `SELECT relname AS name FROM pg_index JOIN pg_class ON oid = indexrelid
         WHERE indrelid = 'x402_authorizations'::regclass AND indisunique ORDER BY relname`,
       drop: schema.drop,
@@ -124,6 +132,38 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       await open().listSubmitted()
       const names = ['x402_authorizations_id', 'x402_authorizations_transfer']
       expect(await database.read(database.uniqueIndexes)).toEqual(names.map((name) => ({ name })))
+    })
+
+    it('stores as bytes what was hexadecimal text, in new records too', async () => {
+      const ledger = open()
+      await ledger.reserve(newEntry())
+      const account = { chainId: 84532, relayer: OLD_SUBMISSION.relayer }
+      await ledger.submitNext(account, 100, async (accountNonce) => ({
+        submission: { ...OLD_SUBMISSION, accountNonce },
+        members: [],
+      }))
+      const typesIn = async (table: string, columns: readonly string[]) => {
+        const all = columns.map((column) => `${database.typeOf(column)} AS ${column}`)
+        const rows = (await database.read(`SELECT ${all.join(', ')} FROM ${table}`)) as object[]
+        return new Set(rows.flatMap((row) => Object.values(row)))
+      }
+      const key = ['id', 'asset', 'payer', 'nonce', 'pay_to']
+      expect(await typesIn('x402_authorizations', key)).toEqual(new Set([database.bytes]))
+      const sent = ['relayer', 'transaction_hash', 'raw']
+      expect(await typesIn('x402_relayer_transactions', sent)).toEqual(new Set([database.bytes]))
+      expect(await typesIn('x402_relayer_nonces', ['relayer'])).toEqual(new Set([database.bytes]))
+      const hashed = "x402_authorizations WHERE state IN ('submitted', 'settled')"
+      const submitted = ['transaction_hash', 'relayer']
+      expect(await typesIn(hashed, submitted)).toEqual(new Set([database.bytes]))
+    })
+
+    it('keeps a record whose transaction is no hash', async () => {
+      await database.read(
+        "UPDATE x402_authorizations SET transaction_hash = 'receipt №7' WHERE state = 'settled'",
+      )
+      const record = await open().find(OLD.delivered)
+      const transaction = `0x${Buffer.from('receipt №7').toString('hex')}`
+      expect(record).toMatchObject({ ...OLD.delivered, state: 'settled', transaction })
     })
 
     it('is opened by several processes at once', async () => {
@@ -217,8 +257,8 @@ const MANY_ROWS = `
   INSERT INTO x402_authorizations
     (chain_id, asset, payer, nonce, id, pay_to, value, valid_before, project, state, held_until,
      granted, transaction_hash, created_at, updated_at)
-  SELECT 84532, '0xaa', '0xbb', '0x' || n, 'id' || n, '0xcc', '1', '2', 'many',
-    CASE WHEN n % 10000 = 9000 THEN 'failed' ELSE 'settled' END, 0, 1, '0x' || n, n, n
+  SELECT 84532, '0xaa', '0xBB', '0x' || (100000 + n), '${'0'.repeat(26)}' || (100000 + n), '0xcc', '1', '2', 'many',
+    CASE WHEN n % 10000 = 9000 THEN 'failed' ELSE 'settled' END, 0, 1, '0x' || (100000 + n), n, n
   FROM s`
 
 /** Rows of SQLite have no prototype. */

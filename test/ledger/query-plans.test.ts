@@ -8,7 +8,7 @@ import { EVERY_PROJECT, type LedgerEntry, type RecordSearch } from '../../src/le
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createNextSubmission, NEXT_SUBMISSION } from '../../src/ledger/sql/next-nonce-view.js'
-import { SQLITE } from '../../src/ledger/sql/sql-dialect.js'
+import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
 import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newEntry, SUBMISSION } from './ledger-conformance.js'
@@ -22,16 +22,16 @@ const MIDDLE_MS = 1_000_000 + ROWS / 2
 /** What all payments are for. */
 const RESOURCE = 'https://shop.example/report'
 
-/** Nearly all are settled; what lists of the other states look for is old. Both databases take it. */
-const FILL = `
+/** Nearly all are settled; what lists of the other states look for is old. */
+const fill = ({ fromDigits }: SqlDialect): string => `
   WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < ${ROWS - 1})
   INSERT INTO x402_authorizations
     (chain_id, asset, payer, nonce, id, pay_to, value, valid_before, project, state, locked_until,
      delivered, transaction_hash, resource_url, resource_hash, reference, created_at, updated_at)
-  SELECT 84532, '0xaa', '0xbb', '0x' || (1000000 + n), '0000000000000000000000000' || (1000000 + n),
-    '0xcc', '1', '2', CASE WHEN n % 2 = 0 THEN 'shop' ELSE 'other' END,
+  SELECT 84532, ${fromDigits("'aa'")}, ${fromDigits("'bb'")}, ${fromDigits("'0' || (1000000 + n)")},
+    ${fromDigits("'0000000000000000000000000' || (1000000 + n)")}, ${fromDigits("'cc'")}, '1', '2', CASE WHEN n % 2 = 0 THEN 'shop' ELSE 'other' END,
     CASE n WHEN 100 THEN 'reserved' WHEN 102 THEN 'submitted' WHEN 104 THEN 'failed' ELSE 'settled' END,
-    0, 1, '0x' || (n / 20), '${RESOURCE}', '${resourceHash(RESOURCE)}',
+    0, 1, ${fromDigits("'0' || (1000000 + n / 20)")}, '${RESOURCE}', '${resourceHash(RESOURCE)}',
     CASE WHEN n % 10 < 5 THEN 'all' END, 1000000 + n, 1000000 + n
   FROM s`
 
@@ -45,7 +45,7 @@ const SEARCHES: Readonly<Record<string, RecordSearch>> = {
   'payer of nothing': { payer: '0xbc' },
   resource: { resource: RESOURCE },
   reference: { reference: 'all' },
-  transaction: { transaction: '0x7' },
+  transaction: { transaction: '0x01000007' },
 }
 
 /** Every read of a ledger whose cost could grow with the table. */
@@ -168,8 +168,8 @@ async function openSqlite(analyzedAt?: number) {
   const ledger = openSqliteLedger(file)
   await ledger.listSubmitted()
   const own = new (loadSqlite())(file)
-  if (analyzedAt !== undefined) own.exec(`${FILL} LIMIT ${analyzedAt}; ANALYZE`)
-  own.exec(`${FILL} LIMIT -1 OFFSET ${analyzedAt ?? 0}`)
+  if (analyzedAt !== undefined) own.exec(`${fill(SQLITE)} LIMIT ${analyzedAt}; ANALYZE`)
+  own.exec(`${fill(SQLITE)} LIMIT -1 OFFSET ${analyzedAt ?? 0}`)
   own.exec(createNextSubmission(SQLITE.now))
   return {
     ledger,
@@ -222,7 +222,7 @@ async function openPostgres(url: string): Promise<FilledDatabase> {
   const statements = recordPostgres()
   const ledger = openPostgresLedger(schema.url)
   await ledger.listSubmitted()
-  await schema.execute(FILL)
+  await schema.execute(fill(POSTGRES))
   await schema.execute('ANALYZE x402_authorizations')
   const { explain, end } = await explainPostgres(schema.url)
   return {

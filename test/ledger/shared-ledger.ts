@@ -115,7 +115,8 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await database.execute(`WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 1201)
         INSERT INTO x402_relayer_transactions
           (chain_id, relayer, account_nonce, transaction_hash, raw, written_at)
-        SELECT ${account.chainId}, '${account.relayer}', n, '0x' || n, '0x02', ${Date.now()} FROM s`)
+        SELECT chain_id, relayer, n, transaction_hash, raw, written_at
+        FROM s, x402_relayer_transactions WHERE account_nonce = 0`)
       expect(await ledger.listTransactions(account, 1)).toHaveLength(100)
       await passForBytes(HOUR)
       await until(async () => (await ledger.listTransactions(account, 0)).length === 0)

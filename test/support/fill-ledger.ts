@@ -1,3 +1,5 @@
+import type { SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
+
 /** Milliseconds between the creation of two payments that were filled in. */
 const STEP_MS = 10
 
@@ -17,23 +19,21 @@ export interface Filling {
   readonly until?: number
 }
 
-/** A statement, for PostgreSQL and SQLite, that inserts delivered payments which have lapsed. */
-export function fillStatement({
-  count,
-  start = 1,
-  project = 'filled',
-  until = Date.now() - 2 * 86_400_000,
-}: Filling): string {
+/** A statement that inserts delivered payments which have lapsed. */
+export function fillStatement(
+  { fromDigits }: Pick<SqlDialect, 'fromDigits'>,
+  { count, start = 1, project = 'filled', until = Date.now() - 2 * 86_400_000 }: Filling,
+): string {
   const first = until - (start + count) * STEP_MS
   const time = `${first} + n.i * ${STEP_MS}`
   // As long as hashes, all different, and as scattered: an index is slower for those than for ones in order.
   const digits = `CAST(${LEAST_DIGITS} + (CAST(n.i AS BIGINT) * ${MULTIPLIER}) % ${PRIME} AS TEXT)`
-  const hash = (prefix: string, length: number): string =>
-    `'${prefix}' || ${digits} || '${'0'.repeat(length - DIGITS)}'`
+  const hash = (bytes: number): string =>
+    fromDigits(`${digits} || '${'0'.repeat(2 * bytes - DIGITS)}'`)
+  const address = (digit: string): string => fromDigits(`'${digit.repeat(40)}'`)
   return `WITH RECURSIVE n(i) AS (SELECT ${start} UNION ALL SELECT i + 1 FROM n WHERE i < ${start + count - 1})
     INSERT INTO x402_authorizations (chain_id, asset, payer, nonce, id, pay_to, value, valid_before,
       project, state, delivered, locked_until, transaction_hash, created_at, updated_at)
-    SELECT 84532, '0x${'55'.repeat(20)}', '0x${'66'.repeat(20)}', ${hash('0x', 64)},
-      ${hash('', 32)}, '0x${'77'.repeat(20)}', '10000', CAST((${time}) / 1000 AS TEXT),
-      '${project}', 'settled', 1, 0, ${hash('0x', 64)}, ${time}, ${time} FROM n`
+    SELECT 84532, ${address('5')}, ${address('6')}, ${hash(32)}, ${hash(16)}, ${address('7')}, '10000',
+      CAST((${time}) / 1000 AS TEXT), '${project}', 'settled', 1, 0, ${hash(32)}, ${time}, ${time} FROM n`
 }

@@ -1,31 +1,36 @@
 /** Converts records to rows and back. */
 import type { Selectable } from 'kysely'
 import type { AppliedRate } from '../../money/rates.js'
-import type { Address, Hex } from '../../protocol/payment.js'
+import { hexOf } from '../../protocol/hex.js'
+import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { recordId } from '../ledger.js'
 import { resourceHash, type PaymentDetails } from '../payment-details.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type { LedgerEntry, LedgerRecord, LedgerStatus, Submission } from '../ledger.js'
+import { addressOf, bytesOfDigits, digitsOf, idOf } from './bytes.js'
 import type { AuthorizationRow } from './schema.js'
 
 /** A row, with the database's time at which it was read. */
 export type TimedRow = Omit<Selectable<AuthorizationRow>, 'transfer' | 'resource_hash'> & {
   readonly now: number | string
   /** The bytes of its transaction. Absent from a row that was read for a list. */
-  readonly raw?: string | null
+  readonly raw?: Uint8Array | null
 }
 
-/** The columns of an entry. One literal: put together from several, they take four times as long. */
+/**
+ * The columns of an entry, as members of a statement's rows: bytes are digits. One literal: put together
+ * from several, they take four times as long.
+ */
 export function entryColumns(entry: LedgerEntry) {
   const { resource, method, route, decimals, askedPrice, reference } = entry.details ?? {}
   return {
     chain_id: entry.chainId,
-    asset: entry.asset.toLowerCase(),
-    payer: entry.from.toLowerCase(),
-    nonce: entry.nonce.toLowerCase(),
+    asset: digitsOf(entry.asset),
+    payer: digitsOf(entry.from),
+    nonce: digitsOf(entry.nonce),
     id: recordId(entry),
-    pay_to: entry.payTo,
+    pay_to: digitsOf(entry.payTo),
     value: entry.value.toString(),
     valid_before: entry.validBefore.toString(),
     project: entry.project ?? null,
@@ -43,6 +48,20 @@ export function entryColumns(entry: LedgerEntry) {
     asked_price: askedPrice ?? null,
     reference: reference ?? null,
     resource_hash: resource === undefined ? null : resourceHash(resource),
+  }
+}
+
+/** The columns of an entry, as Kysely is given them. */
+export function entryRow(entry: LedgerEntry) {
+  const { asset, payer, nonce, id, pay_to, refund_of, ...columns } = entryColumns(entry)
+  return {
+    ...columns,
+    asset: bytesOfDigits(asset),
+    payer: bytesOfDigits(payer),
+    nonce: bytesOfDigits(nonce),
+    id: bytesOfDigits(id),
+    pay_to: bytesOfDigits(pay_to),
+    refund_of: refund_of === null ? null : bytesOfDigits(refund_of),
   }
 }
 
@@ -79,6 +98,9 @@ export const DETAIL_COLUMNS = [
 /** The columns that a reservation writes. */
 export const RESERVED_COLUMNS = [...ENTRY_COLUMNS, ...DETAIL_COLUMNS, 'resource_hash'] as const
 
+/** Those of them that are bytes. */
+export const RESERVED_BYTES = ['asset', 'payer', 'nonce', 'id', 'pay_to', 'refund_of'] as const
+
 /** The columns of a record. */
 export const LISTED_COLUMNS = [
   ...ENTRY_COLUMNS,
@@ -103,10 +125,10 @@ export function entryOf(
 ): LedgerEntry {
   return {
     chainId: Number(row.chain_id),
-    asset: row.asset as Address,
-    from: row.payer as Address,
-    nonce: row.nonce as Hex,
-    payTo: row.pay_to as Address,
+    asset: addressOf(row.asset),
+    from: addressOf(row.payer),
+    nonce: hexOf(row.nonce),
+    payTo: addressOf(row.pay_to),
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
@@ -120,7 +142,7 @@ export function entryOf(
         ...(row.client !== null && { client: row.client }),
       },
     }),
-    ...(row.refund_of !== null && { refundOf: row.refund_of }),
+    ...(row.refund_of !== null && { refundOf: idOf(row.refund_of) }),
   }
 }
 
@@ -153,7 +175,7 @@ export function recordOf(
   return {
     ...entryOf(row),
     ...detailsOf(row),
-    id: row.id,
+    id: idOf(row.id),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
     locked: isDelivered || isUncertain || isOurs || leftMs >= 0,
@@ -170,9 +192,9 @@ export function recordOf(
 function statusOf(row: TimedRow): LedgerStatus {
   const { state } = row
   if (state === 'reserved') return { state }
-  const transaction = row.transaction_hash as Hex
   const submission = submissionOf(row)
-  const hasBytes = typeof row.raw === 'string'
+  const { transaction } = submission
+  const hasBytes = row.raw !== null && row.raw !== undefined
   switch (state) {
     case 'submitted':
       return { state, submission }
@@ -185,13 +207,15 @@ function statusOf(row: TimedRow): LedgerStatus {
   }
 }
 
+const NO_BYTES = new Uint8Array()
+
 function submissionOf(row: TimedRow): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
   return {
-    transaction: row.transaction_hash as Hex,
-    relayer: row.relayer as Address,
+    transaction: hexOf(row.transaction_hash ?? NO_BYTES),
+    relayer: addressOf(row.relayer ?? NO_BYTES),
     accountNonce: Number(row.account_nonce),
-    raw: (row.raw ?? '0x') as Hex,
+    raw: hexOf(row.raw ?? NO_BYTES),
     ...(replaces && { replaces }),
   }
 }

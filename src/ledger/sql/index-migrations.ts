@@ -1,6 +1,7 @@
 /** Migrations: fewer and narrower indexes of authorizations. */
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
+import { rebuildTable } from './rebuild-table.js'
 import type { LedgerDatabase } from './schema.js'
 
 /**
@@ -54,17 +55,9 @@ export async function rebuildWithoutKey(
   { sql, SqliteAdapter }: typeof KyselyModule,
 ): Promise<void> {
   if (!(db.getExecutor().adapter instanceof SqliteAdapter)) return
-  const run = (statement: string): Promise<unknown> => sql.raw(statement).execute(db)
-  const { rows } = await sql<{ type: string; sql: string }>`
-    SELECT type, sql FROM sqlite_schema
-    WHERE tbl_name = 'x402_authorizations' AND sql IS NOT NULL`.execute(db)
-  const table = rows.find(({ type }) => type === 'table')?.sql ?? ''
-  await run(table.replace(KEY, '').replace('x402_authorizations', 'x402_authorizations_copy'))
-  await run('INSERT INTO x402_authorizations_copy SELECT * FROM x402_authorizations')
-  // Its indexes and triggers go with it.
-  await run('DROP TABLE x402_authorizations')
-  await run('ALTER TABLE x402_authorizations_copy RENAME TO x402_authorizations')
-  for (const { type, sql: statement } of rows) if (type !== 'table') await run(statement)
+  await rebuildTable({ db, sql }, 'x402_authorizations', {
+    edit: (table) => table.replace(KEY, ''),
+  })
 }
 
 /** The key, in the words in which SQLite keeps the statement that created the table. */

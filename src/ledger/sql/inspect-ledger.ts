@@ -1,6 +1,7 @@
 /** Looks into a ledger's database without changing anything. */
-import type { Hex } from '../../protocol/payment.js'
+import { hexOf } from '../../protocol/hex.js'
 import { LISTED_TRANSACTIONS, type RelayerTransactions } from '../relayer-transactions.js'
+import { storedBytes } from './bytes.js'
 import type { LedgerLocation } from './explain-failure.js'
 import { readWebhooks, type InspectedWebhook } from './inspect-webhooks.js'
 import { isMissingTable, type MaintenanceConnection } from './maintenance.js'
@@ -57,16 +58,16 @@ export class LedgerInspector {
     const rows = await this.#connection.db
       .selectFrom('x402_relayer_transactions')
       .select(['transaction_hash', 'account_nonce', 'raw', 'written_at'])
-      .where((where) => where.and({ chain_id: chainId, relayer: relayer.toLowerCase() }))
+      .where((where) => where.and({ chain_id: chainId, relayer: storedBytes(relayer) }))
       .where('account_nonce', '>=', fromNonce)
       .orderBy('account_nonce')
       .limit(LISTED_TRANSACTIONS)
       .execute()
     return rows.map((row) => ({
-      transaction: row.transaction_hash as Hex,
+      transaction: hexOf(row.transaction_hash),
       relayer,
       accountNonce: Number(row.account_nonce),
-      raw: row.raw as Hex,
+      raw: hexOf(row.raw),
       isNeeded: true,
       ageMs: Date.now() - Number(row.written_at),
     }))

@@ -1,9 +1,11 @@
 /** The lists of records: pages of one project, or of all. */
 import type { ExpressionBuilder } from 'kysely'
+import type { Hex } from '../../protocol/payment.js'
 import { EVERY_PROJECT, type LatestQuery, type LedgerQuery } from '../record.js'
 import type { LedgerRecord, RecordSearch } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import { LISTED_COLUMNS, type TimedRow } from './authorization-rows.js'
+import { bytesOfDigits, idOf, storedBytes } from './bytes.js'
 import { isFound, type IndexedSearch } from './record-search.js'
 import { projectsOf } from './recorded-projects.js'
 import type { LedgerDatabase } from './schema.js'
@@ -102,7 +104,7 @@ function pageOf(
       where.or([where('lock_owner', 'is', null), where('locked_until', '>=', now)]),
     )
   if (search !== undefined) select = select.where((where) => isFound(where, search))
-  if (id !== undefined) select = select.where('id', '=', id)
+  if (id !== undefined) select = select.where('id', '=', bytesOfDigits(id))
   if (from !== undefined) select = select.where('created_at', '>=', from)
   if (until !== undefined) select = select.where('created_at', '<', until)
   if (after !== undefined) select = select.where((where) => comparedTo(where, '<', after))
@@ -118,7 +120,7 @@ async function listOne(
     .selectFrom('x402_authorizations')
     .select(LISTED_COLUMNS)
     .select(now.as('now'))
-    .where('id', '=', id)
+    .where('id', '=', bytesOfDigits(id))
     .execute()
   return rows.filter(matching(query))
 }
@@ -126,7 +128,7 @@ async function listOne(
 /** The records of a transaction: few, so that the rest of the query is compared here. */
 async function listBatch(
   { db, now }: SqlDatabase,
-  { search, ...query }: LedgerQuery & { readonly search: RecordSearch & { transaction: string } },
+  { search, ...query }: LedgerQuery & { readonly search: RecordSearch & { transaction: Hex } },
 ): Promise<readonly TimedRow[]> {
   // Stands for transactions that only a remote facilitator knows.
   if (search.transaction === REMOTE_SUBMISSION.transaction) return []
@@ -134,7 +136,7 @@ async function listBatch(
     .selectFrom('x402_authorizations')
     .select(LISTED_COLUMNS)
     .select(now.as('now'))
-    .where('transaction_hash', '=', search.transaction)
+    .where('transaction_hash', '=', storedBytes(search.transaction))
     .limit(MAX_BATCH)
     .execute()
   return rows.filter(matching(query)).toSorted(newestFirst).slice(0, query.limit)
@@ -146,12 +148,12 @@ function matching({ project, id, state, from = 0, until = Infinity, after }: Led
     return (
       (project === EVERY_PROJECT || row.project === project) &&
       row.kind === 'payment' &&
-      (id === undefined || row.id === id) &&
+      (id === undefined || idOf(row.id) === id) &&
       (state === undefined || row.state === state) &&
       (row.state !== 'reserved' || row.lock_owner === null || row.locked_until >= row.now) &&
       createdAt >= from &&
       createdAt < until &&
-      (after === undefined || newestFirst({ created_at: after.createdAt, id: after.id }, row) < 0)
+      (after === undefined || newestFirst(positionOf(after), row) < 0)
     )
   }
 }
@@ -161,7 +163,11 @@ function newestFirst(
   other: Pick<TimedRow, 'created_at' | 'id'>,
 ): number {
   const later = Number(other.created_at) - Number(one.created_at)
-  return later || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0)
+  return later || Buffer.compare(other.id, one.id)
+}
+
+function positionOf({ createdAt, id }: Pick<LedgerRecord, 'createdAt' | 'id'>) {
+  return { created_at: createdAt, id: bytesOfDigits(id) }
 }
 
 /** Compares creation time and id with those of another record. */
@@ -170,7 +176,11 @@ export function comparedTo(
   operator: '<' | '>',
   { createdAt, id }: Pick<LedgerRecord, 'createdAt' | 'id'>,
 ) {
-  return where(where.refTuple('created_at', 'id'), operator, where.tuple(createdAt, id))
+  return where(
+    where.refTuple('created_at', 'id'),
+    operator,
+    where.tuple(createdAt, bytesOfDigits(id)),
+  )
 }
 
 /** Reads the rows of what has just happened: each state by an index of its own. */

@@ -1,9 +1,11 @@
 /** Work on a whole ledger, beside the gateways that use it. */
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type * as KyselyModule from 'kysely'
-import type { Hex } from '../../protocol/payment.js'
+import { hexOf } from '../../protocol/hex.js'
 import type { ExportedPayment } from '../export-format.js'
 import { detailsOf, entryOf, LISTED_COLUMNS } from './authorization-rows.js'
+import { idOf } from './bytes.js'
+import { comparedTo } from './list-rows.js'
 import { projectsOf } from './recorded-projects.js'
 import { migrations } from './migrations.js'
 import { prunable, REORG_MS } from './prunable.js'
@@ -135,7 +137,7 @@ export class LedgerMaintenance {
   async #page(
     query: ExportQuery,
     project: string | null,
-    { createdAt, id }: PagePosition,
+    after: PagePosition,
   ): Promise<readonly ExportedPayment[]> {
     const { db } = this.#connection
     // The index of lists begins with project and state: each state is read from where its page begins.
@@ -151,9 +153,7 @@ export class LedgerMaintenance {
               project === null ? where('project', 'is', null) : where('project', '=', project),
             )
             .where('created_at', '<', query.until)
-            .where((where) =>
-              where(where.refTuple('created_at', 'id'), '>', where.tuple(createdAt, id)),
-            )
+            .where((where) => comparedTo(where, '>', after))
             .orderBy('created_at')
             .orderBy('id')
             .limit(PAGE)
@@ -171,9 +171,9 @@ export class LedgerMaintenance {
     return rows.map((row) => ({
       ...entryOf(row),
       ...detailsOf(row),
-      id: row.id,
+      id: idOf(row.id),
       state: row.state,
-      transaction: (row.transaction_hash ?? undefined) as Hex | undefined,
+      transaction: row.transaction_hash ? hexOf(row.transaction_hash) : undefined,
       reason: row.reason ?? undefined,
       delivered: row.delivered === 1,
       createdAt: Number(row.created_at),

@@ -1,5 +1,6 @@
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
+import { storeBytes } from './bytes-migration.js'
 import { createConsoleSessions } from './console-sessions-table.js'
 import { keyRecordsById, listFinalApart, rebuildWithoutKey } from './index-migrations.js'
 import { createProjectTables } from './projects-migration.js'
@@ -213,4 +214,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0022_record_key': keyRecordsById,
   '0023_webhook_statements': announceByStatement,
   '0024_rebuilt_files': rebuildWithoutKey,
+  '0025_stored_bytes': storeBytes,
 }

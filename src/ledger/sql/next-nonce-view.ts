@@ -26,16 +26,17 @@ export const createNextSubmission = (now: string): string => `
     FROM x402_relayer_transactions;
   CREATE TEMP TRIGGER IF NOT EXISTS ${NEXT_SUBMISSION}_insert INSTEAD OF INSERT ON ${NEXT_SUBMISSION} BEGIN
     UPDATE x402_relayer_nonces SET next_nonce = NEW.account_nonce + 1
-      WHERE chain_id = NEW.chain_id AND relayer = lower(NEW.relayer);
+      WHERE chain_id = NEW.chain_id AND relayer = NEW.relayer;
     INSERT INTO x402_relayer_transactions
       (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, written_at)
-      VALUES (NEW.chain_id, lower(NEW.relayer), NEW.account_nonce, NEW.transaction_hash, NEW.raw,
-        NEW.replaces, ${now})
+      VALUES (NEW.chain_id, NEW.relayer, NEW.account_nonce, NEW.transaction_hash, NEW.raw, NEW.replaces,
+        ${now})
       ON CONFLICT (chain_id, relayer, account_nonce) DO UPDATE
         SET transaction_hash = excluded.transaction_hash, raw = excluded.raw,
           replaces = excluded.replaces, written_at = excluded.written_at;
     INSERT INTO ${NEXT_PAYMENT} (id, transaction_hash, relayer, account_nonce, replaces)
-      SELECT key, NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value FROM json_each(NEW.payments);
+      SELECT unhex(key), NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value
+      FROM json_each(NEW.payments);
   END;
   CREATE TEMP VIEW IF NOT EXISTS ${NEXT_PAYMENT} AS
     SELECT id, transaction_hash, relayer, account_nonce, replaces FROM x402_authorizations;

@@ -1,4 +1,5 @@
 import { recordId, type AuthorizationKey } from '../record.js'
+import { bytesOfDigits, idOf } from './bytes.js'
 import type { LockOwner } from './lock-owner.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { AuthorizationRow } from './schema.js'
@@ -71,7 +72,7 @@ export class OwnLocks {
   }
 
   isOurs({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
-    return lock !== null && this.#locks.get(id) === lock
+    return lock !== null && this.#locks.get(idOf(id)) === lock
   }
 
   /** Adds a lock that the database has given to this process. */
@@ -93,7 +94,7 @@ export class OwnLocks {
       db
         .updateTable('x402_authorizations')
         .set({ lock_owner: null, locked_until: 0 })
-        .where((where) => where.and({ id: recordId(key), lock_owner: lock }))
+        .where((where) => where.and({ id: bytesOfDigits(recordId(key)), lock_owner: lock }))
         .where('delivered', '=', 0)
         .execute(),
     )
@@ -106,7 +107,7 @@ export class OwnLocks {
 
   /** Tells whether a record's delivery failed and was not reverted yet. Its payment is still open. */
   isUncertain({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
-    return lock !== null && this.#uncertain.get(id) === lock
+    return lock !== null && this.#uncertain.get(idOf(id)) === lock
   }
 
   /** Reverts all uncertain deliveries, if this record's is one of them. */
@@ -143,7 +144,7 @@ export class OwnLocks {
         db
           .updateTable('x402_authorizations')
           .set({ delivered: 0, lock_owner: null, locked_until: 0 })
-          .where('id', '=', id)
+          .where('id', '=', bytesOfDigits(id))
           .where('lock_owner', '=', lock)
           .execute(),
       )

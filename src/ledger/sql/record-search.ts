@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely'
 import { resourceHash } from '../payment-details.js'
 import type { RecordSearch } from '../record.js'
+import { storedBytes } from './bytes.js'
 import type { LedgerDatabase } from './schema.js'
 
 /** A search that has an index which begins with it and the project. */
@@ -11,7 +12,7 @@ export function isFound(
   where: ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>,
   search: IndexedSearch,
 ) {
-  if ('payer' in search) return where('payer', '=', search.payer.toLowerCase())
+  if ('payer' in search) return where('payer', '=', storedBytes(search.payer))
   if ('reference' in search) return where('reference', '=', search.reference)
   return where('resource_hash', '=', resourceHash(search.resource))
 }

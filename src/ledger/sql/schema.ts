@@ -2,24 +2,23 @@ import type { ColumnType, Generated } from 'kysely'
 import type { ConsoleSessionRow } from './console-session-row.js'
 import type { RelayerAlertRow, WebhookDeliveryRow, WebhookEndpointRow } from './webhook-schema.js'
 
-/** A row of one authorization. Numbers that may exceed 2^53 are decimal text. */
+/** A row of one authorization. Numbers that may exceed 2^53 are decimal text; addresses and hashes are bytes. */
 export interface AuthorizationRow {
   /** `pg` reads it as text. */
   readonly chain_id: ColumnType<number | string, number, number>
-  /** Lower case, as are `payer` and `nonce`. */
-  readonly asset: string
-  readonly payer: string
-  readonly nonce: string
+  readonly asset: Uint8Array
+  readonly payer: Uint8Array
+  readonly nonce: Uint8Array
   /** `recordId` of the key. */
-  readonly id: string
-  readonly pay_to: string
+  readonly id: Uint8Array
+  readonly pay_to: Uint8Array
   readonly value: string
   readonly valid_before: string
   readonly project: string | null
   /** `refund` where it pays a payment back. */
   readonly kind: Generated<'payment' | 'refund'>
   /** Id of the payment that a refund pays back. */
-  readonly refund_of: string | null
+  readonly refund_of: Uint8Array | null
   readonly state: 'reserved' | 'submitted' | 'settled' | 'failed'
   /** 1 once the payer was given what was paid for. */
   readonly delivered: Generated<number>
@@ -27,10 +26,10 @@ export interface AuthorizationRow {
   readonly lock_owner: string | null
   /** Milliseconds since the epoch, by the database's clock. `pg` reads it as text. */
   readonly locked_until: ColumnType<number | string, number, number>
-  readonly transaction_hash: string | null
-  readonly relayer: string | null
+  readonly transaction_hash: Uint8Array | null
+  readonly relayer: Uint8Array | null
   readonly account_nonce: number | null
-  /** Hashes of replaced transactions, newest first, separated by commas. */
+  /** Hashes of replaced transactions, newest first, as text and separated by commas. */
   readonly replaces: string | null
   readonly reason: string | null
   /** `AppliedRate` as JSON. */
@@ -78,8 +77,7 @@ export interface IdempotencyRow {
 interface RelayerNonceRow {
   /** `pg` reads it as text, as all numbers of this table. */
   readonly chain_id: ColumnType<number | string, number, number>
-  /** Lower case. */
-  readonly relayer: string
+  readonly relayer: Uint8Array
   /** The account nonce that is handed out next. */
   readonly next_nonce: ColumnType<number | string, number, number>
   /** Lower account nonces were mined when the chain was last asked. */
@@ -91,11 +89,11 @@ interface RelayerNonceRow {
 /** A row of one account nonce, with the transaction that was last written down for it. */
 export interface TransactionRow {
   readonly chain_id: ColumnType<number | string, number, number>
-  readonly relayer: string
+  readonly relayer: Uint8Array
   readonly account_nonce: ColumnType<number | string, number, number>
-  readonly transaction_hash: string
-  readonly raw: string
-  /** Hashes of replaced transactions, newest first, separated by commas. */
+  readonly transaction_hash: Uint8Array
+  readonly raw: Uint8Array
+  /** Hashes of replaced transactions, newest first, as text and separated by commas. */
   readonly replaces: string | null
   /** Milliseconds since the epoch, by the database's clock. */
   readonly written_at: ColumnType<number | string, number, number>

@@ -1,6 +1,7 @@
 /** Statements that are written by hand, for both databases, and made once. */
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
+import { idOf } from './bytes.js'
 import type { LedgerDatabase } from './schema.js'
 
 /** What differs between the databases in a statement. */
@@ -15,9 +16,18 @@ export interface SqlDialect {
   readonly parameter: (number: number) => string
   /** Follows the table of authorizations where its rows are found by their ids. */
   readonly indexedById: string
+  /** The type of bytes. */
+  readonly bytes: string
+  /** Bytes as hexadecimal digits, in lower case. */
+  readonly toDigits: (bytes: string) => string
+  /** The bytes of hexadecimal digits. */
+  readonly fromDigits: (digits: string) => string
   /** The table `w`: the members of a JSON array of objects, which is the first parameter. */
-  readonly rows: (columns: Readonly<Record<string, 'text' | 'bigint'>>) => string
+  readonly rows: (columns: RowColumns) => string
 }
+
+/** The members of rows that a statement is given, with their types. Bytes are given as digits. */
+export type RowColumns = Readonly<Record<string, 'text' | 'bigint' | 'bytes'>>
 
 /** A statement in the words of a database. */
 export type Statement = (dialect: SqlDialect) => string
@@ -38,9 +48,16 @@ export const POSTGRES: SqlDialect = {
   withMayChange: true,
   indexedById: '',
   parameter: (number) => `$${number}`,
+  bytes: 'BYTEA',
+  toDigits: (bytes) => `encode(${bytes}, 'hex')`,
+  fromDigits: (digits) => `decode(${digits}, 'hex')`,
   rows(columns) {
-    const typed = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
-    const all = `SELECT * FROM ${JSON_ROWS} AS one(${typed.join(', ')})`
+    const given = Object.entries(columns)
+    const typed = given.map(([name, type]) => `${name} ${type === 'bytes' ? 'text' : type}`)
+    const read = given.map(([name, type]) =>
+      type === 'bytes' ? `${POSTGRES.fromDigits(name)} AS ${name}` : name,
+    )
+    const all = `SELECT ${read.join(', ')} FROM ${JSON_ROWS} AS one(${typed.join(', ')})`
     const limit = `LIMIT (SELECT ${2 ** 31 - 1})`
     // Neither limit leaves anything out. Of one that is computed, PostgreSQL expects a tenth of the rows: of
     // two, one row. Without them it expects 100, for which it would read a small table as a whole; and a
@@ -61,8 +78,14 @@ export const SQLITE: SqlDialect = {
   // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',
   parameter: () => '?',
+  bytes: 'BLOB',
+  toDigits: (bytes) => `lower(hex(${bytes}))`,
+  fromDigits: (digits) => `unhex(${digits})`,
   rows(columns) {
-    const named = Object.keys(columns).map((name) => `value->>'${name}' AS ${name}`)
+    const named = Object.entries(columns).map(([name, type]) => {
+      const member = `value->>'${name}'`
+      return `${type === 'bytes' ? SQLITE.fromDigits(member) : member} AS ${name}`
+    })
     // Columns are read from `jsonb` in a third of the time. The limit, which is none, has SQLite convert
     // each member once, not once a column.
     const parsed = 'SELECT jsonb(value) AS value FROM json_each(?) LIMIT -1'
@@ -96,17 +119,14 @@ export function updateEach({
   where,
 }: {
   /** Columns of `w` beside `record_id`. */
-  readonly columns: readonly string[]
+  readonly columns: RowColumns
   readonly set: string
   /** About a row `a` and its member `w`. */
   readonly where: string
 }): Statement {
   return ({ now, rows, forUpdate, indexedById }) => {
-    const typed = Object.fromEntries(
-      ['record_id', ...columns].map((name) => [name, 'text'] as const),
-    )
     const held = `SELECT a.id FROM x402_authorizations AS a JOIN w ON a.id = w.record_id WHERE ${where}`
-    return `WITH w AS (SELECT * FROM ${rows(typed)})
+    return `WITH w AS (SELECT * FROM ${rows({ record_id: 'bytes', ...columns })})
       UPDATE x402_authorizations AS a ${indexedById} SET ${set}, updated_at = ${now} FROM w
       WHERE a.id = w.record_id AND ${forUpdate ? `a.id IN (${held} ORDER BY a.id ${forUpdate})` : where}
       RETURNING id`
@@ -120,5 +140,5 @@ export const UNSPENT = `NOT EXISTS (
 
 /** The ids that such a statement has returned. */
 export function idsOf(rows: readonly unknown[]): ReadonlySet<string> {
-  return new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))
+  return new Set((rows as readonly { readonly id: Uint8Array }[]).map(({ id }) => idOf(id)))
 }

@@ -1,10 +1,10 @@
 import { LedgerError } from '../../errors.js'
-import type { Hex } from '../../protocol/payment.js'
 import type { Locks } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
-import { entryColumns, RESERVED_COLUMNS } from './authorization-rows.js'
+import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './authorization-rows.js'
+import { bytesOfDigits, digitsOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, UNSPENT, updateEach, type Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
@@ -18,10 +18,12 @@ export const RESERVE_ATTEMPTS = 10
 export const RESERVE: Statement = ({ now, rows }) => {
   const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
   const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
-  const types = Object.fromEntries(given.map((name) => [name, 'text'] as const))
+  const texts = Object.fromEntries(given.map((name) => [name, 'text'] as const))
+  const bytes = Object.fromEntries(RESERVED_BYTES.map((name) => [name, 'bytes'] as const))
+  const numbers = { chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' } as const
   return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
     SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
-    FROM ${rows({ ...types, chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' })} WHERE true
+    FROM ${rows({ ...texts, ...bytes, ...numbers })} WHERE true
     ON CONFLICT (id)
     DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
     WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
@@ -33,12 +35,12 @@ export const RESERVE: Statement = ({ now, rows }) => {
 const RELEASE: Statement = ({ rows, indexedById }) =>
   `DELETE FROM x402_authorizations AS a ${indexedById}
    WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
-     (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'text', lock_owner: 'text' })})
+     (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'bytes', lock_owner: 'text' })})
    RETURNING id`
 
 /** Also settles what was paid by a transfer that is named. */
 const DELIVER = updateEach({
-  columns: ['lock_owner', 'transaction_hash', 'transfer'],
+  columns: { lock_owner: 'text', transaction_hash: 'bytes', transfer: 'text' },
   set: `delivered = 1,
     state = CASE WHEN w.transaction_hash IS NULL THEN a.state ELSE 'settled' END,
     transaction_hash = CASE a.state WHEN 'submitted'
@@ -53,7 +55,7 @@ interface Locked {
   readonly record_id: string
   readonly lock_owner: string
   /** What is written down with its delivery. */
-  readonly transaction_hash?: Hex | undefined
+  readonly transaction_hash?: string | undefined
   readonly transfer?: string | undefined
 }
 
@@ -115,7 +117,7 @@ export class SqlLocks implements Locks {
       const { numUpdatedRows } = await db
         .updateTable('x402_authorizations')
         .set({ lock_owner: lock, locked_until: plus(this.#locks.lockMs), updated_at: now })
-        .where('id', '=', recordId(key))
+        .where('id', '=', bytesOfDigits(recordId(key)))
         .where('state', 'in', ['reserved', 'submitted', 'settled'])
         .where('delivered', '=', 0)
         .where((where) =>
@@ -135,7 +137,8 @@ export class SqlLocks implements Locks {
   async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
     const lock = this.#locks.drop(key)
     if (lock === undefined) throw lockLost()
-    const { transaction: transaction_hash, transfer } = paid ?? {}
+    const { transaction, transfer } = paid ?? {}
+    const transaction_hash = transaction && digitsOf(transaction)
     const locked = { record_id: recordId(key), lock_owner: lock, transaction_hash, transfer }
     const isDelivered = await this.#deliveries.add(locked).catch((error: unknown) => {
       this.#locks.noteUncertain(key, lock)

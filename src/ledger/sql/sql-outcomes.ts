@@ -3,6 +3,7 @@ import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { Records } from '../ledger.js'
 import { recordId, type AuthorizationKey } from '../record.js'
+import { bytesOfDigits, digitsOf, storedBytes } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import type { LedgerDatabase } from './schema.js'
 import { idsOf, UNSPENT, updateEach } from './sql-dialect.js'
@@ -13,7 +14,7 @@ import { StatementGroup } from './statement-group.js'
 const UNIQUE_VIOLATION = '23505'
 
 const CONCLUDE = updateEach({
-  columns: ['state', 'transaction_hash', 'transfer', 'reason'],
+  columns: { state: 'text', transaction_hash: 'bytes', transfer: 'text', reason: 'text' },
   set: `state = w.state, transaction_hash = w.transaction_hash,
     transfer = coalesce(w.transfer, a.transfer), reason = coalesce(w.reason, a.reason)`,
   where: `a.state IN ('reserved', 'submitted') AND ${UNSPENT}`,
@@ -23,7 +24,7 @@ const CONCLUDE = updateEach({
 interface Conclusion {
   readonly record_id: string
   readonly state: 'settled' | 'failed'
-  readonly transaction_hash: Hex
+  readonly transaction_hash: string
   readonly transfer?: string | undefined
   readonly reason?: Reason
 }
@@ -45,7 +46,8 @@ export class SqlOutcomes implements Pick<
 
   async markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
     const record_id = recordId(key)
-    const paid = { record_id, state: 'settled', transaction_hash: transaction, transfer } as const
+    const transaction_hash = digitsOf(transaction)
+    const paid = { record_id, state: 'settled', transaction_hash, transfer } as const
     const isDone = await this.#conclusions.add(paid)
     return isDone || !(await this.#isSpent(key, transfer))
   }
@@ -55,7 +57,8 @@ export class SqlOutcomes implements Pick<
     { transaction, reason }: { transaction: Hex; reason: Reason },
   ): Promise<void> {
     const record_id = recordId(key)
-    const failed = { record_id, state: 'failed', transaction_hash: transaction, reason } as const
+    const transaction_hash = digitsOf(transaction)
+    const failed = { record_id, state: 'failed', transaction_hash, reason } as const
     await this.#conclusions.add(failed)
     this.#locks.drop(key)
   }
@@ -66,19 +69,17 @@ export class SqlOutcomes implements Pick<
     transfer?: string,
   ): Promise<boolean> {
     const isDone = await this.#store.run(async ({ db, now }) => {
-      const changed = {
-        transaction_hash: transaction,
-        transfer: transfer ?? null,
-        updated_at: now,
-      }
+      const id = bytesOfDigits(recordId(key))
+      const transaction_hash = storedBytes(transaction)
+      const changed = { transaction_hash, transfer: transfer ?? null, updated_at: now }
       const free = { state: 'settled', reason: null, lock_owner: null, locked_until: 0 } as const
       const settled = await db
         .updateTable('x402_authorizations')
         .set(changed)
-        .where((where) => where.and({ id: recordId(key), state: 'settled' }))
+        .where((where) => where.and({ id, state: 'settled' }))
         .where((where) =>
           where.or([
-            where('transaction_hash', '!=', transaction),
+            where('transaction_hash', '!=', transaction_hash),
             ...(transfer === undefined
               ? []
               : [where('transfer', 'is', null), where('transfer', '!=', transfer)]),
@@ -90,7 +91,7 @@ export class SqlOutcomes implements Pick<
       const failed = await db
         .updateTable('x402_authorizations')
         .set({ ...changed, ...free, paid_late: 1 })
-        .where((where) => where.and({ id: recordId(key), state: 'failed' }))
+        .where((where) => where.and({ id, state: 'failed' }))
         .where((where) => isUnspent(where, key, transfer))
         .executeTakeFirst()
         .catch(noneWhereSpent)
@@ -107,7 +108,7 @@ export class SqlOutcomes implements Pick<
         .selectFrom('x402_authorizations')
         .select('id')
         .where('transfer', '=', transfer)
-        .where('id', '!=', recordId(key))
+        .where('id', '!=', bytesOfDigits(recordId(key)))
         .executeTakeFirst()
       return other !== undefined
     })
@@ -143,7 +144,7 @@ function isUnspent(
         .selectFrom('x402_authorizations as other')
         .select('other.id')
         .where('other.transfer', '=', transfer)
-        .where('other.id', '!=', recordId(key)),
+        .where('other.id', '!=', bytesOfDigits(recordId(key))),
     ),
   )
 }

@@ -16,6 +16,7 @@ import {
   recordOf,
   type TimedRow,
 } from './authorization-rows.js'
+import { idOf } from './bytes.js'
 import { comparedTo, latestRows, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import type { Statement } from './sql-dialect.js'
@@ -25,8 +26,8 @@ import { StatementGroup } from './statement-group.js'
 const FIND: Statement = ({ now, rows, indexedById }) =>
   `SELECT ${LISTED_COLUMNS.map((name) => `a.${name}`).join(', ')}, sent.raw, ${now} AS now FROM x402_authorizations AS a ${indexedById}
    LEFT JOIN x402_relayer_transactions AS sent ON sent.chain_id = a.chain_id
-     AND sent.relayer = lower(a.relayer) AND sent.account_nonce = a.account_nonce
-   WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'text' })})`
+     AND sent.relayer = a.relayer AND sent.account_nonce = a.account_nonce
+   WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'bytes' })})`
 
 /** Reads records. */
 export class SqlRecords implements Pick<
@@ -56,7 +57,7 @@ export class SqlRecords implements Pick<
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, TimedRow>> {
     const rows = await run(FIND, [JSON.stringify(ids.map((id) => ({ record_id: id })))])
-    return new Map((rows as readonly TimedRow[]).map((row) => [row.id, row]))
+    return new Map((rows as readonly TimedRow[]).map((row) => [idOf(row.id), row]))
   }
 
   /** The record of a row, if there is one that counts. */
@@ -93,7 +94,7 @@ export class SqlRecords implements Pick<
         .orderBy('updated_at', 'desc')
         .limit(limit)
         .execute()
-      return rows.map((row) => ({ id: row.id, state, ...entryOf(row) }))
+      return rows.map((row) => ({ id: idOf(row.id), state, ...entryOf(row) }))
     })
   }
 

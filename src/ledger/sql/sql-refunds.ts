@@ -11,6 +11,7 @@ import type {
   Refunds,
 } from '../refunds.js'
 import { LISTED_COLUMNS, type TimedRow } from './authorization-rows.js'
+import { bytesOfDigits, idOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf } from './sql-dialect.js'
 import { RESERVE, RESERVE_ATTEMPTS, reservedRows, type Candidate } from './sql-locks.js'
@@ -113,7 +114,7 @@ export class SqlRefunds implements Refunds {
       await db
         .updateTable('x402_authorizations')
         .set({ delivered: 1, lock_owner: null, locked_until: 0, updated_at: now })
-        .where('id', 'in', [...new Set(refunded.map(({ entry }) => entry.refundOf))])
+        .where('id', 'in', storedIds(new Set(refunded.map(({ entry }) => entry.refundOf))))
         .where('delivered', '=', 0)
         .execute()
     return { reserved, refused }
@@ -128,13 +129,13 @@ export class SqlRefunds implements Refunds {
       .selectFrom('x402_authorizations')
       .select(LISTED_COLUMNS)
       .select(now.as('now'))
-      .where('id', 'in', ids)
+      .where('id', 'in', storedIds(ids))
       .orderBy('id')
     const rows = await (locksRows ? select.forNoKeyUpdate() : select).execute()
     return new Map(
       rows.map((row: TimedRow) => {
         const nowSeconds = BigInt(Math.floor(Number(row.now) / 1000))
-        return [row.id, { payment: this.#records.recordOf(row), nowSeconds }] as const
+        return [idOf(row.id), { payment: this.#records.recordOf(row), nowSeconds }] as const
       }),
     )
   }
@@ -148,7 +149,7 @@ export class SqlRefunds implements Refunds {
       .selectFrom('x402_authorizations')
       .select(LISTED_COLUMNS)
       .select(now.as('now'))
-      .where('refund_of', 'in', payments)
+      .where('refund_of', 'in', storedIds(payments))
       .orderBy('created_at')
       .orderBy('id')
       .execute()
@@ -171,7 +172,7 @@ async function readAmounts({ db, now }: SqlDatabase, payments: readonly string[]
   if (payments.length === 0) return []
   await db
     .deleteFrom('x402_authorizations')
-    .where('refund_of', 'in', payments)
+    .where('refund_of', 'in', storedIds(payments))
     .where('state', '=', 'reserved')
     .where('lock_owner', 'is not', null)
     .where('locked_until', '<', now)
@@ -179,10 +180,12 @@ async function readAmounts({ db, now }: SqlDatabase, payments: readonly string[]
   const rows = await db
     .selectFrom('x402_authorizations')
     .select(['id', 'state', 'value', 'valid_before', 'refund_of'])
-    .where('refund_of', 'in', payments)
+    .where('refund_of', 'in', storedIds(payments))
     .execute()
   return rows.map(({ id, state, value, valid_before, refund_of }) => {
     const amounts = { value: BigInt(value), validBefore: BigInt(valid_before) }
-    return { id, state, ...amounts, refundOf: refund_of }
+    return { id: idOf(id), state, ...amounts, refundOf: refund_of ? idOf(refund_of) : undefined }
   })
 }
+
+const storedIds = (ids: Iterable<string>): readonly Uint8Array[] => [...ids].map(bytesOfDigits)

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { hexOf } from '../../protocol/hex.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Submission } from '../record.js'
 import {
@@ -10,6 +11,7 @@ import {
   type RelayerTransaction,
   type RelayerTransactions,
 } from '../relayer-transactions.js'
+import { addressOf, storedBytes } from './bytes.js'
 import type { TransactionRow } from './schema.js'
 import type { SqlStore } from './sql-store.js'
 
@@ -59,10 +61,10 @@ export class SqlRelayers implements Omit<
               .execute()
       return pending.map(({ relayer, next_nonce, mined_nonce }) => ({
         chainId,
-        relayer: relayer as Address,
+        relayer: addressOf(relayer),
         nextNonce: Number(next_nonce),
         minedNonce: Number(mined_nonce),
-        isClaimed: claimed.some((one) => one.relayer === relayer),
+        isClaimed: claimed.some((one) => addressOf(one.relayer) === addressOf(relayer)),
       }))
     })
   }
@@ -87,7 +89,7 @@ export class SqlRelayers implements Omit<
             )
             .as('is_needed'),
         )
-        .where((where) => where.and({ chain_id: chainId, relayer: relayer.toLowerCase() }))
+        .where((where) => where.and({ chain_id: chainId, relayer: storedBytes(relayer) }))
         .where('account_nonce', '>=', fromNonce)
         .orderBy('account_nonce')
         .limit(LISTED_TRANSACTIONS)
@@ -101,7 +103,7 @@ export class SqlRelayers implements Omit<
   }
 
   async noteMinedNonce({ chainId, relayer }: RelayerAccount, minedNonce: number): Promise<void> {
-    const key = { chain_id: chainId, relayer: relayer.toLowerCase() }
+    const key = { chain_id: chainId, relayer: storedBytes(relayer) }
     await this.#store.run(({ db }) =>
       db
         .updateTable('x402_relayer_nonces')
@@ -112,7 +114,7 @@ export class SqlRelayers implements Omit<
   }
 
   async lowerNonce({ chainId, relayer }: RelayerAccount, nonce: number): Promise<void> {
-    const key = { chain_id: chainId, relayer: relayer.toLowerCase() }
+    const key = { chain_id: chainId, relayer: storedBytes(relayer) }
     await this.#store.run(({ db, plus }) =>
       db.transaction().execute(async (trx) => {
         const { numUpdatedRows } = await trx
@@ -159,10 +161,10 @@ export class SqlRelayers implements Omit<
 function submissionOf(row: Selectable<TransactionRow>, relayer: Address): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
   return {
-    transaction: row.transaction_hash as Hex,
+    transaction: hexOf(row.transaction_hash),
     relayer,
     accountNonce: Number(row.account_nonce),
-    raw: row.raw as Hex,
+    raw: hexOf(row.raw),
     ...(replaces && { replaces }),
   }
 }

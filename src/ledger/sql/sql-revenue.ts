@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Address } from '../../protocol/payment.js'
 import { EVERY_PROJECT } from '../record.js'
 import {
   DAY_MS,
@@ -10,6 +9,7 @@ import {
   type RevenueGroup,
   type RevenueQuery,
 } from '../revenue.js'
+import { addressOf, idOf } from './bytes.js'
 import { comparedTo } from './list-rows.js'
 import { projectsOf } from './recorded-projects.js'
 import type { Statement } from './sql-dialect.js'
@@ -62,7 +62,7 @@ const SUM = { named: statementsOf('project = $3'), nameless: statementsOf('proje
 interface SummedRow {
   readonly key: string | null
   readonly chain_id: string
-  readonly asset: string
+  readonly asset: Uint8Array
   readonly amount: string
   readonly count: string
 }
@@ -127,7 +127,7 @@ async function sumGroups(
   return (rows as readonly SummedRow[]).map((row) => ({
     key: row.key ?? undefined,
     chainId: Number(row.chain_id),
-    asset: row.asset as Address,
+    asset: addressOf(row.asset),
     amount: BigInt(row.amount),
     count: Number(row.count),
   }))
@@ -159,8 +159,8 @@ async function readPayments(
     const createdAt = Number(row.created_at)
     const details = row.resource_url === null ? undefined : { resource: row.resource_url }
     const key = revenueKeyOf({ createdAt, project: row.project ?? '', details }, by)
-    const [chainId, asset] = [Number(row.chain_id), row.asset as Address]
+    const [chainId, asset] = [Number(row.chain_id), addressOf(row.asset)]
     const group = { key, chainId, asset, amount: BigInt(row.value), count: 1 }
-    return { id: row.id, createdAt, group }
+    return { id: idOf(row.id), createdAt, group }
   })
 }

@@ -1,9 +1,11 @@
+import { hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Records } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
-import { entryColumns } from './authorization-rows.js'
+import { entryRow } from './authorization-rows.js'
+import { bytesOfDigits, storedBytes } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -55,14 +57,15 @@ export class SqlSubmissions implements Pick<
   }
 
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
-    const id = recordId(key)
+    const id = bytesOfDigits(recordId(key))
+    const transaction_hash = storedBytes(transaction)
     const lock = this.#locks.of(key)
     const left = await this.#store.run(async ({ db }) => {
       if (lock !== undefined)
         await db
           .deleteFrom('x402_authorizations')
           .where((where) => where.and({ id, lock_owner: lock, state: 'submitted' }))
-          .where('transaction_hash', '=', transaction)
+          .where('transaction_hash', '=', transaction_hash)
           .execute()
       return db
         .selectFrom('x402_authorizations')
@@ -70,7 +73,8 @@ export class SqlSubmissions implements Pick<
         .where('id', '=', id)
         .executeTakeFirst()
     })
-    if (left?.state === 'submitted' && left.transaction_hash === transaction) throw lockLost()
+    const isLeft = left?.transaction_hash && sameHex(hexOf(left.transaction_hash), transaction)
+    if (left?.state === 'submitted' && isLeft) throw lockLost()
     // Also where the record was gone already: the answer to a first attempt may be lost.
     if (left === undefined) this.#locks.drop(key)
   }
@@ -86,7 +90,7 @@ export class SqlSubmissions implements Pick<
           await db
             .insertInto('x402_authorizations')
             .values({
-              ...entryColumns(entry),
+              ...entryRow(entry),
               ...submitted,
               lock_owner: null,
               locked_until: 0,
@@ -108,7 +112,7 @@ export class SqlSubmissions implements Pick<
       const named = await db
         .selectFrom('x402_authorizations')
         .select('id')
-        .where('transaction_hash', '=', transaction)
+        .where('transaction_hash', '=', storedBytes(transaction))
         // A failed record may name a foreign transaction, which used its authorization.
         .where((where) =>
           where.or([where('state', '!=', 'failed'), where('reason', '!=', ALREADY_USED)]),
@@ -140,7 +144,7 @@ export class SqlSubmissions implements Pick<
       lock_owner: this.#locks.of(key),
       replaces: submission.replaces?.join(','),
     }))
-    return [JSON.stringify(rows), transaction, relayer, accountNonce]
+    return [JSON.stringify(rows), storedBytes(transaction), storedBytes(relayer), accountNonce]
   }
 }
 
@@ -149,8 +153,8 @@ function submissionColumns(submission: Submission) {
   const { transaction, relayer, accountNonce, replaces } = submission
   return {
     state: 'submitted',
-    transaction_hash: transaction,
-    relayer,
+    transaction_hash: storedBytes(transaction),
+    relayer: storedBytes(relayer),
     account_nonce: accountNonce,
     replaces: replaces?.join(',') ?? null,
   } as const

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Hex } from '../../protocol/payment.js'
 import type { AuthorizationKey, Submission } from '../record.js'
 import type { RelayerAccount, RelayerTransactions, SignedBatch } from '../relayer-transactions.js'
+import { storedBytes } from './bytes.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { LedgerDatabase } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -92,7 +93,7 @@ export class SqlTransactions implements Pick<
     const { submission, members } = await sign(guess.nonce)
     const parameters = [
       ...this.#submissions.parametersOf(members, submission),
-      ...[account.chainId, submission.raw, submission.replaces?.join(',') ?? null],
+      ...[account.chainId, storedBytes(submission.raw), submission.replaces?.join(',') ?? null],
     ]
     const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereChanged)
     const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS
@@ -132,20 +133,18 @@ export class SqlTransactions implements Pick<
         await db
           .updateTable('x402_authorizations')
           .set((set) => ({
-            transaction_hash: next.transaction,
+            transaction_hash: storedBytes(next.transaction),
             replaces: set
               .case()
               .when('replaces', 'is', null)
-              .then(set.ref('transaction_hash'))
-              .else(
-                set(set('transaction_hash', '||', set.val<string>(',')), '||', set.ref('replaces')),
-              )
+              .then<string>(earlier)
+              .else(set(set.val<string>(`${earlier},`), '||', set.ref('replaces')))
               .end(),
             updated_at: database.now,
           }))
           .where(
             rowsInOrder(database, db, (where) =>
-              where.and({ transaction_hash: earlier, state: 'submitted' }),
+              where.and({ transaction_hash: storedBytes(earlier), state: 'submitted' }),
             ),
           )
           .execute()
@@ -175,7 +174,7 @@ async function takeNonce(
     .insertInto('x402_relayer_nonces')
     .values({
       chain_id: chainId,
-      relayer: relayer.toLowerCase(),
+      relayer: storedBytes(relayer),
       next_nonce: leastNonce + 1,
       mined_nonce: leastNonce,
       claimed_at: 0,
@@ -215,7 +214,7 @@ async function writeDown(
   const { numUpdatedRows } = await db
     .updateTable('x402_relayer_transactions')
     .set(columns)
-    .where((where) => where.and({ ...key, transaction_hash: earlier }))
+    .where((where) => where.and({ ...key, transaction_hash: storedBytes(earlier) }))
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
@@ -231,10 +230,14 @@ function nameOf({ chainId, relayer }: RelayerAccount): string {
 }
 
 function keyOf({ chainId, relayer }: RelayerAccount, accountNonce: number) {
-  return { chain_id: chainId, relayer: relayer.toLowerCase(), account_nonce: accountNonce }
+  return { chain_id: chainId, relayer: storedBytes(relayer), account_nonce: accountNonce }
 }
 
 function columnsOf({ now }: SqlDatabase, { transaction, raw, replaces }: Submission) {
-  const written_at = now
-  return { transaction_hash: transaction, raw, replaces: replaces?.join(',') ?? null, written_at }
+  return {
+    transaction_hash: storedBytes(transaction),
+    raw: storedBytes(raw),
+    replaces: replaces?.join(',') ?? null,
+    written_at: now,
+  }
 }

@@ -12,7 +12,7 @@ import {
 import { newDeliveryId } from '../delivery-id.js'
 import type { Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
-import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
+import type { SqlDatabase, SqlStore } from './sql-store.js'
 import { StatementGroup } from './statement-group.js'
 import { claimedOf, conclusionOf, deliveryOf, endpointOf, type ClaimedRow } from './webhook-rows.js'
 import type { WebhookEndpointRow } from './webhook-schema.js'
@@ -199,28 +199,16 @@ async function findDelivery({ db }: SqlDatabase, id: string): Promise<WebhookDel
  * Forgets finished deliveries of long ago. Those of a failed payment stay, because their versions go on if
  * it is paid after all.
  */
-async function prunePage({ db, plus }: SqlDatabase): Promise<number> {
-  const old = db
-    .selectFrom('x402_webhook_deliveries as d')
-    .select('d.id')
-    .where('d.state', '<>', 'pending')
-    .where('d.created_at', '<', timeOnce(db, plus(-KEPT_MS)))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('x402_authorizations as a')
-            .select('a.id')
-            .whereRef('a.id', '=', 'd.payment')
-            .where('a.state', '=', 'failed'),
-        ),
-      ),
-    )
-    .limit(PRUNED_AT_ONCE)
-  const { numDeletedRows } = await db
-    .deleteFrom('x402_webhook_deliveries')
-    .where('id', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+const PRUNE: Statement = ({ now, fromDigits }) =>
+  `DELETE FROM x402_webhook_deliveries WHERE id IN (
+    SELECT d.id FROM x402_webhook_deliveries AS d
+    WHERE d.state <> 'pending' AND d.created_at < (SELECT ${now} - ${KEPT_MS}) AND NOT EXISTS (
+      SELECT 1 FROM x402_authorizations AS a WHERE a.id = ${fromDigits('d.payment')} AND a.state = 'failed')
+    LIMIT ${PRUNED_AT_ONCE})
+  RETURNING id`
+
+async function prunePage({ run }: SqlDatabase): Promise<number> {
+  return (await run(PRUNE, [])).length
 }
 
 async function namesBy(statement: Statement, { run }: SqlDatabase): Promise<readonly string[]> {

@@ -7,11 +7,11 @@ import type { Statement } from './sql-dialect.js'
  * those whose transaction is replaced. SQLite reads the tables of a `CROSS JOIN` in the order in which they
  * are named: it looks rows up by their ids, whatever its statistics say.
  */
-const MEMBERS: Statement = ({ rows, parameter, forUpdate }) =>
+const MEMBERS: Statement = ({ rows, parameter, bytes, forUpdate }) =>
   `WITH given AS (
-     SELECT * FROM ${rows({ record_id: 'text', lock_owner: 'text', replaces: 'text' })}
+     SELECT * FROM ${rows({ record_id: 'bytes', lock_owner: 'text', replaces: 'text' })}
    ), sent AS (
-     SELECT CAST(${parameter(2)} AS TEXT) AS transaction_hash, CAST(${parameter(3)} AS TEXT) AS relayer,
+     SELECT CAST(${parameter(2)} AS ${bytes}) AS transaction_hash, CAST(${parameter(3)} AS ${bytes}) AS relayer,
        CAST(${parameter(4)} AS BIGINT) AS account_nonce
    ), w AS MATERIALIZED (
      SELECT given.record_id, given.lock_owner, given.replaces,
@@ -49,11 +49,11 @@ export const MAY_SUBMIT: Statement = (dialect) => `${MEMBERS(dialect)} SELECT id
  */
 export const SUBMIT_NEXT: Statement = (dialect) =>
   `${MEMBERS(dialect)}, bytes AS (
-     SELECT CAST(${dialect.parameter(5)} AS BIGINT) AS chain_id, CAST(${dialect.parameter(6)} AS TEXT) AS raw,
+     SELECT CAST(${dialect.parameter(5)} AS BIGINT) AS chain_id, CAST(${dialect.parameter(6)} AS ${dialect.bytes}) AS raw,
        CAST(${dialect.parameter(7)} AS TEXT) AS replaces
    ) ${dialect.withMayChange ? changeInWith(dialect) : INSERT_IF_NEXT}`
 
-const IS_NEXT = `n.chain_id = bytes.chain_id AND n.relayer = lower(sent.relayer)
+const IS_NEXT = `n.chain_id = bytes.chain_id AND n.relayer = sent.relayer
        AND n.next_nonce = sent.account_nonce AND ${ALL_ARE_FREE}`
 
 const changeInWith: Statement = (dialect) =>
@@ -81,6 +81,6 @@ const INSERT_IF_NEXT = `
    INSERT INTO ${NEXT_SUBMISSION}
      (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, payments)
    SELECT bytes.chain_id, sent.relayer, sent.account_nonce, sent.transaction_hash, bytes.raw,
-     bytes.replaces, (SELECT json_group_object(w.record_id, w.replaces) FROM w)
+     bytes.replaces, (SELECT json_group_object(hex(w.record_id), w.replaces) FROM w)
    FROM sent, bytes, x402_relayer_nonces AS n WHERE ${IS_NEXT}
    RETURNING account_nonce`

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Submission } from '../record.js'
 import { KEPT_MINED } from '../relayer-transactions.js'
+import { storedBytes } from './bytes.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
 
 /** How long a final transaction may have to be sent again after a reorganisation, with a margin. */
@@ -27,9 +28,10 @@ export async function keepBytes(
   { transaction, relayer, accountNonce, raw, replaces = [] }: Submission,
 ): Promise<void> {
   if (raw === '0x') return
-  const key = { chain_id: chainId, relayer: relayer.toLowerCase(), account_nonce: accountNonce }
+  const account = { chain_id: chainId, relayer: storedBytes(relayer) }
+  const key = { ...account, account_nonce: accountNonce }
   const columns = {
-    ...{ transaction_hash: transaction, raw, written_at: now },
+    ...{ transaction_hash: storedBytes(transaction), raw: storedBytes(raw), written_at: now },
     replaces: replaces.length > 0 ? replaces.join(',') : null,
   }
   const insert = db.insertInto('x402_relayer_transactions').values({ ...key, ...columns })
@@ -40,7 +42,7 @@ export async function keepBytes(
         : conflict
             .columns(['chain_id', 'relayer', 'account_nonce'])
             .doUpdateSet(columns)
-            .where('x402_relayer_transactions.transaction_hash', 'in', [...replaces]),
+            .where('x402_relayer_transactions.transaction_hash', 'in', replaces.map(storedBytes)),
     )
     .execute()
 }
@@ -79,7 +81,7 @@ async function sweep(store: SqlStore, keptMs: number): Promise<void> {
 /** @returns How many transactions were forgotten, of those with the lowest account nonces. */
 function prunePage(
   store: SqlStore,
-  account: { readonly chain_id: number; readonly relayer: string },
+  account: { readonly chain_id: number; readonly relayer: Uint8Array },
   { below, keptMs }: { readonly below: number; readonly keptMs: number },
 ): Promise<number> {
   return store.run(async ({ db, plus }) => {

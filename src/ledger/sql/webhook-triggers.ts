@@ -26,26 +26,46 @@ const TYPE = `CASE
 
 const CHANGES = 'AFTER UPDATE OF state, transaction_hash, locked_until ON x402_authorizations'
 
-/**
- * One delivery for each endpoint that wants the event. A payment is announced as pending once at most.
- *
- * @param changed - The tables of changed records, where a trigger has them.
- */
+/** How a trigger reads records. */
+interface TriggerOptions {
+  /** With a point, for names of tables. */
+  readonly schema?: string
+  /** The tables of changed records, where a trigger has them. */
+  readonly changed?: string
+  /** The id of the changed record, as deliveries have it. */
+  readonly id?: string
+  /** The hash of its transaction, as deliveries have it. */
+  readonly transaction?: string
+}
+
+/** One delivery for each endpoint that wants the event. A payment is announced as pending once at most. */
 const insertFor = (
   { now }: SqlDialect,
   randomId: string,
-  { schema = '', changed = '' } = {},
+  {
+    schema = '',
+    changed = '',
+    id = 'NEW.id',
+    transaction = 'NEW.transaction_hash',
+  }: TriggerOptions,
 ): string =>
   `INSERT INTO ${schema}x402_webhook_deliveries (id, endpoint, project, type, payment, version, payment_state,
     transaction_hash, reason, payment_at, state, attempts, next_at, retry_from, created_at)
-  SELECT 'msg_' || ${randomId}, e.id, NEW.project, ${TYPE}, NEW.id,
-    1 + coalesce((SELECT max(d.version) FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = NEW.id), 0),
-    NEW.state, NEW.transaction_hash, NEW.reason, NEW.updated_at, 'pending', 0, ${now}, ${now}, ${now}
+  SELECT 'msg_' || ${randomId}, e.id, NEW.project, ${TYPE}, ${id},
+    1 + coalesce((SELECT max(d.version) FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = ${id}), 0),
+    NEW.state, ${transaction}, NEW.reason, NEW.updated_at, 'pending', 0, ${now}, ${now}, ${now}
   FROM ${changed}${schema}x402_webhook_endpoints AS e
   WHERE e.project = NEW.project AND e.events LIKE '%,' || ${TYPE} || ',%'
     AND (NEW.state <> 'submitted' OR NOT EXISTS (
-      SELECT 1 FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = NEW.id AND d.endpoint = e.id))`
+      SELECT 1 FROM ${schema}x402_webhook_deliveries AS d WHERE d.payment = ${id} AND d.endpoint = e.id))`
 
+/** How deliveries name what records have as bytes. */
+const asDigits = ({ toDigits }: SqlDialect) => ({
+  id: toDigits('NEW.id'),
+  transaction: `'0x' || ${toDigits('NEW.transaction_hash')}`,
+})
+
+const SQLITE_RANDOM_ID = 'lower(hex(randomblob(16)))'
 const RANDOM_ID = `replace(gen_random_uuid()::text, '-', '')`
 
 /** Creates the trigger of a database. */
@@ -55,8 +75,7 @@ export async function createWebhookTrigger(
 ): Promise<void> {
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
   if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
-    const insert = insertFor(SQLITE, 'lower(hex(randomblob(16)))')
-    await run(`CREATE TRIGGER x402_webhook_events ${CHANGES} WHEN ${HAPPENED} BEGIN ${insert}; END`)
+    await run(sqliteTrigger(insertFor(SQLITE, SQLITE_RANDOM_ID, {})))
     return
   }
   const insert = insertFor(POSTGRES, RANDOM_ID, { schema: await schemaOf(db, sql) })
@@ -83,16 +102,37 @@ export async function announceByStatement(
   if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
   const schema = await schemaOf(db, sql)
-  const insert = insertFor(POSTGRES, RANDOM_ID, { schema, changed: CHANGED })
-  await run(`CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql
-    SET plan_cache_mode = force_generic_plan
-    AS $$ BEGIN ${ofTables(`${insert} AND (${HAPPENED})`)}; RETURN NULL; END $$`)
+  await run(statementFunction(insertFor(POSTGRES, RANDOM_ID, { schema, changed: CHANGED })))
   await run('DROP TRIGGER x402_webhook_events ON x402_authorizations')
   await run('DROP FUNCTION x402_webhook_events')
   await run(`CREATE TRIGGER x402_webhook_statement AFTER UPDATE ON x402_authorizations
     REFERENCING OLD TABLE AS x402_before NEW TABLE AS x402_after
     FOR EACH STATEMENT EXECUTE FUNCTION x402_webhook_statement()`)
 }
+
+/** Has the trigger of a database read records whose ids and hashes are bytes. SQLite has none by now. */
+export async function announceBytes(
+  db: Kysely<LedgerDatabase>,
+  { sql, PostgresAdapter }: typeof KyselyModule,
+): Promise<void> {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  const insert = isPostgres
+    ? insertFor(POSTGRES, RANDOM_ID, {
+        schema: await schemaOf(db, sql),
+        changed: CHANGED,
+        ...asDigits(POSTGRES),
+      })
+    : insertFor(SQLITE, SQLITE_RANDOM_ID, asDigits(SQLITE))
+  await sql.raw(isPostgres ? statementFunction(insert) : sqliteTrigger(insert)).execute(db)
+}
+
+const sqliteTrigger = (insert: string): string =>
+  `CREATE TRIGGER x402_webhook_events ${CHANGES} WHEN ${HAPPENED} BEGIN ${insert}; END`
+
+const statementFunction = (insert: string): string =>
+  `CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql
+    SET plan_cache_mode = force_generic_plan
+    AS $$ BEGIN ${ofTables(`${insert} AND (${HAPPENED})`)}; RETURN NULL; END $$`
 
 /** The schema, for names: a search path that is set for each call would have it planned each time. */
 async function schemaOf(db: Kysely<LedgerDatabase>, sql: typeof KyselyModule.sql): Promise<string> {

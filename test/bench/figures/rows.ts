@@ -121,7 +121,8 @@ function tabulate(
 async function fill(ledger: LedgerPlace, rows: number): Promise<void> {
   for (let start = 1; start <= rows; start += FILLED_AT_ONCE) {
     const count = Math.min(FILLED_AT_ONCE, rows - start + 1)
-    await ledger.execute(fillStatement({ count, start, project: 'shop', until: FILLED_UNTIL }))
+    const filling = { count, start, project: 'shop', until: FILLED_UNTIL }
+    await ledger.execute(fillStatement(ledger.dialect, filling))
   }
   await ledger.tidy()
 }

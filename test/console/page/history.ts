@@ -1,5 +1,7 @@
 /** A month of payments that the pictures show; tests pay for theirs. */
 import { DatabaseSync } from '@photostructure/sqlite'
+import { bytesOf } from '../../../src/protocol/hex.js'
+import type { Hex } from '../../../src/protocol/payment.js'
 import type { LedgerStore } from '../../../src/ledger/ledger.js'
 import type { Count } from '../../../src/ledger/counts.js'
 
@@ -29,7 +31,9 @@ export async function writeHistory(
       const hash = `0x${name}${name}`
       const value = String(10_000 * (1 + (index % 25)))
       const payer = `0x${name}${'0'.repeat(8)}`
-      insert.run(asset.toLowerCase(), payer, hash, name, payTo, value, project, hash, at, at + 900)
+      const [token, from, to, bytes] = [asset, payer, payTo, hash].map((hex) => bytesOf(hex as Hex))
+      const id = bytes!.subarray(0, 16)
+      insert.run(token!, from!, bytes!, id, to!, value, project, bytes!, at, at + 900)
     }
     counts.push(...countsOf(today - ago, payments))
   }
