@@ -42,7 +42,7 @@ export async function runClients(
   const client = async (calls: Iterable<Call> | AsyncIterable<Call>): Promise<void> => {
     for await (const call of calls) {
       const startedAt = performance.now()
-      const answer = await send(agent, call).catch((error: unknown) => String(error))
+      const answer = await send(call, agent).catch((error: unknown) => String(error))
       latenciesMs.push(performance.now() - startedAt)
       if (typeof answer !== 'string' && isGood(answer)) continue
       failed += 1
@@ -58,14 +58,15 @@ export async function runClients(
 }
 
 /** Why a payment was not taken: the document of the answer says so. */
-function describe({ headers, body }: Answer): string {
+export function describe({ headers, body }: Answer): string {
   const header = headers['payment-response'] ?? headers['payment-required']
   return (header ? Buffer.from(String(header), 'base64').toString() : body).slice(0, 300)
 }
 
-function send(agent: Agent, { method, url, headers, body }: Call): Promise<Answer> {
+/** Sends a request. @param agent - Keeps connections. @defaultValue one connection for each request */
+export function send({ method, url, headers, body }: Call, agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const client = request(url, { agent, method, headers, timeout: PATIENCE_MS })
+    const client = request(url, { ...(agent && { agent }), method, headers, timeout: PATIENCE_MS })
     client.on('timeout', () => client.destroy(new Error('no answer')))
     client.on('error', reject)
     client.on('response', (response) => {

@@ -16,6 +16,7 @@ import { createBuyers } from './buyers.js'
 import { measureSettle, measureVerify } from './figures/facilitator.js'
 import { measureGas } from './figures/gas.js'
 import { measureGateways } from './figures/gateways.js'
+import { measureKills } from './figures/kills.js'
 import { measureHeap } from './figures/heap.js'
 import { measureMetrics } from './figures/metrics.js'
 import { measureRpc } from './figures/rpc.js'
@@ -32,6 +33,7 @@ const SECTIONS = new Map([
   ['verify', measureVerify],
   ['settle', measureSettle],
   ['gateways', measureGateways],
+  ['kills', measureKills],
   ['402', measureUnpaid],
   ['free', measureFree],
   ['metrics', measureMetrics],

@@ -14,7 +14,10 @@ export interface ServerProcess {
   usage(): Promise<Usage>
   /** Bytes in use after a garbage collection. */
   heap(): Promise<number>
+  /** Kills it. */
   close(): Promise<void>
+  /** Ends it after it has finished what it has in hand. */
+  stop(): Promise<void>
 }
 
 let compiled: Promise<string> | undefined
@@ -27,16 +30,19 @@ export async function startServer(setup: ServerSetup): Promise<ServerProcess> {
     execArgv: ['--expose-gc'],
   })
   const port = await ask<number>(child, { start: setup })
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     reset: async () => void (await ask(child, 'reset')),
     usage: () => ask(child, 'usage'),
     heap: () => ask(child, 'heap'),
-    async close() {
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-    },
+    close: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
   }
 }
 

@@ -15,6 +15,8 @@ export interface Contestant {
   readonly entry?: string
   /** @defaultValue in memory */
   readonly ledger?: DurableLedger
+  /** See {@link ServerSetup.publicUrl}. */
+  readonly publicUrl?: string
 }
 
 export const OURS: Contestant = { column: 'ours', stack: 'ours', relayers: 1 }
@@ -65,6 +67,8 @@ export interface ServerOptions {
   readonly relayerKeys?: Devnet['relayerKeys']
   /** See {@link ServerSetup.metrics}. */
   readonly metrics?: boolean
+  /** See {@link ServerSetup.publicUrl}. */
+  readonly publicUrl?: string
   /** URL of the package's entry to load. @defaultValue this checkout's build */
   readonly entry?: string
   /** See {@link ServerSetup.ledger}. */

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { bytesOfDigits } from '../../src/ledger/sql/bytes.js'
+import { idBytes } from '../../src/ledger/sql/bytes.js'
 import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
 
 const STATE = 'SELECT state FROM x402_authorizations WHERE id = '
@@ -17,15 +17,14 @@ export function openCommittedStates(ledger: string): CommittedStates {
   if (ledger.startsWith('postgres')) {
     const pool = new pg.Pool({ connectionString: ledger, max: 2 })
     return {
-      read: async (id) =>
-        ((await pool.query(`${STATE} $1`, [bytesOfDigits(id)])).rows[0] as Row)?.state,
+      read: async (id) => ((await pool.query(`${STATE} $1`, [idBytes(id)])).rows[0] as Row)?.state,
       close: () => pool.end(),
     }
   }
   const database = new (loadSqlite())(ledger)
   database.exec('PRAGMA busy_timeout = 5000')
   return {
-    read: async (id) => (database.prepare(`${STATE} ?`).all(bytesOfDigits(id))[0] as Row)?.state,
+    read: async (id) => (database.prepare(`${STATE} ?`).all(idBytes(id))[0] as Row)?.state,
     close: async () => database.close(),
   }
 }

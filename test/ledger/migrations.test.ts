@@ -61,7 +61,7 @@ describeMigration('SQLite', async () => {
 
 it('SQLite: a table that was copied has every index and trigger of a new one', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'x402-migrations-'))
-  const attachedTo = async (file: string, statements: readonly string[]): Promise<unknown> => {
+  const attachedTo = async (file: string, statements: readonly string[]) => {
     const database = new Database(join(folder, file))
     for (const statement of statements) database.exec(statement)
     const ledger = openSqliteLedger(join(folder, file))
@@ -69,13 +69,16 @@ it('SQLite: a table that was copied has every index and trigger of a new one', a
     await ledger.close()
     const attached = database
       .prepare(
-        "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'x402_authorizations' ORDER BY name",
+        "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'x402_authorizations' ORDER BY name = 'own', name",
       )
       .all()
     database.close()
     return attached.filter(({ type }) => type !== 'table')
   }
-  const old = await attachedTo('old.db', OLD_DATABASE)
+  const own = 'CREATE TRIGGER own AFTER INSERT ON x402_authorizations BEGIN SELECT 1; END'
+  const old = await attachedTo('old.db', [...OLD_DATABASE, own])
+  // An operator's own trigger is kept.
+  expect(old.pop()).toMatchObject({ type: 'trigger', name: 'own', sql: own })
   expect(old).toHaveLength(14)
   expect(await attachedTo('new.db', [])).toEqual(old)
   await rm(folder, { recursive: true, force: true })

@@ -1,14 +1,14 @@
 /** Converts records to rows and back. */
 import type { Selectable } from 'kysely'
 import type { AppliedRate } from '../../money/rates.js'
-import { hexOf } from '../../protocol/hex.js'
+import { bytesOf, hexOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { recordId } from '../ledger.js'
 import { resourceHash, type PaymentDetails } from '../payment-details.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type { LedgerEntry, LedgerRecord, LedgerStatus, Submission } from '../ledger.js'
-import { addressOf, bytesOfDigits, digitsOf, idOf } from './bytes.js'
+import { idBytes, digitsOf, idOf } from './bytes.js'
 import type { AuthorizationRow } from './schema.js'
 
 /** A row, with the database's time at which it was read. */
@@ -53,15 +53,15 @@ export function entryColumns(entry: LedgerEntry) {
 
 /** The columns of an entry, as Kysely is given them. */
 export function entryRow(entry: LedgerEntry) {
-  const { asset, payer, nonce, id, pay_to, refund_of, ...columns } = entryColumns(entry)
+  const { id, refund_of, ...columns } = entryColumns(entry)
   return {
     ...columns,
-    asset: bytesOfDigits(asset),
-    payer: bytesOfDigits(payer),
-    nonce: bytesOfDigits(nonce),
-    id: bytesOfDigits(id),
-    pay_to: bytesOfDigits(pay_to),
-    refund_of: refund_of === null ? null : bytesOfDigits(refund_of),
+    asset: bytesOf(entry.asset),
+    payer: bytesOf(entry.from),
+    nonce: bytesOf(entry.nonce),
+    id: idBytes(id),
+    pay_to: bytesOf(entry.payTo),
+    refund_of: refund_of === null ? null : idBytes(refund_of),
   }
 }
 
@@ -125,10 +125,10 @@ export function entryOf(
 ): LedgerEntry {
   return {
     chainId: Number(row.chain_id),
-    asset: addressOf(row.asset),
-    from: addressOf(row.payer),
+    asset: hexOf(row.asset),
+    from: hexOf(row.payer),
     nonce: hexOf(row.nonce),
-    payTo: addressOf(row.pay_to),
+    payTo: hexOf(row.pay_to),
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
@@ -213,7 +213,7 @@ function submissionOf(row: TimedRow): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
   return {
     transaction: hexOf(row.transaction_hash ?? NO_BYTES),
-    relayer: addressOf(row.relayer ?? NO_BYTES),
+    relayer: hexOf(row.relayer ?? NO_BYTES),
     accountNonce: Number(row.account_nonce),
     raw: hexOf(row.raw ?? NO_BYTES),
     ...(replaces && { replaces }),

@@ -3,7 +3,7 @@ import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { rebuildTable } from './rebuild-table.js'
 import type { LedgerDatabase } from './schema.js'
-import { announceBytes } from './webhook-triggers.js'
+import { announceBytes, SQLITE_TRIGGER } from './webhook-triggers.js'
 
 /** The columns that become bytes, by table. Of those that are prefixed, the digits begin after `0x`. */
 const COLUMNS = {
@@ -39,7 +39,7 @@ export async function storeBytes(
       await rebuildTable({ db, sql }, table, {
         edit: (statement) => names.reduce(asBlob, statement),
         read: (name) => (names.includes(name) ? readInSqlite(name, digitsIn(name)) : name),
-        keepsTriggers: false,
+        without: SQLITE_TRIGGER,
       })
   }
   await announceBytes(db, kysely)

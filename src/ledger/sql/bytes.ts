@@ -1,20 +1,10 @@
 /** Addresses, hashes and ids as they are stored: as bytes, which are half as long as their digits. */
 import { hexOf } from '../../protocol/hex.js'
-import type { Address, Hex } from '../../protocol/payment.js'
+import type { Hex } from '../../protocol/payment.js'
 
-/** The bytes of hexadecimal digits, as a parameter of a statement. */
-export function bytesOfDigits(digits: string): Uint8Array {
-  return Buffer.from(digits, 'hex')
-}
-
-/** The bytes of an address or a hash, as a parameter of a statement. */
-export function storedBytes(hex: Hex): Uint8Array {
-  return bytesOfDigits(hex.slice(2))
-}
-
-/** The digits of an address or a hash, as a member of a statement's rows. */
-export function digitsOf(hex: Hex): string {
-  return hex.slice(2)
+/** The bytes of an id, as a parameter of a statement. */
+export function idBytes(id: string): Uint8Array {
+  return Buffer.from(id, 'hex')
 }
 
 /** An id, as it was before it was stored. */
@@ -22,7 +12,7 @@ export function idOf(stored: Uint8Array): string {
   return hexOf(stored).slice(2)
 }
 
-/** An address, in lower case. */
-export function addressOf(stored: Uint8Array): Address {
-  return hexOf(stored)
+/** An address or a hash without `0x`, as a member of a statement's rows. */
+export function digitsOf(hex: Hex): string {
+  return hex.slice(2)
 }

@@ -1,7 +1,6 @@
 /** Looks into a ledger's database without changing anything. */
-import { hexOf } from '../../protocol/hex.js'
+import { bytesOf, hexOf } from '../../protocol/hex.js'
 import { LISTED_TRANSACTIONS, type RelayerTransactions } from '../relayer-transactions.js'
-import { storedBytes } from './bytes.js'
 import type { LedgerLocation } from './explain-failure.js'
 import { readWebhooks, type InspectedWebhook } from './inspect-webhooks.js'
 import { isMissingTable, type MaintenanceConnection } from './maintenance.js'
@@ -58,7 +57,7 @@ export class LedgerInspector {
     const rows = await this.#connection.db
       .selectFrom('x402_relayer_transactions')
       .select(['transaction_hash', 'account_nonce', 'raw', 'written_at'])
-      .where((where) => where.and({ chain_id: chainId, relayer: storedBytes(relayer) }))
+      .where((where) => where.and({ chain_id: chainId, relayer: bytesOf(relayer) }))
       .where('account_nonce', '>=', fromNonce)
       .orderBy('account_nonce')
       .limit(LISTED_TRANSACTIONS)

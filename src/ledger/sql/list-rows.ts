@@ -1,11 +1,12 @@
 /** The lists of records: pages of one project, or of all. */
 import type { ExpressionBuilder } from 'kysely'
+import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { EVERY_PROJECT, type LatestQuery, type LedgerQuery } from '../record.js'
 import type { LedgerRecord, RecordSearch } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import { LISTED_COLUMNS, type TimedRow } from './authorization-rows.js'
-import { bytesOfDigits, idOf, storedBytes } from './bytes.js'
+import { idBytes, idOf } from './bytes.js'
 import { isFound, type IndexedSearch } from './record-search.js'
 import { projectsOf } from './recorded-projects.js'
 import type { LedgerDatabase } from './schema.js'
@@ -104,7 +105,7 @@ function pageOf(
       where.or([where('lock_owner', 'is', null), where('locked_until', '>=', now)]),
     )
   if (search !== undefined) select = select.where((where) => isFound(where, search))
-  if (id !== undefined) select = select.where('id', '=', bytesOfDigits(id))
+  if (id !== undefined) select = select.where('id', '=', idBytes(id))
   if (from !== undefined) select = select.where('created_at', '>=', from)
   if (until !== undefined) select = select.where('created_at', '<', until)
   if (after !== undefined) select = select.where((where) => comparedTo(where, '<', after))
@@ -120,7 +121,7 @@ async function listOne(
     .selectFrom('x402_authorizations')
     .select(LISTED_COLUMNS)
     .select(now.as('now'))
-    .where('id', '=', bytesOfDigits(id))
+    .where('id', '=', idBytes(id))
     .execute()
   return rows.filter(matching(query))
 }
@@ -136,7 +137,7 @@ async function listBatch(
     .selectFrom('x402_authorizations')
     .select(LISTED_COLUMNS)
     .select(now.as('now'))
-    .where('transaction_hash', '=', storedBytes(search.transaction))
+    .where('transaction_hash', '=', bytesOf(search.transaction))
     .limit(MAX_BATCH)
     .execute()
   return rows.filter(matching(query)).toSorted(newestFirst).slice(0, query.limit)
@@ -167,7 +168,7 @@ function newestFirst(
 }
 
 function positionOf({ createdAt, id }: Pick<LedgerRecord, 'createdAt' | 'id'>) {
-  return { created_at: createdAt, id: bytesOfDigits(id) }
+  return { created_at: createdAt, id: idBytes(id) }
 }
 
 /** Compares creation time and id with those of another record. */
@@ -176,11 +177,7 @@ export function comparedTo(
   operator: '<' | '>',
   { createdAt, id }: Pick<LedgerRecord, 'createdAt' | 'id'>,
 ) {
-  return where(
-    where.refTuple('created_at', 'id'),
-    operator,
-    where.tuple(createdAt, bytesOfDigits(id)),
-  )
+  return where(where.refTuple('created_at', 'id'), operator, where.tuple(createdAt, idBytes(id)))
 }
 
 /** Reads the rows of what has just happened: each state by an index of its own. */

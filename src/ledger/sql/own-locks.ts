@@ -1,5 +1,5 @@
 import { recordId, type AuthorizationKey } from '../record.js'
-import { bytesOfDigits, idOf } from './bytes.js'
+import { idBytes, idOf } from './bytes.js'
 import type { LockOwner } from './lock-owner.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { AuthorizationRow } from './schema.js'
@@ -94,7 +94,7 @@ export class OwnLocks {
       db
         .updateTable('x402_authorizations')
         .set({ lock_owner: null, locked_until: 0 })
-        .where((where) => where.and({ id: bytesOfDigits(recordId(key)), lock_owner: lock }))
+        .where((where) => where.and({ id: idBytes(recordId(key)), lock_owner: lock }))
         .where('delivered', '=', 0)
         .execute(),
     )
@@ -144,7 +144,7 @@ export class OwnLocks {
         db
           .updateTable('x402_authorizations')
           .set({ delivered: 0, lock_owner: null, locked_until: 0 })
-          .where('id', '=', bytesOfDigits(id))
+          .where('id', '=', idBytes(id))
           .where('lock_owner', '=', lock)
           .execute(),
       )

@@ -8,19 +8,21 @@ interface Rebuilt {
   readonly edit: (statement: string) => string
   /** What is copied into a column. @defaultValue the column as it is */
   readonly read?: (column: string) => string
-  /** Whether its triggers are created again. @defaultValue true */
-  readonly keepsTriggers?: boolean
+  /** A trigger that is not created again. */
+  readonly without?: string
 }
 
 /** Copies a table of SQLite into one that was created differently, with its indexes and triggers. */
 export async function rebuildTable(
   { db, sql }: { readonly db: Kysely<LedgerDatabase>; readonly sql: typeof KyselyModule.sql },
   name: string,
-  { edit, read = (column) => column, keepsTriggers = true }: Rebuilt,
+  { edit, read = (column) => column, without }: Rebuilt,
 ): Promise<void> {
   const run = (statement: string): Promise<unknown> => sql.raw(statement).execute(db)
-  const { rows } = await sql<{ type: string; sql: string }>`
-    SELECT type, sql FROM sqlite_schema WHERE tbl_name = ${name} AND sql IS NOT NULL`.execute(db)
+  const { rows } = await sql<{ name: string; type: string; sql: string }>`
+    SELECT name, type, sql FROM sqlite_schema WHERE tbl_name = ${name} AND sql IS NOT NULL`.execute(
+    db,
+  )
   const { rows: columns } = await sql<{ name: string }>`
     SELECT name FROM pragma_table_info(${name})`.execute(db)
   const table = rows.find(({ type }) => type === 'table')?.sql ?? ''
@@ -30,6 +32,5 @@ export async function rebuildTable(
   // Its indexes and triggers go with it.
   await run(`DROP TABLE ${name}`)
   await run(`ALTER TABLE ${name}_copy RENAME TO ${name}`)
-  for (const { type, sql: statement } of rows)
-    if (type === 'index' || (type === 'trigger' && keepsTriggers)) await run(statement)
+  for (const one of rows) if (one.type !== 'table' && one.name !== without) await run(one.sql)
 }

@@ -4,7 +4,7 @@ import { lockLost } from '../lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
 import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './authorization-rows.js'
-import { bytesOfDigits, digitsOf } from './bytes.js'
+import { idBytes, digitsOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, UNSPENT, updateEach, type Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
@@ -117,7 +117,7 @@ export class SqlLocks implements Locks {
       const { numUpdatedRows } = await db
         .updateTable('x402_authorizations')
         .set({ lock_owner: lock, locked_until: plus(this.#locks.lockMs), updated_at: now })
-        .where('id', '=', bytesOfDigits(recordId(key)))
+        .where('id', '=', idBytes(recordId(key)))
         .where('state', 'in', ['reserved', 'submitted', 'settled'])
         .where('delivered', '=', 0)
         .where((where) =>

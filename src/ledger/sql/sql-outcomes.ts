@@ -1,9 +1,10 @@
 import type { ExpressionBuilder } from 'kysely'
+import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { Records } from '../ledger.js'
 import { recordId, type AuthorizationKey } from '../record.js'
-import { bytesOfDigits, digitsOf, storedBytes } from './bytes.js'
+import { idBytes, digitsOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import type { LedgerDatabase } from './schema.js'
 import { idsOf, UNSPENT, updateEach } from './sql-dialect.js'
@@ -69,8 +70,8 @@ export class SqlOutcomes implements Pick<
     transfer?: string,
   ): Promise<boolean> {
     const isDone = await this.#store.run(async ({ db, now }) => {
-      const id = bytesOfDigits(recordId(key))
-      const transaction_hash = storedBytes(transaction)
+      const id = idBytes(recordId(key))
+      const transaction_hash = bytesOf(transaction)
       const changed = { transaction_hash, transfer: transfer ?? null, updated_at: now }
       const free = { state: 'settled', reason: null, lock_owner: null, locked_until: 0 } as const
       const settled = await db
@@ -108,7 +109,7 @@ export class SqlOutcomes implements Pick<
         .selectFrom('x402_authorizations')
         .select('id')
         .where('transfer', '=', transfer)
-        .where('id', '!=', bytesOfDigits(recordId(key)))
+        .where('id', '!=', idBytes(recordId(key)))
         .executeTakeFirst()
       return other !== undefined
     })
@@ -144,7 +145,7 @@ function isUnspent(
         .selectFrom('x402_authorizations as other')
         .select('other.id')
         .where('other.transfer', '=', transfer)
-        .where('other.id', '!=', bytesOfDigits(recordId(key))),
+        .where('other.id', '!=', idBytes(recordId(key))),
     ),
   )
 }

@@ -11,7 +11,7 @@ import type {
   Refunds,
 } from '../refunds.js'
 import { LISTED_COLUMNS, type TimedRow } from './authorization-rows.js'
-import { bytesOfDigits, idOf } from './bytes.js'
+import { idBytes, idOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf } from './sql-dialect.js'
 import { RESERVE, RESERVE_ATTEMPTS, reservedRows, type Candidate } from './sql-locks.js'
@@ -188,4 +188,4 @@ async function readAmounts({ db, now }: SqlDatabase, payments: readonly string[]
   })
 }
 
-const storedIds = (ids: Iterable<string>): readonly Uint8Array[] => [...ids].map(bytesOfDigits)
+const storedIds = (ids: Iterable<string>): readonly Uint8Array[] => [...ids].map(idBytes)

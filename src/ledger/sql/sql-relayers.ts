@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { hexOf } from '../../protocol/hex.js'
+import { bytesOf, hexOf } from '../../protocol/hex.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Submission } from '../record.js'
 import {
@@ -11,7 +11,6 @@ import {
   type RelayerTransaction,
   type RelayerTransactions,
 } from '../relayer-transactions.js'
-import { addressOf, storedBytes } from './bytes.js'
 import type { TransactionRow } from './schema.js'
 import type { SqlStore } from './sql-store.js'
 
@@ -61,10 +60,10 @@ export class SqlRelayers implements Omit<
               .execute()
       return pending.map(({ relayer, next_nonce, mined_nonce }) => ({
         chainId,
-        relayer: addressOf(relayer),
+        relayer: hexOf(relayer),
         nextNonce: Number(next_nonce),
         minedNonce: Number(mined_nonce),
-        isClaimed: claimed.some((one) => addressOf(one.relayer) === addressOf(relayer)),
+        isClaimed: claimed.some((one) => hexOf(one.relayer) === hexOf(relayer)),
       }))
     })
   }
@@ -89,7 +88,7 @@ export class SqlRelayers implements Omit<
             )
             .as('is_needed'),
         )
-        .where((where) => where.and({ chain_id: chainId, relayer: storedBytes(relayer) }))
+        .where((where) => where.and({ chain_id: chainId, relayer: bytesOf(relayer) }))
         .where('account_nonce', '>=', fromNonce)
         .orderBy('account_nonce')
         .limit(LISTED_TRANSACTIONS)
@@ -103,7 +102,7 @@ export class SqlRelayers implements Omit<
   }
 
   async noteMinedNonce({ chainId, relayer }: RelayerAccount, minedNonce: number): Promise<void> {
-    const key = { chain_id: chainId, relayer: storedBytes(relayer) }
+    const key = { chain_id: chainId, relayer: bytesOf(relayer) }
     await this.#store.run(({ db }) =>
       db
         .updateTable('x402_relayer_nonces')
@@ -114,7 +113,7 @@ export class SqlRelayers implements Omit<
   }
 
   async lowerNonce({ chainId, relayer }: RelayerAccount, nonce: number): Promise<void> {
-    const key = { chain_id: chainId, relayer: storedBytes(relayer) }
+    const key = { chain_id: chainId, relayer: bytesOf(relayer) }
     await this.#store.run(({ db, plus }) =>
       db.transaction().execute(async (trx) => {
         const { numUpdatedRows } = await trx

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hexOf } from '../../protocol/hex.js'
 import { EVERY_PROJECT } from '../record.js'
 import {
   DAY_MS,
@@ -9,7 +10,7 @@ import {
   type RevenueGroup,
   type RevenueQuery,
 } from '../revenue.js'
-import { addressOf, idOf } from './bytes.js'
+import { idOf } from './bytes.js'
 import { comparedTo } from './list-rows.js'
 import { projectsOf } from './recorded-projects.js'
 import type { Statement } from './sql-dialect.js'
@@ -127,7 +128,7 @@ async function sumGroups(
   return (rows as readonly SummedRow[]).map((row) => ({
     key: row.key ?? undefined,
     chainId: Number(row.chain_id),
-    asset: addressOf(row.asset),
+    asset: hexOf(row.asset),
     amount: BigInt(row.amount),
     count: Number(row.count),
   }))
@@ -159,7 +160,7 @@ async function readPayments(
     const createdAt = Number(row.created_at)
     const details = row.resource_url === null ? undefined : { resource: row.resource_url }
     const key = revenueKeyOf({ createdAt, project: row.project ?? '', details }, by)
-    const [chainId, asset] = [Number(row.chain_id), addressOf(row.asset)]
+    const [chainId, asset] = [Number(row.chain_id), hexOf(row.asset)]
     const group = { key, chainId, asset, amount: BigInt(row.value), count: 1 }
     return { id: idOf(row.id), createdAt, group }
   })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely, RawBuilder } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
-import { bytesOfDigits } from './bytes.js'
+import { idBytes } from './bytes.js'
 import { failureKind } from './explain-failure.js'
 import { failedAsPrepared } from './prepared-statements.js'
 import type { LedgerDatabase } from './schema.js'
@@ -102,7 +102,7 @@ export class SqlStore {
 /** Opens a database and makes sure that it can be written to. */
 async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase> {
   const opened = await open()
-  const nothing = opened.db.updateTable('x402_authorizations').where('id', '=', bytesOfDigits(''))
+  const nothing = opened.db.updateTable('x402_authorizations').where('id', '=', idBytes(''))
   const write = nothing.set({ updated_at: 0 }).execute()
   await write.catch((error: unknown) => {
     // Another process writes to it now.

@@ -1,11 +1,11 @@
-import { hexOf, sameHex } from '../../protocol/hex.js'
+import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Records } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
 import { entryRow } from './authorization-rows.js'
-import { bytesOfDigits, storedBytes } from './bytes.js'
+import { idBytes } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -57,8 +57,8 @@ export class SqlSubmissions implements Pick<
   }
 
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
-    const id = bytesOfDigits(recordId(key))
-    const transaction_hash = storedBytes(transaction)
+    const id = idBytes(recordId(key))
+    const transaction_hash = bytesOf(transaction)
     const lock = this.#locks.of(key)
     const left = await this.#store.run(async ({ db }) => {
       if (lock !== undefined)
@@ -112,7 +112,7 @@ export class SqlSubmissions implements Pick<
       const named = await db
         .selectFrom('x402_authorizations')
         .select('id')
-        .where('transaction_hash', '=', storedBytes(transaction))
+        .where('transaction_hash', '=', bytesOf(transaction))
         // A failed record may name a foreign transaction, which used its authorization.
         .where((where) =>
           where.or([where('state', '!=', 'failed'), where('reason', '!=', ALREADY_USED)]),
@@ -144,7 +144,7 @@ export class SqlSubmissions implements Pick<
       lock_owner: this.#locks.of(key),
       replaces: submission.replaces?.join(','),
     }))
-    return [JSON.stringify(rows), storedBytes(transaction), storedBytes(relayer), accountNonce]
+    return [JSON.stringify(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
 }
 
@@ -153,8 +153,8 @@ function submissionColumns(submission: Submission) {
   const { transaction, relayer, accountNonce, replaces } = submission
   return {
     state: 'submitted',
-    transaction_hash: storedBytes(transaction),
-    relayer: storedBytes(relayer),
+    transaction_hash: bytesOf(transaction),
+    relayer: bytesOf(relayer),
     account_nonce: accountNonce,
     replaces: replaces?.join(',') ?? null,
   } as const

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
+import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { AuthorizationKey, Submission } from '../record.js'
 import type { RelayerAccount, RelayerTransactions, SignedBatch } from '../relayer-transactions.js'
-import { storedBytes } from './bytes.js'
 import { rowsInOrder } from './rows-in-order.js'
 import type { LedgerDatabase } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
@@ -93,7 +93,7 @@ export class SqlTransactions implements Pick<
     const { submission, members } = await sign(guess.nonce)
     const parameters = [
       ...this.#submissions.parametersOf(members, submission),
-      ...[account.chainId, storedBytes(submission.raw), submission.replaces?.join(',') ?? null],
+      ...[account.chainId, bytesOf(submission.raw), submission.replaces?.join(',') ?? null],
     ]
     const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereChanged)
     const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS
@@ -133,7 +133,7 @@ export class SqlTransactions implements Pick<
         await db
           .updateTable('x402_authorizations')
           .set((set) => ({
-            transaction_hash: storedBytes(next.transaction),
+            transaction_hash: bytesOf(next.transaction),
             replaces: set
               .case()
               .when('replaces', 'is', null)
@@ -144,7 +144,7 @@ export class SqlTransactions implements Pick<
           }))
           .where(
             rowsInOrder(database, db, (where) =>
-              where.and({ transaction_hash: storedBytes(earlier), state: 'submitted' }),
+              where.and({ transaction_hash: bytesOf(earlier), state: 'submitted' }),
             ),
           )
           .execute()
@@ -174,7 +174,7 @@ async function takeNonce(
     .insertInto('x402_relayer_nonces')
     .values({
       chain_id: chainId,
-      relayer: storedBytes(relayer),
+      relayer: bytesOf(relayer),
       next_nonce: leastNonce + 1,
       mined_nonce: leastNonce,
       claimed_at: 0,
@@ -214,7 +214,7 @@ async function writeDown(
   const { numUpdatedRows } = await db
     .updateTable('x402_relayer_transactions')
     .set(columns)
-    .where((where) => where.and({ ...key, transaction_hash: storedBytes(earlier) }))
+    .where((where) => where.and({ ...key, transaction_hash: bytesOf(earlier) }))
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
@@ -230,13 +230,13 @@ function nameOf({ chainId, relayer }: RelayerAccount): string {
 }
 
 function keyOf({ chainId, relayer }: RelayerAccount, accountNonce: number) {
-  return { chain_id: chainId, relayer: storedBytes(relayer), account_nonce: accountNonce }
+  return { chain_id: chainId, relayer: bytesOf(relayer), account_nonce: accountNonce }
 }
 
 function columnsOf({ now }: SqlDatabase, { transaction, raw, replaces }: Submission) {
   return {
-    transaction_hash: storedBytes(transaction),
-    raw: storedBytes(raw),
+    transaction_hash: bytesOf(transaction),
+    raw: bytesOf(raw),
     replaces: replaces?.join(',') ?? null,
     written_at: now,
   }

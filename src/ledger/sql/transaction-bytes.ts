@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { bytesOf } from '../../protocol/hex.js'
 import type { Submission } from '../record.js'
 import { KEPT_MINED } from '../relayer-transactions.js'
-import { storedBytes } from './bytes.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from './sql-store.js'
 
 /** How long a final transaction may have to be sent again after a reorganisation, with a margin. */
@@ -28,10 +28,10 @@ export async function keepBytes(
   { transaction, relayer, accountNonce, raw, replaces = [] }: Submission,
 ): Promise<void> {
   if (raw === '0x') return
-  const account = { chain_id: chainId, relayer: storedBytes(relayer) }
+  const account = { chain_id: chainId, relayer: bytesOf(relayer) }
   const key = { ...account, account_nonce: accountNonce }
   const columns = {
-    ...{ transaction_hash: storedBytes(transaction), raw: storedBytes(raw), written_at: now },
+    ...{ transaction_hash: bytesOf(transaction), raw: bytesOf(raw), written_at: now },
     replaces: replaces.length > 0 ? replaces.join(',') : null,
   }
   const insert = db.insertInto('x402_relayer_transactions').values({ ...key, ...columns })
@@ -42,7 +42,7 @@ export async function keepBytes(
         : conflict
             .columns(['chain_id', 'relayer', 'account_nonce'])
             .doUpdateSet(columns)
-            .where('x402_relayer_transactions.transaction_hash', 'in', replaces.map(storedBytes)),
+            .where('x402_relayer_transactions.transaction_hash', 'in', replaces.map(bytesOf)),
     )
     .execute()
 }

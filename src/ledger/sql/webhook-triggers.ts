@@ -26,6 +26,9 @@ const TYPE = `CASE
 
 const CHANGES = 'AFTER UPDATE OF state, transaction_hash, locked_until ON x402_authorizations'
 
+/** The trigger of SQLite. */
+export const SQLITE_TRIGGER = 'x402_webhook_events'
+
 /** How a trigger reads records. */
 interface TriggerOptions {
   /** With a point, for names of tables. */
@@ -127,7 +130,7 @@ export async function announceBytes(
 }
 
 const sqliteTrigger = (insert: string): string =>
-  `CREATE TRIGGER x402_webhook_events ${CHANGES} WHEN ${HAPPENED} BEGIN ${insert}; END`
+  `CREATE TRIGGER ${SQLITE_TRIGGER} ${CHANGES} WHEN ${HAPPENED} BEGIN ${insert}; END`
 
 const statementFunction = (insert: string): string =>
   `CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql

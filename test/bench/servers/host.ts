@@ -59,6 +59,7 @@ async function serve(setup: ServerSetup): Promise<number> {
   const server = createServer(await makeApp(setup))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   delay.enable()
+  process.once('SIGTERM', () => server.close(() => process.exit()))
   return (server.address() as AddressInfo).port
 }
 

@@ -14,6 +14,7 @@ export const ours: ServerApp = async ({
   entry = OWN_ENTRY,
   ledger,
   metrics = false,
+  publicUrl,
 }) => {
   const { createGateway } = (await import(entry)) as typeof Package
   const gateway = createGateway({
@@ -21,6 +22,7 @@ export const ours: ServerApp = async ({
     projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo } }],
     rateLimit: false,
     metrics,
+    ...(publicUrl !== undefined && { publicUrl }),
     ...(ledger !== undefined && { ledger: await openLedger(entry, ledger) }),
   })
   const app = express()

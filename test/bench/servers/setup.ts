@@ -10,6 +10,8 @@ export interface ServerSetup {
   readonly payTo: `0x${string}`
   /** A file, or a `postgres://` URL. @defaultValue our own stack's default, in memory */
   readonly ledger?: string
+  /** What buyers see, whichever process responds. @defaultValue as the request has it */
+  readonly publicUrl?: string
   /** Whether our own stack measures itself. @defaultValue false */
   readonly metrics?: boolean
   /** What the bare server answers, byte by byte what ours does. */
