@@ -84,6 +84,22 @@ it('SQLite: a table that was copied has every index and trigger of a new one', a
   await rm(folder, { recursive: true, force: true })
 })
 
+it('SQLite: a view that an operator has made of a copied table goes on', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'x402-migrations-'))
+  const file = join(folder, 'ledger.db')
+  const database = new Database(file)
+  for (const statement of OLD_DATABASE) database.exec(statement)
+  database.exec('CREATE VIEW sales AS SELECT hex(id) AS id, value FROM x402_authorizations')
+  const ledger = openSqliteLedger(file)
+  await ledger.listSubmitted()
+  const ids = database.prepare('SELECT id FROM sales ORDER BY id').all()
+  const expected = Object.values(OLD).map((entry) => recordId(entry).toUpperCase())
+  expect(ids.map((row) => row['id'])).toEqual(expected.toSorted())
+  await ledger.close()
+  database.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
 const root = await findPostgres()
 if (root !== undefined)
   describeMigration('PostgreSQL', async () => {
