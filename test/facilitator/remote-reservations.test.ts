@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../src/errors.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
@@ -9,7 +6,6 @@ import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createRemoteReservations } from '../../src/facilitator/remote-reservations.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { decodePayment } from '../../src/protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
@@ -132,15 +128,11 @@ describe('a remote facilitator with a ledger here', () => {
       settle: async () => ({ success: true, transaction: 'receipt 7', network, payer }),
       supported: async () => ({ kinds: [], extensions: [], signers: {} }),
     }
-    const file = join(mkdtempSync(join(tmpdir(), 'x402-remote-')), 'ledger.db')
-    const durable = openSqliteLedger(file)
-    const remote = createRemoteReservations({ facilitator: own, ledger: durable, logger: silent })
+    const remote = createRemoteReservations({ facilitator: own, ledger, logger: silent })
     const answer = await remote.settle(payment, offer, { ...terms, project: 'shop' })
     expect(answer).toMatchObject({ success: true, transaction: 'receipt 7' })
-    const [record] = await durable.list({ project: 'shop', limit: 1 })
+    const [record] = await ledger.list({ project: 'shop', limit: 1 })
     expect(record).toMatchObject({ state: 'settled', transaction: '0x' })
-    await durable.close()
-    rmSync(dirname(file), { recursive: true })
   })
 
   it('settles a payment there once', async () => {

@@ -4,9 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
-import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'
+import * as kysely from 'kysely'
+import { PostgresDialect, SqliteDialect } from 'kysely'
+import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/ledger.js'
 import { migrations } from '../../src/ledger/sql/migrations.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import type { LedgerDatabase } from '../../src/ledger/sql/schema.js'
+import { forKysely } from '../../src/ledger/sql/sqlite-engine.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
@@ -33,6 +37,8 @@ interface OldDatabase {
   readonly bytes: string
   /** Reads the names of the unique indexes of records. */
   readonly uniqueIndexes: string
+  /** Applies all migrations up to one. */
+  migrateTo(last: string): Promise<void>
   drop(): Promise<void>
 }
 
@@ -51,6 +57,7 @@ describeMigration('SQLite', async () => {
     read: async (statement) => database.prepare(statement).all().map(copy),
     typeOf: (value) => `typeof(${value})`,
     bytes: 'blob',
+    migrateTo: (last) => migrateTo(last, new SqliteDialect({ database: forKysely(database) })),
     uniqueIndexes: `SELECT name FROM pragma_index_list('x402_authorizations') WHERE "unique" = 1 ORDER BY name`,
     async drop() {
       database.close()
@@ -116,6 +123,7 @@ if (root !== undefined)
       read: schema.execute,
       typeOf: (value) => `pg_typeof(${value})::text`,
       bytes: 'bytea',
+      migrateTo: (last) => migrateTo(last, new PostgresDialect({ pool: schema.pool() })),
       uniqueIndexes: `SELECT relname AS name FROM pg_index JOIN pg_class ON oid = indexrelid
         WHERE indrelid = 'x402_authorizations'::regclass AND indisunique ORDER BY relname`,
       drop: schema.drop,
@@ -176,13 +184,70 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       expect(await typesIn(hashed, submitted)).toEqual(new Set([database.bytes]))
     })
 
-    it('keeps a record whose transaction is no hash', async () => {
-      await database.read(
-        "UPDATE x402_authorizations SET transaction_hash = 'receipt №7' WHERE state = 'settled'",
+    it.each(['receipt №7', '100042', '#1', '0xnot', '0x123', 'd'.repeat(64)])(
+      'keeps a record whose transaction is no hash but %s',
+      async (text) => {
+        await database.read(
+          `UPDATE x402_authorizations SET transaction_hash = '${text}' WHERE state = 'settled'`,
+        )
+        const record = await open().find(OLD.delivered)
+        const transaction = `0x${Buffer.from(text).toString('hex')}`
+        expect(record).toMatchObject({ ...OLD.delivered, state: 'settled', transaction })
+      },
+    )
+
+    it('keeps a refund with its payment, and tells webhooks of what was under way', async () => {
+      await database.migrateTo('0024_rebuilt_files')
+      const [payment, refund, pending] = [newEntry(), newEntry(), newEntry()]
+      const { transaction, relayer } = OLD_SUBMISSION
+      const insert = (entry: LedgerEntry, columns: Readonly<Record<string, string>>) => {
+        const { chainId, asset, from, nonce, payTo, value, validBefore } = entry
+        const row = {
+          ...{ chain_id: `${chainId}`, asset: `'${asset}'`, payer: `'${from}'` },
+          ...{ nonce: `'${nonce}'`, id: `'${recordId(entry)}'`, pay_to: `'${payTo}'` },
+          ...{ value: `'${value}'`, valid_before: `'${validBefore}'`, project: "'shop'" },
+          ...{ locked_until: '0', created_at: '1000', updated_at: '1000' },
+          ...{ transaction_hash: `'${transaction}'`, relayer: `'${relayer}'`, account_nonce: '41' },
+          ...columns,
+        }
+        return database.read(
+          `INSERT INTO x402_authorizations (${Object.keys(row).join()}) VALUES (${Object.values(row).join()})`,
+        )
+      }
+      await insert(payment, { state: "'settled'", delivered: '1' })
+      const refundOf = recordId(payment)
+      await insert(refund, { state: "'submitted'", kind: "'refund'", refund_of: `'${refundOf}'` })
+      await insert(pending, { state: "'submitted'" })
+      await database.read(`INSERT INTO x402_webhook_endpoints
+        (id, project, url, events, secret, created_at, updated_at)
+        VALUES ('we_1', 'shop', 'https://shop.example', ',payment.settled,', 'secret', 1, 1)`)
+
+      const ledger = open()
+      expect(await ledger.refundsOf([refundOf])).toMatchObject([
+        { id: recordId(refund), refundOf, state: 'submitted', value: refund.value },
+      ])
+      const { from, payTo } = payment
+      const second = { ...payment, from: payTo, payTo: from, nonce: newNonce(), refundOf }
+      expect(await ledger.reserveRefund(second)).toMatchObject({ kind: 'exceeds_payment' })
+      await ledger.markSettled(pending, transaction)
+      const deliveries = await database.read(
+        'SELECT payment, transaction_hash FROM x402_webhook_deliveries',
       )
-      const record = await open().find(OLD.delivered)
-      const transaction = `0x${Buffer.from('receipt №7').toString('hex')}`
-      expect(record).toMatchObject({ ...OLD.delivered, state: 'settled', transaction })
+      expect(deliveries).toEqual([{ payment: recordId(pending), transaction_hash: transaction }])
+    })
+
+    it.each([
+      ['a reservation', 'x402_authorizations', 'id', recordId(OLD.submitted)],
+      ['an account nonce', 'x402_relayer_nonces', 'relayer', OLD_SUBMISSION.relayer],
+    ])('takes no %s of a gateway that writes text', async (_what, table, column, text) => {
+      const ledger = open()
+      const account = { chainId: 84532, relayer: OLD_SUBMISSION.relayer }
+      await ledger.submitNext(account, 100, async (accountNonce) => ({
+        submission: { ...OLD_SUBMISSION, accountNonce },
+        members: [],
+      }))
+      const write = `UPDATE ${table} SET ${column} = '${text}'`
+      await expect((async () => database.read(write))()).rejects.toThrow(/check/i)
     })
 
     it('is opened by several processes at once', async () => {
@@ -269,6 +334,17 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
       expect(await ledger.sharedSecret?.('quote')).toBe('the secret')
     })
   })
+}
+
+async function migrateTo(last: string, dialect: kysely.Dialect): Promise<void> {
+  const db = new kysely.Kysely<LedgerDatabase>({ dialect })
+  for (const [name, apply] of Object.entries(migrations)) {
+    if (!PUBLISHED_MIGRATIONS.includes(name)) {
+      await db.transaction().execute((connection) => apply(connection, kysely))
+      await db.insertInto('x402_migrations').values({ name }).execute()
+    }
+    if (name === last) return
+  }
 }
 
 const MANY_ROWS = `

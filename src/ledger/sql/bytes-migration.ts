@@ -17,6 +17,8 @@ const COLUMNS = {
 
 /**
  * Stores as bytes what was hexadecimal text. Each table is copied, so it takes a while where it is large.
+ * From then on the tables refuse text: a gateway of an earlier version would find none of the records, and
+ * give their authorizations and account nonces out again.
  *
  * A facilitator of the app's own could name anything as a transaction: what is no hexadecimal text is
  * stored as the bytes of that text.
@@ -29,30 +31,54 @@ export async function storeBytes(
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   for (const [table, { prefixed, plain }] of Object.entries(COLUMNS)) {
     const names: readonly string[] = [...prefixed, ...plain]
-    const digitsIn = (name: string): string =>
-      plain.some((one) => one === name) ? name : `substr(${name}, 3)`
+    const isPlain = (name: string): boolean => plain.some((one) => one === name)
     if (isPostgres) {
       const change = (name: string): string =>
-        `ALTER COLUMN ${name} TYPE bytea USING ${readInPostgres(name, digitsIn(name))}`
+        `ALTER COLUMN ${name} TYPE bytea USING ${readInPostgres(name, isPlain(name))}`
       await sql.raw(`ALTER TABLE ${table} ${names.map(change).join(', ')}`).execute(db)
     } else
       await rebuildTable({ db, sql }, table, {
         edit: (statement) => names.reduce(asBlob, statement),
-        read: (name) => (names.includes(name) ? readInSqlite(name, digitsIn(name)) : name),
+        read: (name) => (names.includes(name) ? readInSqlite(name, isPlain(name)) : name),
         without: SQLITE_TRIGGER,
       })
   }
+  if (isPostgres) await finishPostgres(db, sql)
   await announceBytes(db, kysely)
 }
 
-const readInPostgres = (column: string, digits: string): string =>
-  `CASE WHEN ${digits} ~ '^([0-9A-Fa-f]{2})*$' THEN decode(${digits}, 'hex')
+const readInPostgres = (column: string, isPlain: boolean): string => {
+  const [pattern, digits] = isPlain ? ['^', column] : ['^0x', `substr(${column}, 3)`]
+  return `CASE WHEN ${column} ~ '${pattern}([0-9A-Fa-f]{2})*$' THEN decode(${digits}, 'hex')
     ELSE convert_to(${column}, 'UTF8') END`
+}
 
-const readInSqlite = (column: string, digits: string): string =>
-  `coalesce(unhex(${digits}), CAST(${column} AS BLOB))`
+const readInSqlite = (column: string, isPlain: boolean): string => {
+  const text = `CAST(${column} AS BLOB)`
+  if (isPlain) return `coalesce(unhex(${column}), ${text})`
+  return `CASE WHEN ${column} LIKE '0x%' THEN coalesce(unhex(substr(${column}, 3)), ${text}) ELSE ${text} END`
+}
 
 /** Changes the type of a column, in the words in which SQLite keeps the statement that created its table. */
 function asBlob(statement: string, column: string): string {
-  return statement.replace(new RegExp(`("?\\b${column}\\b"?\\s+)text`, 'i'), '$1blob')
+  const blob = `blob CHECK (typeof(${column}) IN ('blob', 'null'))`
+  return statement.replace(new RegExp(`("?\\b${column}\\b"?\\s+)text`, 'i'), `$1${blob}`)
+}
+
+/** Rows that an analysis is worth. Of a smaller table, it would make plans that read all of it. */
+const ANALYZED_ROWS = 10_000
+
+/** PostgreSQL takes text for bytes, and knows nothing of columns whose type was changed. */
+async function finishPostgres(
+  db: Kysely<LedgerDatabase>,
+  sql: typeof KyselyModule.sql,
+): Promise<void> {
+  await sql`ALTER TABLE x402_authorizations
+    ADD CONSTRAINT x402_authorizations_bytes CHECK (octet_length(id) = 16)`.execute(db)
+  await sql`ALTER TABLE x402_relayer_nonces
+    ADD CONSTRAINT x402_relayer_nonces_bytes CHECK (octet_length(relayer) = 20)`.execute(db)
+  for (const table of Object.keys(COLUMNS)) {
+    const rows = sql.raw(`SELECT 1 FROM ${table} OFFSET ${ANALYZED_ROWS} LIMIT 1`)
+    if ((await rows.execute(db)).rows.length > 0) await sql.raw(`ANALYZE ${table}`).execute(db)
+  }
 }

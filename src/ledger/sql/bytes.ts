@@ -2,8 +2,13 @@
 import { hexOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 
-/** The bytes of an id, as a parameter of a statement. */
+/** Pairs of digits: of anything else, Node and SQLite would leave out the rest or all. */
+const PAIRS = /^(?:[0-9a-f]{2})*$/
+const PREFIXED_PAIRS = /^0x(?:[0-9a-f]{2})*$/i
+
+/** The bytes of an id, as a parameter of a statement. @throws `TypeError` for what is no id. */
 export function idBytes(id: string): Uint8Array {
+  if (!PAIRS.test(id)) throw new TypeError('not pairs of hexadecimal digits')
   return Buffer.from(id, 'hex')
 }
 
@@ -12,7 +17,12 @@ export function idOf(stored: Uint8Array): string {
   return hexOf(stored).slice(2)
 }
 
-/** An address or a hash without `0x`, as a member of a statement's rows. */
+/**
+ * An address or a hash without `0x`, as a member of a statement's rows.
+ *
+ * @throws `TypeError` for what is neither.
+ */
 export function digitsOf(hex: Hex): string {
+  if (!PREFIXED_PAIRS.test(hex)) throw new TypeError('not pairs of hexadecimal digits')
   return hex.slice(2)
 }

@@ -33,7 +33,10 @@ export async function rebuildTable(
   await run(`DROP TABLE ${name}`)
   // Otherwise a view that reads the table makes the change fail, because there is none now.
   await run('PRAGMA legacy_alter_table = ON')
-  await run(`ALTER TABLE ${name}_copy RENAME TO ${name}`)
-  await run('PRAGMA legacy_alter_table = OFF')
+  try {
+    await run(`ALTER TABLE ${name}_copy RENAME TO ${name}`)
+  } finally {
+    await run('PRAGMA legacy_alter_table = OFF')
+  }
   for (const one of rows) if (one.type !== 'table' && one.name !== without) await run(one.sql)
 }
