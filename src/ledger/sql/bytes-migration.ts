@@ -43,7 +43,7 @@ export async function storeBytes(
         without: SQLITE_TRIGGER,
       })
   }
-  if (isPostgres) await finishPostgres(db, sql)
+  if (isPostgres) await refuseText(db, sql)
   await announceBytes(db, kysely)
 }
 
@@ -65,20 +65,10 @@ function asBlob(statement: string, column: string): string {
   return statement.replace(new RegExp(`("?\\b${column}\\b"?\\s+)text`, 'i'), `$1${blob}`)
 }
 
-/** Rows that an analysis is worth. Of a smaller table, it would make plans that read all of it. */
-const ANALYZED_ROWS = 10_000
-
-/** PostgreSQL takes text for bytes, and knows nothing of columns whose type was changed. */
-async function finishPostgres(
-  db: Kysely<LedgerDatabase>,
-  sql: typeof KyselyModule.sql,
-): Promise<void> {
-  await sql`ALTER TABLE x402_authorizations
-    ADD CONSTRAINT x402_authorizations_bytes CHECK (octet_length(id) = 16)`.execute(db)
-  await sql`ALTER TABLE x402_relayer_nonces
-    ADD CONSTRAINT x402_relayer_nonces_bytes CHECK (octet_length(relayer) = 20)`.execute(db)
-  for (const table of Object.keys(COLUMNS)) {
-    const rows = sql.raw(`SELECT 1 FROM ${table} OFFSET ${ANALYZED_ROWS} LIMIT 1`)
-    if ((await rows.execute(db)).rows.length > 0) await sql.raw(`ANALYZE ${table}`).execute(db)
-  }
+/** PostgreSQL takes text for bytes. */
+async function refuseText(db: Kysely<LedgerDatabase>, sql: typeof KyselyModule.sql): Promise<void> {
+  const check = (table: string, column: string, length: number): Promise<unknown> =>
+    sql.raw(`ALTER TABLE ${table} ADD CHECK (octet_length(${column}) = ${length})`).execute(db)
+  await check('x402_authorizations', 'id', 16)
+  await check('x402_relayer_nonces', 'relayer', 20)
 }
