@@ -7,6 +7,7 @@ import { DatabaseSync as Database } from '@photostructure/sqlite'
 import * as kysely from 'kysely'
 import { PostgresDialect, SqliteDialect } from 'kysely'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/ledger.js'
+import { migratingOn } from '../../src/ledger/sql/migration.js'
 import { migrations } from '../../src/ledger/sql/migrations.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import type { LedgerDatabase } from '../../src/ledger/sql/schema.js'
@@ -340,7 +341,7 @@ async function migrateTo(last: string, dialect: kysely.Dialect): Promise<void> {
   const db = new kysely.Kysely<LedgerDatabase>({ dialect })
   for (const [name, apply] of Object.entries(migrations)) {
     if (!PUBLISHED_MIGRATIONS.includes(name)) {
-      await db.transaction().execute((connection) => apply(connection, kysely))
+      await db.transaction().execute((connection) => apply(migratingOn(connection, kysely)))
       await db.insertInto('x402_migrations').values({ name }).execute()
     }
     if (name === last) return

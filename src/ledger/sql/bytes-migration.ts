@@ -1,8 +1,6 @@
 /** A migration: addresses, hashes and ids as bytes, which are half as long as their digits. */
-import type * as KyselyModule from 'kysely'
-import type { Kysely } from 'kysely'
 import { rebuildTable } from './rebuild-table.js'
-import type { LedgerDatabase } from './schema.js'
+import type { Migrating } from './migration.js'
 import { announceBytes, SQLITE_TRIGGER } from './webhook-triggers.js'
 
 /** The columns that become bytes, by table. Of those that are prefixed, the digits begin after `0x`. */
@@ -23,28 +21,28 @@ const COLUMNS = {
  * A facilitator of the app's own could name anything as a transaction: what is no hexadecimal text is
  * stored as the bytes of that text.
  */
-export async function storeBytes(
-  db: Kysely<LedgerDatabase>,
-  kysely: typeof KyselyModule,
-): Promise<void> {
-  const { sql, PostgresAdapter } = kysely
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+export async function storeBytes(on: Migrating): Promise<void> {
+  const { isPostgres, run } = on
   for (const [table, { prefixed, plain }] of Object.entries(COLUMNS)) {
     const names: readonly string[] = [...prefixed, ...plain]
     const isPlain = (name: string): boolean => plain.some((one) => one === name)
     if (isPostgres) {
       const change = (name: string): string =>
         `ALTER COLUMN ${name} TYPE bytea USING ${readInPostgres(name, isPlain(name))}`
-      await sql.raw(`ALTER TABLE ${table} ${names.map(change).join(', ')}`).execute(db)
+      await run(`ALTER TABLE ${table} ${names.map(change).join(', ')}`)
     } else
-      await rebuildTable({ db, sql }, table, {
+      await rebuildTable(run, table, {
         edit: (statement) => names.reduce(asBlob, statement),
         read: (name) => (names.includes(name) ? readInSqlite(name, isPlain(name)) : name),
         without: SQLITE_TRIGGER,
       })
   }
-  if (isPostgres) await refuseText(db, sql)
-  await announceBytes(db, kysely)
+  if (isPostgres) {
+    // Otherwise PostgreSQL takes text for bytes.
+    await run('ALTER TABLE x402_authorizations ADD CHECK (octet_length(id) = 16)')
+    await run('ALTER TABLE x402_relayer_nonces ADD CHECK (octet_length(relayer) = 20)')
+  }
+  await announceBytes(on)
 }
 
 const readInPostgres = (column: string, isPlain: boolean): string => {
@@ -63,12 +61,4 @@ const readInSqlite = (column: string, isPlain: boolean): string => {
 function asBlob(statement: string, column: string): string {
   const blob = `blob CHECK (typeof(${column}) IN ('blob', 'null'))`
   return statement.replace(new RegExp(`("?\\b${column}\\b"?\\s+)text`, 'i'), `$1${blob}`)
-}
-
-/** PostgreSQL takes text for bytes. */
-async function refuseText(db: Kysely<LedgerDatabase>, sql: typeof KyselyModule.sql): Promise<void> {
-  const check = (table: string, column: string, length: number): Promise<unknown> =>
-    sql.raw(`ALTER TABLE ${table} ADD CHECK (octet_length(${column}) = ${length})`).execute(db)
-  await check('x402_authorizations', 'id', 16)
-  await check('x402_relayer_nonces', 'relayer', 20)
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
+import { migratingOn, primary } from './migration.js'
 import { migrations } from './migrations.js'
 import type { LedgerDatabase } from './schema.js'
 import { isSqliteBusy } from './sqlite-engine.js'
@@ -52,12 +53,13 @@ async function applyMissing(
   await connection.schema
     .createTable('x402_migrations')
     .ifNotExists()
-    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('name', 'text', primary)
     .execute()
   const applied = await appliedMigrations(connection)
+  const on = migratingOn(connection, kysely)
   for (const [name, apply] of Object.entries(migrations)) {
     if (applied.includes(name)) continue
-    await apply(connection, kysely)
+    await apply(on)
     await connection.insertInto('x402_migrations').values({ name }).execute()
   }
 }

@@ -1,6 +1,4 @@
-import type * as KyselyModule from 'kysely'
-import type { Kysely } from 'kysely'
-import type { LedgerDatabase } from './schema.js'
+import type { Migrating } from './migration.js'
 
 /** What a table of SQLite becomes. */
 interface Rebuilt {
@@ -14,17 +12,13 @@ interface Rebuilt {
 
 /** Copies a table of SQLite into one that was created differently, with its indexes and triggers. */
 export async function rebuildTable(
-  { db, sql }: { readonly db: Kysely<LedgerDatabase>; readonly sql: typeof KyselyModule.sql },
+  run: Migrating['run'],
   name: string,
   { edit, read = (column) => column, without }: Rebuilt,
 ): Promise<void> {
-  const run = (statement: string): Promise<unknown> => sql.raw(statement).execute(db)
-  const { rows } = await sql<{ name: string; type: string; sql: string }>`
-    SELECT name, type, sql FROM sqlite_schema WHERE tbl_name = ${name} AND sql IS NOT NULL`.execute(
-    db,
-  )
-  const { rows: columns } = await sql<{ name: string }>`
-    SELECT name FROM pragma_table_info(${name})`.execute(db)
+  const rows = await run<'name' | 'type' | 'sql'>(`
+    SELECT name, type, sql FROM sqlite_schema WHERE tbl_name = '${name}' AND sql IS NOT NULL`)
+  const columns = await run<'name'>(`SELECT name FROM pragma_table_info('${name}')`)
   const table = rows.find(({ type }) => type === 'table')?.sql ?? ''
   await run(edit(table).replace(name, `${name}_copy`))
   const copied = columns.map((column) => read(column.name)).join(', ')

@@ -1,38 +1,33 @@
 /** Migrations: what a payment was for, and counts of what happened. */
-import type * as KyselyModule from 'kysely'
-import type { Kysely } from 'kysely'
-import type { LedgerDatabase } from './schema.js'
+import { required, type Migrating } from './migration.js'
 
 /** Adds the columns of `PaymentDetails`, and the indexes of searches. */
-export async function addSettlementDetails(
-  db: Kysely<LedgerDatabase>,
-  { sql }: typeof KyselyModule,
-): Promise<void> {
+export async function addSettlementDetails({ db, run }: Migrating): Promise<void> {
   for (const column of ['resource_url', 'method', 'route', 'asked_price', 'reference'])
     await db.schema.alterTable('x402_authorizations').addColumn(column, 'text').execute()
   await db.schema.alterTable('x402_authorizations').addColumn('decimals', 'integer').execute()
   await db.schema.alterTable('x402_authorizations').addColumn('resource_hash', 'text').execute()
   // As in lists, each page is read from its newest record, whatever the other projects have.
-  await sql`CREATE INDEX x402_authorizations_payer ON x402_authorizations (payer, project, state, created_at, id)`.execute(
-    db,
+  await run(
+    `CREATE INDEX x402_authorizations_payer ON x402_authorizations (payer, project, state, created_at, id)`,
   )
-  await sql`CREATE INDEX x402_authorizations_resource ON x402_authorizations (resource_hash, project, state, created_at, id) WHERE resource_hash IS NOT NULL`.execute(
-    db,
+  await run(
+    `CREATE INDEX x402_authorizations_resource ON x402_authorizations (resource_hash, project, state, created_at, id) WHERE resource_hash IS NOT NULL`,
   )
-  await sql`CREATE INDEX x402_authorizations_reference ON x402_authorizations (reference, project, state, created_at, id) WHERE reference IS NOT NULL`.execute(
-    db,
+  await run(
+    `CREATE INDEX x402_authorizations_reference ON x402_authorizations (reference, project, state, created_at, id) WHERE reference IS NOT NULL`,
   )
 }
 
 /** Creates the table of counts. */
-export async function createCounts(db: Kysely<LedgerDatabase>): Promise<void> {
+export async function createCounts({ db }: Migrating): Promise<void> {
   await db.schema
     .createTable('x402_counts')
-    .addColumn('day', 'integer', (column) => column.notNull())
-    .addColumn('project', 'text', (column) => column.notNull())
-    .addColumn('kind', 'text', (column) => column.notNull())
-    .addColumn('label', 'text', (column) => column.notNull())
-    .addColumn('count', 'bigint', (column) => column.notNull())
+    .addColumn('day', 'integer', required)
+    .addColumn('project', 'text', required)
+    .addColumn('kind', 'text', required)
+    .addColumn('label', 'text', required)
+    .addColumn('count', 'bigint', required)
     .addPrimaryKeyConstraint('x402_counts_key', ['project', 'day', 'kind', 'label'])
     .execute()
 }

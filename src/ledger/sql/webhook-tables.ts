@@ -1,44 +1,34 @@
-import type * as KyselyModule from 'kysely'
-import type { Kysely } from 'kysely'
-import type { LedgerDatabase } from './schema.js'
+import { primary, required, type Migrating } from './migration.js'
 import { createWebhookTrigger } from './webhook-triggers.js'
 
 /** The migration `0018_webhooks`: as every one that was published, it is never edited. */
-export async function createWebhookTables(
-  db: Kysely<LedgerDatabase>,
-  kysely: typeof KyselyModule,
-): Promise<void> {
-  const { sql } = kysely
+export async function createWebhookTables(on: Migrating): Promise<void> {
+  const { db, run } = on
   await db.schema
     .createTable('x402_webhook_endpoints')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('project', 'text', (column) => column.notNull())
-    .addColumn('url', 'text', (column) => column.notNull())
-    .addColumn('events', 'text', (column) => column.notNull())
-    .addColumn('secret', 'text', (column) => column.notNull())
+    .addColumn('id', 'text', primary)
+    .addColumn('project', 'text', required)
+    .addColumn('url', 'text', required)
+    .addColumn('events', 'text', required)
+    .addColumn('secret', 'text', required)
     .addColumn('previous_secret', 'text')
     .addColumn('previous_until', 'bigint')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', required)
+    .addColumn('updated_at', 'bigint', required)
     .execute()
-  await sql`CREATE INDEX x402_webhook_endpoints_project ON x402_webhook_endpoints (project)`.execute(
-    db,
-  )
-  await createDeliveries(db, kysely)
-  await createWebhookTrigger(db, kysely)
+  await run(`CREATE INDEX x402_webhook_endpoints_project ON x402_webhook_endpoints (project)`)
+  await createDeliveries(on)
+  await createWebhookTrigger(on)
 }
 
 /** The table of deliveries of webhooks. */
-async function createDeliveries(
-  db: Kysely<LedgerDatabase>,
-  { sql }: typeof KyselyModule,
-): Promise<void> {
+async function createDeliveries({ db, run }: Migrating): Promise<void> {
   await db.schema
     .createTable('x402_webhook_deliveries')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('endpoint', 'text', (column) => column.notNull())
-    .addColumn('project', 'text', (column) => column.notNull())
-    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('id', 'text', primary)
+    .addColumn('endpoint', 'text', required)
+    .addColumn('project', 'text', required)
+    .addColumn('type', 'text', required)
     .addColumn('payment', 'text')
     .addColumn('version', 'integer')
     .addColumn('payment_state', 'text')
@@ -46,21 +36,19 @@ async function createDeliveries(
     .addColumn('reason', 'text')
     .addColumn('payment_at', 'bigint')
     .addColumn('data', 'text')
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('attempts', 'integer', (column) => column.notNull())
-    .addColumn('next_at', 'bigint', (column) => column.notNull())
-    .addColumn('retry_from', 'bigint', (column) => column.notNull())
+    .addColumn('state', 'text', required)
+    .addColumn('attempts', 'integer', required)
+    .addColumn('next_at', 'bigint', required)
+    .addColumn('retry_from', 'bigint', required)
     .addColumn('claim', 'text')
     .addColumn('last_status', 'integer')
     .addColumn('last_error', 'text')
     .addColumn('last_response', 'text')
     .addColumn('delivered_at', 'bigint')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', required)
     .execute()
   const index = (name: string, columns: string): Promise<unknown> =>
-    sql
-      .raw(`CREATE INDEX x402_webhook_deliveries_${name} ON x402_webhook_deliveries ${columns}`)
-      .execute(db)
+    run(`CREATE INDEX x402_webhook_deliveries_${name} ON x402_webhook_deliveries ${columns}`)
   await index('due', `(endpoint, next_at) WHERE state = 'pending'`)
   await index('claimed', '(claim) WHERE claim IS NOT NULL')
   await index('payment', '(payment, endpoint, version)')
@@ -69,13 +57,13 @@ async function createDeliveries(
 }
 
 /** The migration `0020_relayer_alerts`: the relayers that an alert was sent about. */
-export async function createRelayerAlerts(db: Kysely<LedgerDatabase>): Promise<void> {
+export async function createRelayerAlerts({ db }: Migrating): Promise<void> {
   await db.schema
     .createTable('x402_relayer_alerts')
-    .addColumn('chain_id', 'bigint', (column) => column.notNull())
-    .addColumn('relayer', 'text', (column) => column.notNull())
-    .addColumn('balance', 'text', (column) => column.notNull())
-    .addColumn('told_at', 'bigint', (column) => column.notNull())
+    .addColumn('chain_id', 'bigint', required)
+    .addColumn('relayer', 'text', required)
+    .addColumn('balance', 'text', required)
+    .addColumn('told_at', 'bigint', required)
     .addPrimaryKeyConstraint('x402_relayer_alerts_key', ['chain_id', 'relayer'])
     .execute()
 }

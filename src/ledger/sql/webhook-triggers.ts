@@ -6,9 +6,7 @@
  *
  * Migrations create them from here; a text that was published is never edited.
  */
-import type * as KyselyModule from 'kysely'
-import type { Kysely } from 'kysely'
-import type { LedgerDatabase } from './schema.js'
+import type { Migrating } from './migration.js'
 import { POSTGRES, SQLITE, type SqlDialect } from './sql-dialect.js'
 
 /** A final record is new or has changed, or nobody waits any more for a transaction that was sent. */
@@ -72,16 +70,12 @@ const SQLITE_RANDOM_ID = 'lower(hex(randomblob(16)))'
 const RANDOM_ID = `replace(gen_random_uuid()::text, '-', '')`
 
 /** Creates the trigger of a database. */
-export async function createWebhookTrigger(
-  db: Kysely<LedgerDatabase>,
-  { sql, PostgresAdapter }: typeof KyselyModule,
-): Promise<void> {
-  const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
-  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
+export async function createWebhookTrigger({ isPostgres, run }: Migrating): Promise<void> {
+  if (!isPostgres) {
     await run(sqliteTrigger(insertFor(SQLITE, SQLITE_RANDOM_ID, {})))
     return
   }
-  const insert = insertFor(POSTGRES, RANDOM_ID, { schema: await schemaOf(db, sql) })
+  const insert = insertFor(POSTGRES, RANDOM_ID, { schema: await schemaOf(run) })
   // One plan for all calls: planning takes longer than the insert.
   await run(`CREATE OR REPLACE FUNCTION x402_webhook_events() RETURNS trigger LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan AS $$ BEGIN ${insert}; RETURN NULL; END $$`)
@@ -98,13 +92,9 @@ const ofTables = (text: string): string =>
  * Has PostgreSQL run the trigger once a statement, not once a record: statements change many records, and
  * a call takes longer than what it does.
  */
-export async function announceByStatement(
-  db: Kysely<LedgerDatabase>,
-  { sql, PostgresAdapter }: typeof KyselyModule,
-): Promise<void> {
-  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return
-  const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
-  const schema = await schemaOf(db, sql)
+export async function announceByStatement({ isPostgres, run }: Migrating): Promise<void> {
+  if (!isPostgres) return
+  const schema = await schemaOf(run)
   await run(statementFunction(insertFor(POSTGRES, RANDOM_ID, { schema, changed: CHANGED })))
   await run('DROP TRIGGER x402_webhook_events ON x402_authorizations')
   await run('DROP FUNCTION x402_webhook_events')
@@ -114,19 +104,15 @@ export async function announceByStatement(
 }
 
 /** Has the trigger of a database read records whose ids and hashes are bytes. SQLite has none by now. */
-export async function announceBytes(
-  db: Kysely<LedgerDatabase>,
-  { sql, PostgresAdapter }: typeof KyselyModule,
-): Promise<void> {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+export async function announceBytes({ isPostgres, run }: Migrating): Promise<void> {
   const insert = isPostgres
     ? insertFor(POSTGRES, RANDOM_ID, {
-        schema: await schemaOf(db, sql),
+        schema: await schemaOf(run),
         changed: CHANGED,
         ...asDigits(POSTGRES),
       })
     : insertFor(SQLITE, SQLITE_RANDOM_ID, asDigits(SQLITE))
-  await sql.raw(isPostgres ? statementFunction(insert) : sqliteTrigger(insert)).execute(db)
+  await run(isPostgres ? statementFunction(insert) : sqliteTrigger(insert))
 }
 
 const sqliteTrigger = (insert: string): string =>
@@ -138,7 +124,7 @@ const statementFunction = (insert: string): string =>
     AS $$ BEGIN ${ofTables(`${insert} AND (${HAPPENED})`)}; RETURN NULL; END $$`
 
 /** The schema, for names: a search path that is set for each call would have it planned each time. */
-async function schemaOf(db: Kysely<LedgerDatabase>, sql: typeof KyselyModule.sql): Promise<string> {
-  const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db)
+async function schemaOf(run: Migrating['run']): Promise<string> {
+  const rows = await run<'schema'>('SELECT current_schema() AS schema')
   return `"${rows[0]?.schema.replaceAll('"', '""')}".`
 }
