@@ -63,7 +63,12 @@ async function compile(staging, format) {
 async function bundle(dir, format, entries) {
   const input = (names, extension) =>
     Object.fromEntries(names.map((name) => [name, join(root, `src/${name}${extension}`)]))
-  const common = { platform: 'node', transform: { target: 'es2022' } }
+  const common = {
+    platform: 'node',
+    transform: { target: 'es2022' },
+    // Otherwise each module is announced by a comment.
+    experimental: { attachDebugInfo: 'none' },
+  }
   const output = { dir, comments: false, esModule: true }
   await build([
     {
