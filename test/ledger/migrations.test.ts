@@ -7,8 +7,10 @@ import { DatabaseSync as Database } from '@photostructure/sqlite'
 import * as kysely from 'kysely'
 import { PostgresDialect, SqliteDialect } from 'kysely'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/ledger.js'
+import { explainFailure, failureKind } from '../../src/ledger/sql/explain-failure.js'
 import { migratingOn } from '../../src/ledger/sql/migration.js'
 import { migrations } from '../../src/ledger/sql/migrations.js'
+import { openMaintenance } from '../../src/ledger/sql/open-maintenance.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import type { LedgerDatabase } from '../../src/ledger/sql/schema.js'
 import { forKysely } from '../../src/ledger/sql/sqlite-engine.js'
@@ -109,7 +111,22 @@ it('SQLite: a view that an operator has made of a copied table goes on', async (
 })
 
 const root = await findPostgres()
-if (root !== undefined)
+if (root !== undefined) {
+  it('PostgreSQL: a view that an operator has made of a table is named as the obstacle', async () => {
+    const schema = await createSchema(root)
+    for (const statement of OLD_DATABASE) await schema.execute(statement)
+    await schema.execute('CREATE VIEW sales AS SELECT id, payer, value FROM x402_authorizations')
+    const ledger = openMaintenance(schema)
+    const failure: unknown = await ledger.migrate().catch((error: unknown) => error)
+    expect(explainFailure(failureKind(failure), schema)).toMatch(
+      /^a view, trigger or index of your own in '\w+' at .* drop it, .* \(0A000\)$/,
+    )
+    await schema.execute('DROP VIEW sales')
+    await ledger.migrate()
+    await ledger.close()
+    await schema.drop()
+  })
+
   describeMigration('PostgreSQL', async () => {
     const schema = await createSchema(root)
     for (const statement of OLD_DATABASE) await schema.execute(statement)
@@ -130,6 +147,7 @@ if (root !== undefined)
       drop: schema.drop,
     }
   })
+}
 
 function describeMigration(name: string, create: () => Promise<OldDatabase>): void {
   describe(`a database of the last published version, on ${name},`, () => {
