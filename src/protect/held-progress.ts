@@ -17,7 +17,8 @@ type Member = 'headersSent' | 'writableEnded'
 
 /**
  * The members of a response that show its progress. All responses have the same getters, and keep them: V8
- * makes a dictionary of an object that loses a member, which is slow, and large.
+ * makes a dictionary of an object that loses a member, which is slower and larger than an object with a
+ * hidden class that it shares (see `shareHiddenClass`).
  */
 const MEMBERS: Readonly<Record<Member, PropertyDescriptor>> = {
   headersSent: memberOf('headersSent'),

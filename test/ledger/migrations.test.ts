@@ -8,7 +8,7 @@ import * as kysely from 'kysely'
 import { PostgresDialect, SqliteDialect } from 'kysely'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/ledger.js'
 import { explainFailure, failureKind } from '../../src/ledger/sql/explain-failure.js'
-import { migratingOn } from '../../src/ledger/sql/migration.js'
+import { migrationContext } from '../../src/ledger/sql/migration.js'
 import { migrations } from '../../src/ledger/sql/migrations.js'
 import { openMaintenance } from '../../src/ledger/sql/open-maintenance.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
@@ -359,7 +359,7 @@ async function migrateTo(last: string, dialect: kysely.Dialect): Promise<void> {
   const db = new kysely.Kysely<LedgerDatabase>({ dialect })
   for (const [name, apply] of Object.entries(migrations)) {
     if (!PUBLISHED_MIGRATIONS.includes(name)) {
-      await db.transaction().execute((connection) => apply(migratingOn(connection, kysely)))
+      await db.transaction().execute((connection) => apply(migrationContext(connection, kysely)))
       await db.insertInto('x402_migrations').values({ name }).execute()
     }
     if (name === last) return

@@ -1,6 +1,6 @@
 /** A migration: addresses, hashes and ids as bytes, which are half as long as their digits. */
 import { rebuildTable } from './rebuild-table.js'
-import type { Migrating } from './migration.js'
+import type { MigrationContext } from './migration.js'
 import { announceBytes, SQLITE_TRIGGER } from './webhook-triggers.js'
 
 /** The columns that become bytes, by table. Of those that are prefixed, the digits begin after `0x`. */
@@ -21,8 +21,8 @@ const COLUMNS = {
  * A facilitator of the app's own could name anything as a transaction: what is no hexadecimal text is
  * stored as the bytes of that text.
  */
-export async function storeBytes(on: Migrating): Promise<void> {
-  const { isPostgres, run } = on
+export async function storeBytes(context: MigrationContext): Promise<void> {
+  const { isPostgres, run } = context
   for (const [table, { prefixed, plain }] of Object.entries(COLUMNS)) {
     const names: readonly string[] = [...prefixed, ...plain]
     const isPlain = (name: string): boolean => plain.some((one) => one === name)
@@ -42,7 +42,7 @@ export async function storeBytes(on: Migrating): Promise<void> {
     await run('ALTER TABLE x402_authorizations ADD CHECK (octet_length(id) = 16)')
     await run('ALTER TABLE x402_relayer_nonces ADD CHECK (octet_length(relayer) = 20)')
   }
-  await announceBytes(on)
+  await announceBytes(context)
 }
 
 const readInPostgres = (column: string, isPlain: boolean): string => {

@@ -1,7 +1,7 @@
-import { primary, required, type Migrating } from './migration.js'
+import { primary, required, type MigrationContext } from './migration.js'
 
 /** The migration `0019_console_sessions`: as every one that was published, it is never edited. */
-export async function createConsoleSessions({ db, run }: Migrating): Promise<void> {
+export async function createConsoleSessions({ db, run }: MigrationContext): Promise<void> {
   await db.schema
     .createTable('x402_console_sessions')
     .addColumn('hash', 'text', primary)

@@ -1,12 +1,12 @@
 /** Migrations: fewer and narrower indexes of authorizations. */
-import type { Migrating } from './migration.js'
+import type { MigrationContext } from './migration.js'
 import { rebuildTable } from './rebuild-table.js'
 
 /**
  * Leaves payments that are under way out of the indexes of lists: a payment changes its state twice, and
  * each change was written to every index of lists. An index of their own has those under way, which are few.
  */
-export async function listFinalApart({ run }: Migrating): Promise<void> {
+export async function listFinalApart({ run }: MigrationContext): Promise<void> {
   const place = 'project, state, created_at, id'
   const isFinal = "(state = 'settled' OR state = 'failed')"
   const indexes = {
@@ -28,7 +28,7 @@ export async function listFinalApart({ run }: Migrating): Promise<void> {
  * Makes the id the primary key: it is a hash of the columns that were the key, and their index was the
  * widest of all. For SQLite, which cannot drop a primary key, see {@link rebuildWithoutKey}.
  */
-export async function keyRecordsById({ isPostgres, run }: Migrating): Promise<void> {
+export async function keyRecordsById({ isPostgres, run }: MigrationContext): Promise<void> {
   if (!isPostgres) return
   await run(`ALTER TABLE x402_authorizations DROP CONSTRAINT x402_authorizations_key`)
   await run(
@@ -40,7 +40,7 @@ export async function keyRecordsById({ isPostgres, run }: Migrating): Promise<vo
  * Has SQLite do without the primary key, as {@link keyRecordsById} has PostgreSQL: the table is copied into
  * one without it. The id has a unique index already.
  */
-export async function rebuildWithoutKey({ isPostgres, run }: Migrating): Promise<void> {
+export async function rebuildWithoutKey({ isPostgres, run }: MigrationContext): Promise<void> {
   if (isPostgres) return
   await rebuildTable(run, 'x402_authorizations', {
     edit: (table) => table.replace(KEY, ''),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
-import { migratingOn, primary } from './migration.js'
+import { migrationContext, primary } from './migration.js'
 import { migrations } from './migrations.js'
 import type { LedgerDatabase } from './schema.js'
 import { isSqliteBusy } from './sqlite-engine.js'
@@ -56,10 +56,10 @@ async function applyMissing(
     .addColumn('name', 'text', primary)
     .execute()
   const applied = await appliedMigrations(connection)
-  const on = migratingOn(connection, kysely)
+  const context = migrationContext(connection, kysely)
   for (const [name, apply] of Object.entries(migrations)) {
     if (applied.includes(name)) continue
-    await apply(on)
+    await apply(context)
     await connection.insertInto('x402_migrations').values({ name }).execute()
   }
 }

@@ -2,12 +2,12 @@ import type * as KyselyModule from 'kysely'
 import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
 import type { LedgerDatabase } from './schema.js'
 
-/** What a migration works with. */
-export interface Migrating {
+/** The database that a migration changes. */
+export interface MigrationContext {
   readonly db: Kysely<LedgerDatabase>
-  /** Otherwise it is SQLite. */
+  /** Whether it is PostgreSQL, not SQLite. */
   readonly isPostgres: boolean
-  /** Runs a statement as it is written. @returns Its rows. */
+  /** Runs a statement that has no parameters. @returns Its rows. */
   readonly run: <Column extends string>(statement: string) => Promise<readonly Row<Column>[]>
 }
 
@@ -15,13 +15,13 @@ export interface Migrating {
 type Row<Column extends string> = Readonly<Record<Column, string>>
 
 /** One change of the schema. */
-export type Migration = (on: Migrating) => Promise<void>
+export type Migration = (context: MigrationContext) => Promise<void>
 
-/** What migrations work with on a connection. */
-export function migratingOn(
+/** Describes the database of a connection. */
+export function migrationContext(
   db: Kysely<LedgerDatabase>,
   { sql, PostgresAdapter }: typeof KyselyModule,
-): Migrating {
+): MigrationContext {
   return {
     db,
     isPostgres: db.getExecutor().adapter instanceof PostgresAdapter,

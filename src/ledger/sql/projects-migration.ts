@@ -1,10 +1,10 @@
-import { primary, required, type Migrating } from './migration.js'
+import { primary, required, type MigrationContext } from './migration.js'
 
 /** Name of the counter of all changes of projects. */
 export const PROJECTS_VERSION = 'projects'
 
 /** Creates the tables of projects, their tokens and the audit log. */
-export async function createProjectTables({ db, run }: Migrating): Promise<void> {
+export async function createProjectTables({ db, run }: MigrationContext): Promise<void> {
   await db.schema
     .createTable('x402_versions')
     .addColumn('name', 'text', primary)

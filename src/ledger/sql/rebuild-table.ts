@@ -1,4 +1,4 @@
-import type { Migrating } from './migration.js'
+import type { MigrationContext } from './migration.js'
 
 /** What a table of SQLite becomes. */
 interface Rebuilt {
@@ -10,9 +10,13 @@ interface Rebuilt {
   readonly without?: string
 }
 
-/** Copies a table of SQLite into one that was created differently, with its indexes and triggers. */
+/**
+ * Copies a table of SQLite into one that was created differently, with its indexes and triggers.
+ *
+ * @param name - Is written into the statements as it is: a constant.
+ */
 export async function rebuildTable(
-  run: Migrating['run'],
+  run: MigrationContext['run'],
   name: string,
   { edit, read = (column) => column, without }: Rebuilt,
 ): Promise<void> {

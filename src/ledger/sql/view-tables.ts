@@ -1,8 +1,8 @@
 /** Migrations: what a payment was for, and counts of what happened. */
-import { required, type Migrating } from './migration.js'
+import { required, type MigrationContext } from './migration.js'
 
 /** Adds the columns of `PaymentDetails`, and the indexes of searches. */
-export async function addSettlementDetails({ db, run }: Migrating): Promise<void> {
+export async function addSettlementDetails({ db, run }: MigrationContext): Promise<void> {
   for (const column of ['resource_url', 'method', 'route', 'asked_price', 'reference'])
     await db.schema.alterTable('x402_authorizations').addColumn(column, 'text').execute()
   await db.schema.alterTable('x402_authorizations').addColumn('decimals', 'integer').execute()
@@ -20,7 +20,7 @@ export async function addSettlementDetails({ db, run }: Migrating): Promise<void
 }
 
 /** Creates the table of counts. */
-export async function createCounts({ db }: Migrating): Promise<void> {
+export async function createCounts({ db }: MigrationContext): Promise<void> {
   await db.schema
     .createTable('x402_counts')
     .addColumn('day', 'integer', required)

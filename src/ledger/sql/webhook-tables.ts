@@ -1,9 +1,9 @@
-import { primary, required, type Migrating } from './migration.js'
+import { primary, required, type MigrationContext } from './migration.js'
 import { createWebhookTrigger } from './webhook-triggers.js'
 
 /** The migration `0018_webhooks`: as every one that was published, it is never edited. */
-export async function createWebhookTables(on: Migrating): Promise<void> {
-  const { db, run } = on
+export async function createWebhookTables(context: MigrationContext): Promise<void> {
+  const { db, run } = context
   await db.schema
     .createTable('x402_webhook_endpoints')
     .addColumn('id', 'text', primary)
@@ -17,12 +17,12 @@ export async function createWebhookTables(on: Migrating): Promise<void> {
     .addColumn('updated_at', 'bigint', required)
     .execute()
   await run(`CREATE INDEX x402_webhook_endpoints_project ON x402_webhook_endpoints (project)`)
-  await createDeliveries(on)
-  await createWebhookTrigger(on)
+  await createDeliveries(context)
+  await createWebhookTrigger(context)
 }
 
 /** The table of deliveries of webhooks. */
-async function createDeliveries({ db, run }: Migrating): Promise<void> {
+async function createDeliveries({ db, run }: MigrationContext): Promise<void> {
   await db.schema
     .createTable('x402_webhook_deliveries')
     .addColumn('id', 'text', primary)
@@ -57,7 +57,7 @@ async function createDeliveries({ db, run }: Migrating): Promise<void> {
 }
 
 /** The migration `0020_relayer_alerts`: the relayers that an alert was sent about. */
-export async function createRelayerAlerts({ db }: Migrating): Promise<void> {
+export async function createRelayerAlerts({ db }: MigrationContext): Promise<void> {
   await db.schema
     .createTable('x402_relayer_alerts')
     .addColumn('chain_id', 'bigint', required)

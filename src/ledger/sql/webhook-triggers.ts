@@ -6,7 +6,7 @@
  *
  * Migrations create them from here; a text that was published is never edited.
  */
-import type { Migrating } from './migration.js'
+import type { MigrationContext } from './migration.js'
 import { POSTGRES, SQLITE, type SqlDialect } from './sql-dialect.js'
 
 /** A final record is new or has changed, or nobody waits any more for a transaction that was sent. */
@@ -70,7 +70,7 @@ const SQLITE_RANDOM_ID = 'lower(hex(randomblob(16)))'
 const RANDOM_ID = `replace(gen_random_uuid()::text, '-', '')`
 
 /** Creates the trigger of a database. */
-export async function createWebhookTrigger({ isPostgres, run }: Migrating): Promise<void> {
+export async function createWebhookTrigger({ isPostgres, run }: MigrationContext): Promise<void> {
   if (!isPostgres) {
     await run(sqliteTrigger(insertFor(SQLITE, SQLITE_RANDOM_ID, {})))
     return
@@ -92,7 +92,7 @@ const ofTables = (text: string): string =>
  * Has PostgreSQL run the trigger once a statement, not once a record: statements change many records, and
  * a call takes longer than what it does.
  */
-export async function announceByStatement({ isPostgres, run }: Migrating): Promise<void> {
+export async function announceByStatement({ isPostgres, run }: MigrationContext): Promise<void> {
   if (!isPostgres) return
   const schema = await schemaOf(run)
   await run(statementFunction(insertFor(POSTGRES, RANDOM_ID, { schema, changed: CHANGED })))
@@ -104,7 +104,7 @@ export async function announceByStatement({ isPostgres, run }: Migrating): Promi
 }
 
 /** Has the trigger of a database read records whose ids and hashes are bytes. SQLite has none by now. */
-export async function announceBytes({ isPostgres, run }: Migrating): Promise<void> {
+export async function announceBytes({ isPostgres, run }: MigrationContext): Promise<void> {
   const insert = isPostgres
     ? insertFor(POSTGRES, RANDOM_ID, {
         schema: await schemaOf(run),
@@ -124,7 +124,7 @@ const statementFunction = (insert: string): string =>
     AS $$ BEGIN ${ofTables(`${insert} AND (${HAPPENED})`)}; RETURN NULL; END $$`
 
 /** The schema, for names: a search path that is set for each call would have it planned each time. */
-async function schemaOf(run: Migrating['run']): Promise<string> {
+async function schemaOf(run: MigrationContext['run']): Promise<string> {
   const rows = await run<'schema'>('SELECT current_schema() AS schema')
   return `"${rows[0]?.schema.replaceAll('"', '""')}".`
 }
