@@ -1,5 +1,5 @@
-import type { Hex } from '../protocol/payment.js'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
+import type { Hex } from '../protocol/payment.js'
 
 /** An account of the local chain. Its key is public knowledge. */
 export interface DevnetAccount {

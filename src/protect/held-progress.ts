@@ -16,9 +16,9 @@ type Held = ServerResponse & { readonly [PROGRESS]: HeldProgress }
 type Member = 'headersSent' | 'writableEnded'
 
 /**
- * The members of a response that show its progress. All responses have the same getters, and keep them: V8
- * makes a dictionary of an object that loses a member, which is slower and larger than an object with a
- * hidden class that it shares (see `shareHiddenClass`).
+ * The members of a response that show its progress. All responses have the same getters, and keep them: an
+ * object that loses a member becomes a dictionary to V8. Where responses share a hidden class anyway, that
+ * is slower and larger (where they do not, see `shareHiddenClass`).
  */
 const MEMBERS: Readonly<Record<Member, PropertyDescriptor>> = {
   headersSent: memberOf('headersSent'),

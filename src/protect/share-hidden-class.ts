@@ -2,15 +2,16 @@ import type { ServerResponse } from 'node:http'
 
 const MARK = Symbol('mark')
 
-/** From V8 13 on (Node 24), they are shared without this. */
+/** V8 13 (Node 24) shares hidden classes in spite of a replaced prototype. */
 const IS_NEEDED = Number.parseInt(process.versions.v8, 10) < 13
 
 /**
- * Lets V8 read and write the members of Express's responses quickly.
+ * Gives Express's responses a hidden class in common, so that V8's inline caches work for them.
  *
- * Express replaces the prototype of each response. V8 before 13 then makes a hidden class for this response
- * alone whenever a member is added, and none of its caches has it. Deleting a member turns the response into
- * a dictionary, and dictionaries share a hidden class, until a mounted app replaces the prototype again.
+ * Express replaces the prototype of each response. With each member that is added then, V8 before 13 gives
+ * the response a hidden class of its own, for which every inline cache misses. A response that loses a member
+ * becomes a dictionary, and dictionaries share a hidden class. (Where a mounted app replaces the prototype
+ * again, the response has one of its own again.)
  */
 export function shareHiddenClass(res: ServerResponse): void {
   if (IS_NEEDED && Reflect.set(res, MARK, true)) Reflect.deleteProperty(res, MARK)

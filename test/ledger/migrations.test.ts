@@ -119,7 +119,7 @@ if (root !== undefined) {
     const ledger = openMaintenance(schema)
     const failure: unknown = await ledger.migrate().catch((error: unknown) => error)
     expect(explainFailure(failureKind(failure), schema)).toMatch(
-      /^a view, trigger or index of your own in '\w+' at .* drop it, .* \(0A000\)$/,
+      /^a view, rule or trigger of your own in '\w+' at .* drop it, .* \(0A000\)$/,
     )
     await schema.execute('DROP VIEW sales')
     await ledger.migrate()
@@ -256,8 +256,8 @@ function describeMigration(name: string, create: () => Promise<OldDatabase>): vo
     })
 
     it.each([
-      ['a reservation', 'x402_authorizations', 'id', recordId(OLD.submitted)],
-      ['an account nonce', 'x402_relayer_nonces', 'relayer', OLD_SUBMISSION.relayer],
+      ['reservation', 'x402_authorizations', 'id', recordId(OLD.submitted)],
+      ['account nonce', 'x402_relayer_nonces', 'relayer', OLD_SUBMISSION.relayer],
     ])('takes no %s of a gateway that writes text', async (_what, table, column, text) => {
       const ledger = open()
       const account = { chainId: 84532, relayer: OLD_SUBMISSION.relayer }

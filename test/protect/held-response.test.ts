@@ -30,7 +30,7 @@ async function serve(
 const send = (held: HeldResponse): void => held.send()
 
 describe('a held response', () => {
-  it('makes no dictionary to V8 of a response that is none, while it is held and after', () => {
+  it('leaves a response its hidden class, while it is held and after', () => {
     const res = new ServerResponse(new IncomingMessage(new Socket()))
     const held = new HeldResponse(res, { maxHeldBytes: 1 })
     expect(hasClass(res)).toBe(true)

@@ -1,6 +1,6 @@
 /** A migration: addresses, hashes and ids as bytes, which are half as long as their digits. */
-import { rebuildTable } from './rebuild-table.js'
 import type { MigrationContext } from './migration.js'
+import { rebuildTable } from './rebuild-table.js'
 import { announceBytes, SQLITE_TRIGGER } from './webhook-triggers.js'
 
 /** The columns that become bytes, by table. Of those that are prefixed, the digits begin after `0x`. */

@@ -11,5 +11,5 @@ export async function createConsoleSessions({ db, run }: MigrationContext): Prom
     .addColumn('created_at', 'bigint', required)
     .addColumn('used_at', 'bigint', required)
     .execute()
-  await run(`CREATE INDEX x402_console_sessions_token ON x402_console_sessions (token, used_at)`)
+  await run('CREATE INDEX x402_console_sessions_token ON x402_console_sessions (token, used_at)')
 }

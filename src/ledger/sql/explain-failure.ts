@@ -55,8 +55,8 @@ const POSTGRES: Readonly<Record<string, (target: Target) => string>> = {
   '53300': ({ at }) => `${at} has no connection left: raise max_connections, or end other clients`,
   '57P03': ({ at }) => `${at} is starting or stopping: try again in a moment`,
   '0A000': ({ database, at }) =>
-    `a view, trigger or index of your own in '${database}' at ${at} keeps the ledger's tables from being ` +
-    `migrated: drop it, migrate, and create it again`,
+    `a view, rule or trigger of your own in '${database}' at ${at} reads columns that a migration changes: ` +
+    `drop it, migrate, and create it again`,
   '25006': ({ database, at }) =>
     `'${database}' at ${at} is read-only: connect to the primary, not to a replica`,
 }

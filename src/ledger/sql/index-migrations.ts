@@ -30,9 +30,9 @@ export async function listFinalApart({ run }: MigrationContext): Promise<void> {
  */
 export async function keyRecordsById({ isPostgres, run }: MigrationContext): Promise<void> {
   if (!isPostgres) return
-  await run(`ALTER TABLE x402_authorizations DROP CONSTRAINT x402_authorizations_key`)
+  await run('ALTER TABLE x402_authorizations DROP CONSTRAINT x402_authorizations_key')
   await run(
-    `ALTER TABLE x402_authorizations ADD CONSTRAINT x402_authorizations_id PRIMARY KEY USING INDEX x402_authorizations_id`,
+    'ALTER TABLE x402_authorizations ADD CONSTRAINT x402_authorizations_id PRIMARY KEY USING INDEX x402_authorizations_id',
   )
 }
 

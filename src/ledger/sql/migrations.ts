@@ -34,13 +34,13 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .addColumn('updated_at', 'bigint', required)
       .addPrimaryKeyConstraint('x402_authorizations_key', ['chain_id', 'asset', 'payer', 'nonce'])
       .execute()
-    await run(`CREATE UNIQUE INDEX x402_authorizations_id ON x402_authorizations (id)`)
+    await run('CREATE UNIQUE INDEX x402_authorizations_id ON x402_authorizations (id)')
     await run(
-      `CREATE INDEX x402_authorizations_project ON x402_authorizations (project, created_at, id)`,
+      'CREATE INDEX x402_authorizations_project ON x402_authorizations (project, created_at, id)',
     )
     // Locked and open records are few among many.
     await run(
-      `CREATE INDEX x402_authorizations_held ON x402_authorizations (hold) WHERE hold IS NOT NULL AND granted = 0`,
+      'CREATE INDEX x402_authorizations_held ON x402_authorizations (hold) WHERE hold IS NOT NULL AND granted = 0',
     )
     await run(
       `CREATE INDEX x402_authorizations_open ON x402_authorizations (created_at) WHERE state = 'submitted'`,
@@ -57,8 +57,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .addColumn('claimed_until', 'bigint', required)
       .addColumn('updated_at', 'bigint', required)
       .execute()
-    await run(`CREATE INDEX x402_idempotency_claimed ON x402_idempotency (claim) WHERE done = 0`)
-    await run(`CREATE INDEX x402_idempotency_age ON x402_idempotency (updated_at)`)
+    await run('CREATE INDEX x402_idempotency_claimed ON x402_idempotency (claim) WHERE done = 0')
+    await run('CREATE INDEX x402_idempotency_age ON x402_idempotency (updated_at)')
   },
   '0003_relayers': async ({ db }) => {
     await db.schema.alterTable('x402_authorizations').addColumn('replaces', 'text').execute()
@@ -105,13 +105,13 @@ export const migrations: Readonly<Record<string, Migration>> = {
     await db.schema.alterTable('x402_authorizations').addColumn('paid_late', 'integer').execute()
     // One transfer log pays for one record.
     await run(
-      `CREATE UNIQUE INDEX x402_authorizations_transfer ON x402_authorizations (transfer) WHERE transfer IS NOT NULL`,
+      'CREATE UNIQUE INDEX x402_authorizations_transfer ON x402_authorizations (transfer) WHERE transfer IS NOT NULL',
     )
   },
   '0007_transactions': async ({ run }) => {
     // Finds the payments that a transaction was sent for.
     await run(
-      `CREATE INDEX x402_authorizations_transaction ON x402_authorizations (transaction_hash) WHERE transaction_hash IS NOT NULL`,
+      'CREATE INDEX x402_authorizations_transaction ON x402_authorizations (transaction_hash) WHERE transaction_hash IS NOT NULL',
     )
   },
   '0008_words': async ({ db, run }) => {
@@ -127,9 +127,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .renameColumn('wanted_until', 'candidate_until')
       .execute()
     await db.schema.alterTable('x402_relayer_wishes').renameTo('x402_relayer_candidates').execute()
-    await run(`DROP INDEX x402_authorizations_held`)
+    await run('DROP INDEX x402_authorizations_held')
     await run(
-      `CREATE INDEX x402_authorizations_locked ON x402_authorizations (lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0`,
+      'CREATE INDEX x402_authorizations_locked ON x402_authorizations (lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0',
     )
   },
   '0009_owners': async ({ db }) => {
@@ -137,9 +137,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   },
   '0010_lists': async ({ run }) => {
     // Lists of one state are as long as those of all.
-    await run(`DROP INDEX x402_authorizations_project`)
+    await run('DROP INDEX x402_authorizations_project')
     await run(
-      `CREATE INDEX x402_authorizations_listed ON x402_authorizations (project, state, created_at, id)`,
+      'CREATE INDEX x402_authorizations_listed ON x402_authorizations (project, state, created_at, id)',
     )
     await run(
       `CREATE INDEX x402_authorizations_failed_bytes ON x402_authorizations (updated_at) WHERE state = 'failed' AND raw IS NOT NULL`,
@@ -183,7 +183,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
       .execute()
     await db.schema.alterTable('x402_authorizations').addColumn('refund_of', 'text').execute()
     await run(
-      `CREATE INDEX x402_authorizations_refunds ON x402_authorizations (refund_of, created_at, id) WHERE refund_of IS NOT NULL`,
+      'CREATE INDEX x402_authorizations_refunds ON x402_authorizations (refund_of, created_at, id) WHERE refund_of IS NOT NULL',
     )
   },
   '0017_bytes': async ({ db, run }) => {
@@ -193,8 +193,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
       SELECT chain_id, lower(relayer), account_nonce, transaction_hash, raw, replaces, updated_at
       FROM x402_authorizations WHERE raw IS NOT NULL AND raw <> '0x'
       ON CONFLICT DO NOTHING`)
-    await run(`DROP INDEX x402_authorizations_bytes`)
-    await run(`DROP INDEX x402_authorizations_failed_bytes`)
+    await run('DROP INDEX x402_authorizations_bytes')
+    await run('DROP INDEX x402_authorizations_failed_bytes')
     await db.schema.alterTable('x402_authorizations').dropColumn('raw').execute()
   },
   '0018_webhooks': createWebhookTables,

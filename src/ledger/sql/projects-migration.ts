@@ -21,7 +21,7 @@ export async function createProjectTables({ db, run }: MigrationContext): Promis
     .addColumn('updated_at', 'bigint', required)
     .addColumn('deleted_at', 'bigint')
     .execute()
-  await run(`CREATE UNIQUE INDEX x402_projects_position ON x402_projects (position)`)
+  await run('CREATE UNIQUE INDEX x402_projects_position ON x402_projects (position)')
   await db.schema
     .createTable('x402_project_tokens')
     .addColumn('id', 'text', primary)
@@ -33,7 +33,7 @@ export async function createProjectTables({ db, run }: MigrationContext): Promis
     .addColumn('last_used_at', 'bigint')
     .addColumn('revoked_at', 'bigint')
     .execute()
-  await run(`CREATE INDEX x402_project_tokens_project ON x402_project_tokens (project, position)`)
+  await run('CREATE INDEX x402_project_tokens_project ON x402_project_tokens (project, position)')
   await db.schema
     .createTable('x402_audit_log')
     .addColumn('position', 'bigint', primary)
@@ -46,5 +46,5 @@ export async function createProjectTables({ db, run }: MigrationContext): Promis
     .addColumn('before', 'text')
     .addColumn('after', 'text')
     .execute()
-  await run(`CREATE INDEX x402_audit_log_project ON x402_audit_log (project, position)`)
+  await run('CREATE INDEX x402_audit_log_project ON x402_audit_log (project, position)')
 }

@@ -9,13 +9,13 @@ export async function addSettlementDetails({ db, run }: MigrationContext): Promi
   await db.schema.alterTable('x402_authorizations').addColumn('resource_hash', 'text').execute()
   // As in lists, each page is read from its newest record, whatever the other projects have.
   await run(
-    `CREATE INDEX x402_authorizations_payer ON x402_authorizations (payer, project, state, created_at, id)`,
+    'CREATE INDEX x402_authorizations_payer ON x402_authorizations (payer, project, state, created_at, id)',
   )
   await run(
-    `CREATE INDEX x402_authorizations_resource ON x402_authorizations (resource_hash, project, state, created_at, id) WHERE resource_hash IS NOT NULL`,
+    'CREATE INDEX x402_authorizations_resource ON x402_authorizations (resource_hash, project, state, created_at, id) WHERE resource_hash IS NOT NULL',
   )
   await run(
-    `CREATE INDEX x402_authorizations_reference ON x402_authorizations (reference, project, state, created_at, id) WHERE reference IS NOT NULL`,
+    'CREATE INDEX x402_authorizations_reference ON x402_authorizations (reference, project, state, created_at, id) WHERE reference IS NOT NULL',
   )
 }
 

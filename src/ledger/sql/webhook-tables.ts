@@ -16,7 +16,7 @@ export async function createWebhookTables(context: MigrationContext): Promise<vo
     .addColumn('created_at', 'bigint', required)
     .addColumn('updated_at', 'bigint', required)
     .execute()
-  await run(`CREATE INDEX x402_webhook_endpoints_project ON x402_webhook_endpoints (project)`)
+  await run('CREATE INDEX x402_webhook_endpoints_project ON x402_webhook_endpoints (project)')
   await createDeliveries(context)
   await createWebhookTrigger(context)
 }
