@@ -40,7 +40,6 @@ export function callApi(
     const body = JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements })
     const headers = {
       'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
       'X-Project-Identify-Token': TOKEN,
     }
     return { method: 'POST', url: url + path, headers, body }

@@ -12,7 +12,7 @@ export async function describeMachine(rounds: number): Promise<string> {
   const anvil = /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? 'of unknown version'
   const require = createRequire(import.meta.url)
   const versions = await Promise.all(
-    ['express', 'viem', 'autocannon'].map(async (name) => {
+    ['express', 'viem', 'autocannon', 'undici'].map(async (name) => {
       const text = await readFile(require.resolve(`${name}/package.json`), 'utf8')
       return `${name} ${(JSON.parse(text) as { version: string }).version}`
     }),

@@ -35,7 +35,8 @@ export interface Result extends Outcome {
 }
 
 /**
- * Runs all rounds. In each of them a contestant has a new chain and a new server for every crowd: anvil
+ * Runs all rounds. In each of them the contestants come one right after the other to each crowd, since the
+ * machine may be faster or slower a minute later. Every time, there are a new chain and a new server: anvil
  * takes the longer for a block, the more was paid before.
  */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
@@ -43,15 +44,15 @@ export async function race(bench: Bench, one: Race): Promise<readonly Result[]> 
   const payments = await signForAll(bench, [one.warmUp, ...one.crowds])
   const results: Result[] = []
   for (let round = 0; round < bench.rounds; round++)
-    for (const contestant of inTurn(one.contestants, round)) {
-      const { column } = contestant
-      bench.note(`${one.name}: round ${round + 1}, ${column}`)
-      for (const [crowd, outcome] of await run(bench, { ...one, contestant, payments })) {
+    for (const crowd of one.crowds)
+      for (const contestant of inTurn(one.contestants, round)) {
+        const { column } = contestant
+        bench.note(`${one.name}: round ${round + 1}, ${crowd.buyers} buyers, ${column}`)
+        const outcome = await run(bench, { ...one, contestant, crowd, payments })
         results.push({ ...outcome, round, column, crowd })
         if (outcome.failure === undefined) continue
         bench.note(`${column}, ${crowd.buyers}: ${outcome.failed} failed: ${outcome.failure}`)
       }
-    }
   return results
 }
 
@@ -69,29 +70,28 @@ async function signForAll(
   return signed
 }
 
-/** One contestant's round. */
+/** What a contestant is measured with. */
+interface Heat extends Race {
+  readonly contestant: Contestant
+  readonly crowd: Crowd
+  readonly payments: ReadonlyMap<Crowd, SignedPayments>
+}
+
+/** One crowd at one contestant. */
 async function run(
   bench: Bench,
-  {
-    contestant,
-    payments,
-    ...one
-  }: Race & { contestant: Contestant; payments: ReadonlyMap<Crowd, SignedPayments> },
-): Promise<readonly (readonly [Crowd, Outcome])[]> {
-  const { blockTime } = one
+  { contestant, crowd, payments, warmUp, blockTime }: Heat,
+): Promise<Outcome> {
   const world = { contestant, ...(blockTime !== undefined && { blockTime }) }
-  const outcomes: [Crowd, Outcome][] = []
-  for (const crowd of one.crowds)
-    await withWorld(bench, world, async (server) => {
-      const buyAll = (some: Crowd) => {
-        const times = scaled(bench, some.each[contestant.stack])
-        const own = (payments.get(some) ?? []).map((all) => all.slice(0, times))
-        return runClients(callsFor(server.url, own, buy), isSold)
-      }
-      await buyAll(one.warmUp)
-      await server.reset()
-      const result = await buyAll(crowd)
-      outcomes.push([crowd, { ...result, ...(await server.usage()) }])
-    })
-  return outcomes
+  return withWorld(bench, world, async (server) => {
+    const buyAll = (some: Crowd) => {
+      const times = scaled(bench, some.each[contestant.stack])
+      const own = (payments.get(some) ?? []).map((all) => all.slice(0, times))
+      return runClients(callsFor(server.url, own, buy), isSold)
+    }
+    await buyAll(warmUp)
+    await server.reset()
+    const result = await buyAll(crowd)
+    return { ...result, ...(await server.usage()) }
+  })
 }

@@ -55,7 +55,7 @@ export class Table {
     }
   }
 
-  /** Markdown: medians, and the medians of each round's ratio. */
+  /** Markdown: medians, and of each round's ratio the median, the least and the greatest. */
   toMarkdown(): string {
     const rows = [...this.#rows.values()]
     const columns = COLUMNS.filter((column) => rows.some(({ values }) => values[column]))
@@ -68,17 +68,23 @@ export class Table {
       figure,
       unit,
       ...columns.map((column) => format(values[column] && median(values[column]))),
-      ...ratios.map(([one, other]) => format(ratio(values[one], values[other]))),
+      ...ratios.map(([one, other]) => formatRatios(ratiosOf(values[one], values[other]))),
     ])
     return toMarkdown(head, lines)
   }
 }
 
 /** Rounds are compared one by one: what slows the machine for a while slows both. */
-function ratio(ones?: readonly number[], others?: readonly number[]): number | undefined {
-  if (ones === undefined || others === undefined) return undefined
-  const ratios = ones.flatMap((one, round) => (others[round] ? [one / others[round]] : []))
-  return ratios.length === 0 ? undefined : median(ratios)
+function ratiosOf(ones: readonly number[] = [], others: readonly number[] = []): readonly number[] {
+  return ones.flatMap((one, round) => (others[round] ? [one / others[round]] : []))
+}
+
+function formatRatios(ratios: readonly number[]): string {
+  if (ratios.length === 0) return ''
+  const [least, middle, most] = [Math.min(...ratios), median(ratios), Math.max(...ratios)].map(
+    format,
+  )
+  return ratios.length === 1 ? `${middle}` : `${middle} (${least}–${most})`
 }
 
 function format(value: number | undefined): string {
