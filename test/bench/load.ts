@@ -2,7 +2,7 @@
 import autocannon from 'autocannon'
 import { Agent, type Dispatcher, getGlobalDispatcher, request } from 'undici'
 
-/** Milliseconds a client waits for an answer; who has waited in vain does not come again. */
+/** Milliseconds a client waits for an answer. One that gets none makes no more calls. */
 const PATIENCE_MS = 20_000
 
 /** One request of a client's. */
@@ -33,7 +33,7 @@ export interface LoadResult {
 /**
  * Every client makes its calls one after the other, all clients at once.
  *
- * The clients are undici's: the machine is the server's as well, and those of `node:http` take twice as much of it.
+ * They use undici, which takes some 40 % less CPU than `node:http`: load and server share the machine.
  */
 export async function runClients(
   clients: readonly (Iterable<Call> | AsyncIterable<Call>)[],
@@ -67,7 +67,7 @@ export function describe({ headers, body }: Answer): string {
   return (header ? Buffer.from(String(header), 'base64').toString() : body).slice(0, 300)
 }
 
-/** Sends a request. @param dispatcher - Keeps connections. @defaultValue the one of all others */
+/** Sends a request. @param dispatcher - Its pool of connections. @defaultValue undici's global one */
 export async function send(
   { method, url, headers, body }: Call,
   dispatcher: Dispatcher = getGlobalDispatcher(),

@@ -35,9 +35,9 @@ export interface Result extends Outcome {
 }
 
 /**
- * Runs all rounds. In each of them the contestants come one right after the other to each crowd, since the
- * machine may be faster or slower a minute later. Every time, there are a new chain and a new server: anvil
- * takes the longer for a block, the more was paid before.
+ * Runs all rounds. For each crowd, the contestants run right after one another: the machine's speed may change
+ * within a minute. Each run has a new chain and a new server, because anvil takes longer for a block the more
+ * was paid before.
  */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
   bench.note(`${one.name}: signing`)
@@ -70,14 +70,14 @@ async function signForAll(
   return signed
 }
 
-/** What a contestant is measured with. */
+/** One run: a contestant and a crowd. */
 interface Heat extends Race {
   readonly contestant: Contestant
   readonly crowd: Crowd
   readonly payments: ReadonlyMap<Crowd, SignedPayments>
 }
 
-/** One crowd at one contestant. */
+/** Warms up a new server, and measures the crowd at it. */
 async function run(
   bench: Bench,
   { contestant, crowd, payments, warmUp, blockTime }: Heat,
