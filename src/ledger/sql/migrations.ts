@@ -5,7 +5,7 @@ import { primary, required, type Migration } from './migration.js'
 import { createProjectTables } from './projects-migration.js'
 import { addSettlementDetails, createCounts } from './view-tables.js'
 import { createRelayerAlerts, createWebhookTables } from './webhook-tables.js'
-import { announceByStatement } from './webhook-triggers.js'
+import { announceByStatement, skipWithoutEndpoints } from './webhook-triggers.js'
 
 /** Every change of the schema, in order. A migration that was published is never edited. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -205,4 +205,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0023_webhook_statements': announceByStatement,
   '0024_rebuilt_files': rebuildWithoutKey,
   '0025_stored_bytes': storeBytes,
+  '0026_webhook_endpoints_first': skipWithoutEndpoints,
 }

@@ -9,6 +9,7 @@ import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
 import { GasLimits } from './settle/gas-limits.js'
 import { domainSeparator } from './verify/digest.js'
+import { ProvenPayers } from './verify/early-reservation.js'
 import { TransferSimulator } from './verify/simulate.js'
 
 /** All that settling on one network takes. */
@@ -21,6 +22,7 @@ export interface SettlementNetwork {
   readonly pendingSpend: PendingSpend
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
+  readonly provenPayers: ProvenPayers
   /** Milliseconds between two blocks. */
   readonly blockMs: number
 }
@@ -40,6 +42,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
+    provenPayers: new ProvenPayers(),
     blockMs: blockTimeMs(chain.network),
   }
 }

@@ -88,7 +88,9 @@ export class Settlement implements Reservation {
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
-    return this.#context.ledger.markDelivered(this.#payment.key, this.#paid)
+    const { core, key } = this.#payment
+    core.provenPayers.add(key.from)
+    return this.#context.ledger.markDelivered(key, this.#paid)
   }
 
   /** As {@link Reservation.reopen}. */

@@ -20,6 +20,7 @@ import type { Spend } from '../pending-spend.js'
 import type { SettlementNetwork } from '../settlement-network.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
 import type { CheckedTransfer } from './checked-transfer.js'
+import { EarlyReservation } from './early-reservation.js'
 import {
   checkTimeWindow,
   checkTransfer,
@@ -54,6 +55,8 @@ export interface VerifiedPayment {
   readonly isSubmitted: boolean
   /** What the chain said of its transfer; absent where its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
+  /** Absent from refunds, and where the ledger was looked up first. */
+  readonly early: EarlyReservation | undefined
   /** As {@link PresentedPayment.onSubmitted}. */
   readonly onSubmitted: PresentedPayment['onSubmitted']
 }
@@ -86,6 +89,10 @@ export async function verifyPayment(
     (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
   if (mismatch !== undefined) return refuse(mismatch)
 
+  const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
+  // A refund is reserved together with what is left of its payment.
+  const isEarly = isNew && refundOf === undefined
+  const early = isEarly ? new EarlyReservation(context.ledger, core.provenPayers) : undefined
   const candidate = {
     payment,
     terms,
@@ -95,14 +102,16 @@ export async function verifyPayment(
     core,
     asset,
     payer,
+    early,
   } satisfies Record<keyof Candidate, unknown>
-  return purpose === 'verify' || terms?.purchase?.redeemOnly
-    ? verifyRecorded(context, candidate, await context.ledger.find(key))
-    : verifyNew(context, candidate)
+  return isNew
+    ? verifyNew(context, candidate)
+    : verifyRecorded(context, candidate, await context.ledger.find(key))
 }
 
 /** A payment whose terms are good. */
-interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer'> {
+interface Candidate
+  extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer' | 'early'> {
   readonly payment: AuthorizedPayment
 }
 
@@ -121,6 +130,7 @@ async function verifyNew(
     failure = error
   })
   if (verified !== undefined && !isRefusal(verified)) return verified
+  await candidate.early?.undo(candidate.payment.key)
   const record = await context.ledger.find(candidate.payment.key)
   if (record !== undefined) return verifyRecorded(context, candidate, record)
   if (verified === undefined) throw failure
@@ -133,7 +143,7 @@ async function verifyRecorded(
   candidate: Candidate,
   record: LedgerRecord | undefined,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted } = candidate
+  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted, early } = candidate
   const { key, signed } = payment
   const { authorization, signature } = signed.value
   const refuse = (refused: Reason): Refusal => ({ refused, payer })
@@ -150,13 +160,18 @@ async function verifyRecorded(
 
   const isSubmitted = record !== undefined
   const trustRecent = purpose !== 'verify'
-  const unchecked = { authorization, signature, isSubmitted, trustRecent }
+  const onSigned = early && (() => early.start(entry))
+  const unchecked = { authorization, signature, isSubmitted, trustRecent, onSigned }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const transfer = { authorization, signature: found.signature }
   const { checked } = found
   const spend = { key, transfer, checked }
-  const verified = { core, asset, payment, terms, payer, ...spend, entry, isSubmitted, onSubmitted }
+  const verified = {
+    ...{ core, asset, payment, terms, payer },
+    ...spend,
+    ...{ entry, isSubmitted, early, onSubmitted },
+  }
   return isSubmitted || (await isCovered(core, spend, purpose))
     ? verified
     : refuse('insufficient_funds')

@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { LedgerError } from '../../../../src/errors.js'
+import type { LedgerStore } from '../../../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
+import type { PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
+import { isRefusal } from '../../../../src/schemes/scheme.js'
+import {
+  askNode,
+  offerOf,
+  openCore,
+  termsOf,
+  type Core,
+  type CoreOptions,
+} from '../../../support/core.js'
+import { decoded } from '../../../support/decoded.js'
+import { balanceOf, useDevnet } from '../../../support/devnet.js'
+import { newPayer } from '../../../support/on-chain.js'
+import { patchedLedger } from '../../../support/patched-ledger.js'
+import { type Fault, type RpcProxy, startRpcProxy } from '../../../support/rpc-proxy.js'
+import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
+
+const devnet = useDevnet()
+/** More than a payer has. */
+const TOO_MUCH = '2000000'
+let offer: PaymentRequirements
+let proxy: RpcProxy
+const cores: Core[] = []
+
+beforeEach(async () => {
+  offer = offerOf(devnet)
+  proxy = await startRpcProxy(devnet.rpcUrl)
+})
+afterEach(async () => {
+  for (const core of cores.splice(0)) core.close()
+  await proxy.close()
+})
+
+function open(options?: CoreOptions): Core {
+  const core = openCore(devnet, { ...options, rpcUrl: proxy.url })
+  cores.push(core)
+  return core
+}
+
+const keyOf = (payment: PaymentPayload) => decoded(payment, offer).key
+const settle = ({ facilitator }: Core, payment: PaymentPayload) =>
+  facilitator.settle(payment, offer, termsOf(devnet))
+const reserve = ({ facilitator }: Core, payment: PaymentPayload) =>
+  facilitator.reserve(decoded(payment, offer), termsOf(devnet))
+
+/** A payer of whom a payment was delivered. */
+async function provenPayer(core: Core): Promise<TestPayer> {
+  const payer = await newPayer(devnet)
+  expect(await settle(core, await signPayment(payer, offer))).toMatchObject({ success: true })
+  return payer
+}
+
+/** Keeps simulations waiting: `asked` resolves when one has come, `answer` lets all of them end. */
+function holdSimulations() {
+  const [asked, answered] = [withResolvers(), withResolvers()]
+  let fault: Fault | undefined
+  proxy.fault = async (method) => {
+    if (method !== 'eth_call') return undefined
+    asked.resolve()
+    await answered.promise
+    return fault
+  }
+  return {
+    asked: asked.promise,
+    answer(by?: Fault) {
+      fault = by
+      answered.resolve()
+    },
+  }
+}
+
+function withResolvers() {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve }
+}
+
+/** Reserves a payment. @returns Whether the ledger had it before the chain answered, and what came of it. */
+async function reserveSlowly(core: Core, payment: PaymentPayload, by?: Fault) {
+  const { asked, answer } = holdSimulations()
+  const reserving = reserve(core, payment)
+  await asked
+  const record = await core.ledger.find(keyOf(payment))
+  answer(by)
+  const reserved = await reserving.catch((error: unknown) => error as Error)
+  proxy.fault = undefined
+  return { isEarly: record?.state === 'reserved', reserved }
+}
+
+describe('a payment whose payer has paid before', () => {
+  it('is reserved while the chain is asked about it, and is settled once', async () => {
+    const core = open()
+    const payer = await provenPayer(core)
+    const payment = await signPayment(payer, offer)
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    const { isEarly, reserved } = await reserveSlowly(core, payment)
+    expect(isEarly).toBe(true)
+    if (reserved instanceof Error || isRefusal(reserved)) throw new Error('It was not reserved.')
+    expect(await reserve(core, payment)).toMatchObject({ refused: 'duplicate_settlement' })
+    expect(await reserved.settle()).toMatchObject({ success: true })
+    await reserved.markDelivered()
+    expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(10_000n)
+  })
+
+  it('leaves nothing behind if its payer cannot cover it, and is good once he can', async () => {
+    const core = open()
+    const payer = await provenPayer(core)
+    const expensive = { ...offer, amount: TOO_MUCH }
+    const payment = await signPayment(payer, expensive)
+    const refuse = () => core.facilitator.reserve(decoded(payment, expensive), termsOf(devnet))
+    expect(await refuse()).toMatchObject({ refused: 'insufficient_funds' })
+    expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+    await devnet.mint(payer.address, BigInt(TOO_MUCH))
+    expect(isRefusal(await refuse())).toBe(false)
+  })
+
+  it('leaves nothing behind if the chain cannot be asked, and is good once it can', async () => {
+    const core = open()
+    const payment = await signPayment(await provenPayer(core), offer)
+    const { isEarly, reserved } = await reserveSlowly(core, payment, { kind: 'http', status: 503 })
+    expect(isEarly).toBe(true)
+    expect(reserved).toMatchObject({ name: 'ChainError' })
+    expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+
+  it('leaves nothing behind if the relayer has no gas money', async () => {
+    const core = open()
+    const payment = await signPayment(await provenPayer(core), offer)
+    const { address } = core.relayer
+    const balance = await askNode(devnet, 'eth_getBalance', address, 'latest')
+    await askNode(devnet, 'anvil_setBalance', address, '0x0')
+    try {
+      // What is known of the relayer is read from the chain again when a transaction cannot be paid for.
+      const other = await signPayment(await newPayer(devnet), offer)
+      await settle(core, other).catch(() => undefined)
+      await expect(reserve(core, payment)).rejects.toMatchObject({ code: 'relayer_without_funds' })
+      expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+    } finally {
+      await askNode(devnet, 'anvil_setBalance', address, balance)
+    }
+  })
+
+  it('is not taken while the ledger cannot be written, and is good afterwards', async () => {
+    const store = createMemoryLedger()
+    let isBroken = false
+    const ledger: LedgerStore = patchedLedger(store, {
+      reserve: async (entry) => {
+        if (isBroken) throw new LedgerError('ledger_unavailable', 'The database does not answer.')
+        return store.reserve(entry)
+      },
+    })
+    const core = open({ ledger })
+    const payment = await signPayment(await provenPayer(core), offer)
+    isBroken = true
+    await expect(reserve(core, payment)).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    isBroken = false
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+  })
+})
+
+describe('a payment is not reserved before the chain has answered', () => {
+  it('if its payer has paid nothing yet', async () => {
+    const core = open()
+    const payment = await signPayment(await newPayer(devnet), offer)
+    const { isEarly, reserved } = await reserveSlowly(core, payment)
+    expect(isEarly).toBe(false)
+    expect(isRefusal(reserved)).toBe(false)
+  })
+
+  it('if its payer has another one under way that was: each payment is good for one', async () => {
+    const core = open()
+    const payer = await provenPayer(core)
+    const two = [await signPayment(payer, offer), await signPayment(payer, offer)] as const
+    const { asked, answer } = holdSimulations()
+    const reserving = two.map((payment) => reserve(core, payment))
+    await asked
+    const records = await Promise.all(two.map((payment) => core.ledger.find(keyOf(payment))))
+    answer()
+    for (const reserved of await Promise.all(reserving)) expect(isRefusal(reserved)).toBe(false)
+    expect(records.filter((record) => record !== undefined)).toHaveLength(1)
+  })
+
+  it('if its payer was refused since', async () => {
+    const core = open()
+    const payer = await provenPayer(core)
+    const expensive = { ...offer, amount: TOO_MUCH }
+    const uncovered = decoded(await signPayment(payer, expensive), expensive)
+    const refused = await core.facilitator.reserve(uncovered, termsOf(devnet))
+    expect(refused).toMatchObject({ refused: 'insufficient_funds' })
+    expect(await reserveSlowly(core, await signPayment(payer, offer))).toMatchObject({
+      isEarly: false,
+    })
+  })
+
+  it('if somebody else has signed it, who uses up nothing of its payer’s', async () => {
+    const core = open()
+    const payer = await provenPayer(core)
+    const { privateKey } = await newPayer(devnet)
+    const forged = await signPayment({ ...payer, privateKey }, offer)
+    const { isEarly, reserved } = await reserveSlowly(core, forged)
+    expect(isEarly).toBe(false)
+    expect(reserved).toMatchObject({ refused: 'invalid_exact_evm_payload_signature' })
+    expect(await reserveSlowly(core, await signPayment(payer, offer))).toMatchObject({
+      isEarly: true,
+    })
+  })
+
+  it('if it is only verified', async () => {
+    const core = open()
+    const payment = await signPayment(await provenPayer(core), offer)
+    const { asked, answer } = holdSimulations()
+    const verifying = core.facilitator.verify(payment, offer, termsOf(devnet))
+    await asked
+    const record = await core.ledger.find(keyOf(payment))
+    answer()
+    expect(await verifying).toMatchObject({ isValid: true })
+    expect(record).toBeUndefined()
+  })
+})
