@@ -5,6 +5,7 @@ import { signAll, type SignedPayments } from './buyers.js'
 import { buy, callsFor, isSold } from './calls.js'
 import { type LoadResult, runClients } from './load.js'
 import type { Usage } from './servers/host.js'
+import { WARM_UP } from './servers/setup.js'
 import { type Contestant, settingsOf, withWorld } from './world.js'
 
 /** Buyers at the same time, and how often each buys, by stack. */
@@ -17,7 +18,14 @@ export interface Crowd {
 export interface Race {
   readonly name: string
   readonly contestants: readonly Contestant[]
-  /** Comes first, and is not on the clock. */
+  /**
+   * Comes first of all, on another chain, and is not on the clock. V8 compiles a server for thousands of
+   * payments, after which anvil would take several times as long for a block: it hashes all that was stored.
+   *
+   * @defaultValue nobody
+   */
+  readonly warmUpElsewhere?: Crowd
+  /** Comes before the crowd, on the same chain, and is not on the clock. */
   readonly warmUp: Crowd
   readonly crowds: readonly Crowd[]
   /** Seconds; every transaction is mined at once without it. */
@@ -41,7 +49,7 @@ export interface Result extends Outcome {
  */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
   bench.note(`${one.name}: signing`)
-  const payments = await signForAll(bench, [one.warmUp, ...one.crowds])
+  const payments = await signForAll(bench, one)
   const results: Result[] = []
   for (let round = 0; round < bench.rounds; round++)
     for (const crowd of one.crowds)
@@ -59,11 +67,13 @@ export async function race(bench: Bench, one: Race): Promise<readonly Result[]> 
 /** Signs once for all rounds: each has a chain of its own, on which nothing is spent yet. */
 async function signForAll(
   bench: Bench,
-  crowds: readonly Crowd[],
+  { warmUpElsewhere, warmUp, crowds }: Race,
 ): Promise<ReadonlyMap<Crowd, SignedPayments>> {
-  const requirements = offerOf(await settingsOf())
+  const settings = await settingsOf()
   const signed = new Map<Crowd, SignedPayments>()
-  for (const crowd of crowds) {
+  for (const crowd of [...(warmUpElsewhere ? [warmUpElsewhere] : []), warmUp, ...crowds]) {
+    const isElsewhere = crowd === warmUpElsewhere
+    const requirements = offerOf(settings, isElsewhere ? { network: WARM_UP.caip2 } : {})
     const most = scaled(bench, Math.max(...Object.values(crowd.each)))
     signed.set(crowd, await signAll(bench.buyers.slice(0, crowd.buyers), most, requirements))
   }
@@ -80,15 +90,18 @@ interface Heat extends Race {
 /** Warms up a new server, and measures the crowd at it. */
 async function run(
   bench: Bench,
-  { contestant, crowd, payments, warmUp, blockTime }: Heat,
+  { contestant, crowd, payments, warmUpElsewhere, warmUp, blockTime }: Heat,
 ): Promise<Outcome> {
-  const world = { contestant, ...(blockTime !== undefined && { blockTime }) }
-  return withWorld(bench, world, async (server) => {
+  const warmsUpElsewhere = warmUpElsewhere !== undefined
+  const world = { contestant, warmsUpElsewhere, ...(blockTime !== undefined && { blockTime }) }
+  return withWorld(bench, world, async (server, { warmUpChain }) => {
     const buyAll = (some: Crowd) => {
       const times = scaled(bench, some.each[contestant.stack])
       const own = (payments.get(some) ?? []).map((all) => all.slice(0, times))
       return runClients(callsFor(server.url, own, buy), isSold)
     }
+    if (warmUpElsewhere !== undefined) await buyAll(warmUpElsewhere)
+    warmUpChain?.rest()
     await buyAll(warmUp)
     await server.reset()
     const result = await buyAll(crowd)

@@ -1,9 +1,10 @@
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { fund } from './buyers.js'
 import type { Bench } from './bench.js'
+import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createLedger, type DurableLedger, type LedgerPlace } from './ledgers.js'
 import { type ServerProcess, startServer } from './server-process.js'
-import type { BareAnswer, Stack } from './servers/setup.js'
+import { type BareAnswer, type Stack, WARM_UP, type WarmUpChain } from './servers/setup.js'
 import type { Column } from './table.js'
 
 /** A contestant: a stack, how many relayers it has, and where it keeps its payments. */
@@ -36,19 +37,34 @@ export function beforeOf({ before }: Bench): readonly Contestant[] {
  */
 const HEARTBEAT_MS = 250
 
+/** A chain of the benchmark's. */
+interface BenchDevnet extends Devnet {
+  /** Ends its heartbeat, once nobody buys on it any more. */
+  rest(): void
+}
+
 /** A chain of its own, on which every buyer has money. */
-export async function openDevnet(bench: Bench, blockTime?: number): Promise<Devnet> {
+export async function openDevnet(bench: Bench, blockTime?: number): Promise<BenchDevnet> {
   const devnet = await startDevnet(blockTime === undefined ? {} : { blockTime })
   await fund(devnet, bench.buyers)
-  if (blockTime !== undefined) return devnet
-  const heartbeat = setInterval(() => void devnet.mine().catch(() => undefined), HEARTBEAT_MS)
+  const beat = (): void => void devnet.mine().catch(() => undefined)
+  const heartbeat = blockTime === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
+  const rest = (): void => clearInterval(heartbeat)
   return {
     ...devnet,
+    rest,
     close() {
-      clearInterval(heartbeat)
+      rest()
       return devnet.close()
     },
   }
+}
+
+/** A chain beside the measured one, to warm servers up on. */
+async function openWarmUpChain(bench: Bench): Promise<BenchDevnet> {
+  const devnet = await openDevnet(bench)
+  await sendBatch(devnet.rpcUrl, [['anvil_setChainId', WARM_UP.chainId]])
+  return devnet
 }
 
 /** What is the same on every devnet, for signing before there is one. */
@@ -75,6 +91,8 @@ export interface ServerOptions {
   readonly ledger?: string
   readonly answer?: BareAnswer
   readonly heap?: number
+  /** See {@link ServerSetup.warmUpChain}. */
+  readonly warmUpChain?: WarmUpChain
 }
 
 /** Starts a server that is paid on a devnet. */
@@ -97,6 +115,17 @@ export interface World {
   readonly devnet: Devnet
   readonly servers: readonly ServerProcess[]
   readonly ledger: LedgerPlace | undefined
+  readonly warmUpChain: BenchDevnet | undefined
+}
+
+/** How a {@link World} is made. */
+interface WorldOptions {
+  readonly contestant: Contestant
+  readonly blockTime?: number
+  /** Servers. @defaultValue 1 */
+  readonly count?: number
+  /** Whether there is a second chain. @defaultValue false */
+  readonly warmsUpElsewhere?: boolean
 }
 
 /** Runs something against a fresh chain and ledger with one server, or several, and clears up. */
@@ -106,16 +135,25 @@ export async function withWorld<T>(
     contestant: { ledger: kind, ...contestant },
     blockTime,
     count = 1,
-  }: { contestant: Contestant; blockTime?: number; count?: number },
+    warmsUpElsewhere = false,
+  }: WorldOptions,
   run: (server: ServerProcess, world: World) => Promise<T>,
 ): Promise<T> {
   const endings: (() => Promise<void>)[] = []
   try {
     const devnet = await openDevnet(bench, blockTime)
     endings.unshift(() => devnet.close())
+    const warmUpChain = warmsUpElsewhere ? await openWarmUpChain(bench) : undefined
+    if (warmUpChain) endings.unshift(() => warmUpChain.close())
     const ledger = kind && (await createLedger(kind))
     if (ledger) endings.unshift(() => ledger.drop())
-    const options = { ...contestant, ...(ledger && { ledger: ledger.location }) }
+    const options = {
+      ...contestant,
+      ...(ledger && { ledger: ledger.location }),
+      ...(warmUpChain && {
+        warmUpChain: { rpcUrl: warmUpChain.rpcUrl, asset: warmUpChain.asset },
+      }),
+    }
     const servers: ServerProcess[] = []
     for (let started = 0; started < count; started++) {
       const server = await openServer(devnet, contestant.stack, options)
@@ -124,7 +162,7 @@ export async function withWorld<T>(
     }
     const [first] = servers
     if (first === undefined) throw new TypeError('count is at least 1')
-    return await run(first, { devnet, servers, ledger })
+    return await run(first, { devnet, servers, ledger, warmUpChain })
   } finally {
     for (const end of endings) await end()
   }

@@ -1,14 +1,25 @@
 import { x402Facilitator } from '@x402/core/facilitator'
+import type { PaymentOption } from '@x402/core/http'
 import type { FacilitatorClient } from '@x402/core/server'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme as ExactEvmFacilitator } from '@x402/evm/exact/facilitator'
 import { ExactEvmScheme as ExactEvmServer } from '@x402/evm/exact/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import express from 'express'
-import { createWalletClient, http, nonceManager, publicActions } from 'viem'
+import { type Chain, createWalletClient, http, nonceManager, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
-import { API, FREE, GOODS, PAID, PRICE, type ServerApp } from './setup.js'
+import {
+  AMOUNT,
+  API,
+  FREE,
+  GOODS,
+  PAID,
+  PRICE,
+  TOKEN_DOMAIN,
+  WARM_UP,
+  type ServerApp,
+} from './setup.js'
 
 const NETWORK = 'eip155:84532'
 
@@ -20,19 +31,23 @@ const POLLING_INTERVAL_MS = 50
  * between it and the middleware, and viem's nonce manager, without which most of several payments
  * at once fail.
  */
-export const official: ServerApp = async ({ rpcUrl, relayerKeys, payTo }) => {
+export const official: ServerApp = async ({ rpcUrl, relayerKeys, payTo, warmUpChain }) => {
   const [key] = relayerKeys
   if (key === undefined) throw new TypeError('there is no relayer')
   const account = privateKeyToAccount(key, { nonceManager })
-  const client = createWalletClient({
-    account,
-    chain: baseSepolia,
-    transport: http(rpcUrl),
-    pollingInterval: POLLING_INTERVAL_MS,
-  }).extend(publicActions)
-  // The client's methods take more than the signer's do, and their types do not meet.
-  const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never)
-  const facilitator = new x402Facilitator().register(NETWORK, new ExactEvmFacilitator(signer))
+  const schemeOn = (url: string, chain: Chain): ExactEvmFacilitator => {
+    const client = createWalletClient({
+      account,
+      chain,
+      transport: http(url),
+      pollingInterval: POLLING_INTERVAL_MS,
+    }).extend(publicActions)
+    // The client's methods take more than the signer's do, and their types do not meet.
+    return new ExactEvmFacilitator(
+      toFacilitatorEvmSigner({ ...client, address: account.address } as never),
+    )
+  }
+  const facilitator = new x402Facilitator().register(NETWORK, schemeOn(rpcUrl, baseSepolia))
 
   const inProcess: FacilitatorClient = {
     verify: (payload, requirements) => facilitator.verify(payload, requirements),
@@ -40,7 +55,15 @@ export const official: ServerApp = async ({ rpcUrl, relayerKeys, payTo }) => {
     getSupported: async () => facilitator.getSupported() as never,
   }
   const server = new x402ResourceServer(inProcess).register(NETWORK, new ExactEvmServer())
-  const accepts = { scheme: 'exact', network: NETWORK, price: PRICE, payTo } as const
+  const accepts: PaymentOption[] = [{ scheme: 'exact', network: NETWORK, price: PRICE, payTo }]
+  if (warmUpChain !== undefined) {
+    const { caip2: network, chainId: id } = WARM_UP
+    const { asset } = warmUpChain
+    facilitator.register(network, schemeOn(warmUpChain.rpcUrl, { ...baseSepolia, id }))
+    server.register(network, new ExactEvmServer())
+    const price = { amount: AMOUNT, asset, extra: TOKEN_DOMAIN }
+    accepts.push({ scheme: 'exact', network, price, payTo })
+  }
 
   const app = express()
   app.use(paymentMiddleware({ [`GET ${PAID}`]: { accepts } }, server))

@@ -1,7 +1,18 @@
 import express from 'express'
 import type * as Package from '../../../dist/esm/index.js'
 import type * as Sql from '../../../dist/esm/sql.js'
-import { FREE, GOODS, PAID, PRICE, TOKEN, type ServerApp } from './setup.js'
+import {
+  FREE,
+  GOODS,
+  PAID,
+  PRICE,
+  TOKEN,
+  TOKEN_DOMAIN,
+  WARM_UP,
+  type ServerApp,
+  type ServerSetup,
+  type WarmUpChain,
+} from './setup.js'
 import { countStatements } from './statements.js'
 
 const OWN_ENTRY = new URL('../../../dist/esm/index.js', import.meta.url).href
@@ -11,6 +22,7 @@ export const ours: ServerApp = async ({
   rpcUrl,
   relayerKeys,
   payTo,
+  warmUpChain,
   entry = OWN_ENTRY,
   ledger,
   metrics = false,
@@ -18,8 +30,16 @@ export const ours: ServerApp = async ({
 }) => {
   const { createGateway } = (await import(entry)) as typeof Package
   const gateway = createGateway({
-    networks: { 'base-sepolia': { rpcUrl, relayerKeys } },
-    projects: [{ id: 'shop', tokens: [TOKEN], merchant: { payTo } }],
+    networks: {
+      'base-sepolia': { rpcUrl, relayerKeys },
+      ...(warmUpChain && { [WARM_UP.name]: warmUpNetwork(warmUpChain, relayerKeys) }),
+    },
+    projects: [
+      {
+        ...{ id: 'shop', tokens: [TOKEN] },
+        merchant: { payTo, ...(warmUpChain && { accepts: ACCEPTS_BOTH }) },
+      },
+    ],
     rateLimit: false,
     metrics,
     ...(publicUrl !== undefined && { publicUrl }),
@@ -31,6 +51,21 @@ export const ours: ServerApp = async ({
   app.use(gateway.gatewayRouter())
   return app
 }
+
+const ACCEPTS_BOTH = [
+  { network: 'base-sepolia', asset: 'USDC' },
+  { network: WARM_UP.name, asset: 'WARM' },
+]
+
+/** It has the measured chain's token, at the same address. */
+const warmUpNetwork = (
+  { rpcUrl, asset: address }: WarmUpChain,
+  relayerKeys: ServerSetup['relayerKeys'],
+) => ({
+  rpcUrl,
+  relayerKeys,
+  assets: [{ address, symbol: 'WARM', decimals: 6, currency: 'USD', eip712: TOKEN_DOMAIN }],
+})
 
 async function openLedger(entry: string, location: string) {
   countStatements(entry)

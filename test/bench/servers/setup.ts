@@ -8,6 +8,8 @@ export interface ServerSetup {
   readonly rpcUrl: string
   readonly relayerKeys: readonly `0x${string}`[]
   readonly payTo: `0x${string}`
+  /** A second chain, on which the server sells as well: see `Race`. */
+  readonly warmUpChain?: WarmUpChain
   /** A file, or a `postgres://` URL. @defaultValue our own stack's default, in memory */
   readonly ledger?: string
   /** What buyers see, whichever process responds. @defaultValue as the request has it */
@@ -19,6 +21,22 @@ export interface ServerSetup {
   /** Bytes in use that the bare server's heap is grown to, as if it had more to do. */
   readonly heap?: number
 }
+
+/** A chain on which a server is warmed up, beside the one on which it is measured. */
+export interface WarmUpChain {
+  readonly rpcUrl: string
+  readonly asset: `0x${string}`
+}
+
+/** The network that it seems to be. */
+export const WARM_UP = {
+  chainId: 11155420,
+  caip2: 'eip155:11155420',
+  name: 'optimism-sepolia',
+} as const
+
+/** The EIP-712 domain of its token, and of the measured chain's. */
+export const TOKEN_DOMAIN = { name: 'USDC', version: '2' } as const
 
 /** Ours; the official packages; Express alone. */
 export type Stack = 'ours' | 'official' | 'bare'
@@ -34,6 +52,8 @@ export interface BareAnswer {
 export const PAID = '/paid'
 export const FREE = '/free'
 export const PRICE = '$0.01'
+/** That price in the token's units. */
+export const AMOUNT = '10000'
 
 /** What a buyer gets. */
 export const GOODS = { report: 'sunny', temperature: 21 } as const
