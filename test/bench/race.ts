@@ -19,8 +19,9 @@ export interface Race {
   readonly name: string
   readonly contestants: readonly Contestant[]
   /**
-   * Comes first of all, on another chain, and is not on the clock. V8 compiles a server for thousands of
-   * payments, after which anvil would take several times as long for a block: it hashes all that was stored.
+   * Comes first of all, on another chain, and is not on the clock. It takes thousands of payments until V8 has
+   * compiled a server. On the measured chain, anvil would then take several times as long for a block, because
+   * it hashes all that is stored.
    *
    * @defaultValue nobody
    */

@@ -108,14 +108,14 @@ export async function announceByStatement({ isPostgres, run }: MigrationContext)
 }
 
 /**
- * Has PostgreSQL look for endpoints first. Most gateways have none, and their payments would wait for the
- * insert of nothing, which takes several times as long.
+ * Has PostgreSQL look for endpoints first. Most gateways have none, and each change of their payments would
+ * run an insert of nothing.
  */
 export async function skipWithoutEndpoints({ isPostgres, run }: MigrationContext): Promise<void> {
   if (!isPostgres) return
   const schema = await schemaOf(run)
   const insert = ofTables(`${insertAsDigits(schema)} AND (${HAPPENED})`)
-  // Neither query has parameters: PostgreSQL keeps the plans of such without being told to.
+  // Neither query has parameters, so PostgreSQL keeps one plan for each without being told to.
   await run(`CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF EXISTS (SELECT FROM ${schema}x402_webhook_endpoints) THEN ${insert}; END IF;
     RETURN NULL; END $$`)

@@ -168,9 +168,16 @@ async function verifyRecorded(
   const { checked } = found
   const spend = { key, transfer, checked }
   const verified = {
-    ...{ core, asset, payment, terms, payer },
+    core,
+    asset,
+    payment,
+    terms,
+    payer,
     ...spend,
-    ...{ entry, isSubmitted, early, onSubmitted },
+    entry,
+    isSubmitted,
+    early,
+    onSubmitted,
   }
   return isSubmitted || (await isCovered(core, spend, purpose))
     ? verified
