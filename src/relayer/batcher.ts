@@ -2,6 +2,7 @@ import { aggregate, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
 import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/ledger.js'
 import { batchGasLimit } from './batch-gas.js'
+import { ExpectedCalls } from './expected-calls.js'
 import {
   LostLocks,
   type BatchMember,
@@ -17,6 +18,9 @@ const MAX_MEMBERS = 20
 /** Most gas of a shared transaction; no network's limit for one (EIP-7825) is near it. */
 const MAX_BATCH_GAS = 6_000_000n
 
+/** A block takes far longer, and a second transaction right after the first one more of everything. */
+const GATHER_MS = 4
+
 /** Options of {@link Batcher}. */
 export interface BatcherOptions {
   /** Sends one transaction. */
@@ -25,18 +29,21 @@ export interface BatcherOptions {
   readonly maxSending: number
   /** Whether calls can share a transaction: whether the network has Multicall3. */
   readonly canBatch: () => Promise<boolean>
+  /** Milliseconds at most that a transaction waits for settlements that are expected. @defaultValue 4 */
+  readonly gatherMs?: number | undefined
 }
 
 /**
  * Sends settlements, several in one Multicall3 transaction when they come at once: the group commit
  * of databases.
  *
- * A settlement that comes alone is sent alone, at once. Those that come while a transaction is being
- * sent share the next one: there is no timer, and nothing waits when idle. Each call may fail by
- * itself; the logs show which one did.
+ * A settlement that comes alone, with none expected, is sent alone, at once: nothing waits when idle. Those
+ * that come while a transaction is being sent share the next one, and those that are being verified then are
+ * waited for, for a moment. Each call may fail by itself; the logs show which one did.
  */
 export class Batcher {
   readonly #options: BatcherOptions
+  readonly #expected = new ExpectedCalls()
   /** Settlements that wait for a transaction, oldest first. */
   #waiting: QueuedMember[] = []
   /** Transactions that are being sent. */
@@ -53,10 +60,16 @@ export class Batcher {
     return this.#waiting.length
   }
 
+  /** Counts work that may bring a settlement, until it has ended: the next transaction waits for it. */
+  expect<T>(work: Promise<T>): Promise<T> {
+    return this.#expected.during(work)
+  }
+
   /** Sends a settlement. One that the node rejected is unknown: its bytes may have gone further. */
   send(member: BatchMember): Promise<SentTransaction> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ member, resolve, reject })
+      if (this.#waiting.length >= MAX_MEMBERS) this.#expected.endWait()
       this.#flushSoon()
     })
   }
@@ -69,8 +82,10 @@ export class Batcher {
   }
 
   async #flush(): Promise<void> {
-    const { canBatch, maxSending } = this.#options
+    const { canBatch, maxSending, gatherMs = GATHER_MS } = this.#options
     const most = (await canBatch()) ? MAX_MEMBERS : 1
+    const gathers = this.#waiting.length < most && this.#waiting[0]?.member.isAlone !== true
+    if (gathers && this.#sending < maxSending) await this.#expected.wait(gatherMs)
     this.#isFlushing = false
     while (this.#waiting.length > 0 && this.#sending < maxSending) {
       this.#sending++

@@ -4,7 +4,7 @@ import { ChainError, isLedgerError } from '../errors.js'
 import type { LedgerStore, Submission } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
-import { Batcher } from './batcher.js'
+import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
 import { GasSpending, type GasSpent } from './gas-spent.js'
 import type { Relayer } from './relayer.js'
@@ -24,7 +24,8 @@ const MAX_REPRICINGS = 3
 const LOOK_INTERVAL_MS = 500
 
 /** Options of {@link RelayerPool}. */
-export interface RelayerPoolOptions extends Omit<RelayersOptions, 'isAwaited'> {
+export interface RelayerPoolOptions
+  extends Omit<RelayersOptions, 'isAwaited'>, Pick<BatcherOptions, 'gatherMs'> {
   /** Called once for each transaction of one of the accounts whose receipt is read. */
   readonly onSpent?: (spent: GasSpent) => void
 }
@@ -60,6 +61,7 @@ export class RelayerPool {
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
       maxSending: this.addresses.length,
+      gatherMs: options.gatherMs,
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
     })
     const timer = setInterval(() => void this.#lookAfter(options.logger), LOOK_INTERVAL_MS)
@@ -85,6 +87,16 @@ export class RelayerPool {
    */
   async requireReady(): Promise<void> {
     await this.#relayers.withLeastBusy(new Set(), () => undefined)
+  }
+
+  /**
+   * Tells that work may bring a call to {@link RelayerPool.send}: until it has ended, the next transaction
+   * waits for it a moment, so that both calls share it.
+   *
+   * @returns What the work returns.
+   */
+  expect<T>(work: Promise<T>): Promise<T> {
+    return this.#batcher.expect(work)
   }
 
   /**

@@ -20,7 +20,11 @@ const submissionOf = (accountNonce: number): Submission => ({
 })
 
 /** Transactions that are sent when the test says so, each written down before in one ledger. */
-function openSending({ maxSending = 1, canShare = true } = {}) {
+function openSending({
+  maxSending = 1,
+  canShare = true,
+  gatherMs = 4,
+}: { maxSending?: number; canShare?: boolean; gatherMs?: number } = {}) {
   const sends: {
     readonly request: TransactionRequest
     answer(sent: Partial<SendResult> | Error): void
@@ -29,7 +33,7 @@ function openSending({ maxSending = 1, canShare = true } = {}) {
   const written: number[] = []
   let isDown = false
   const batcher = new Batcher({
-    maxSending,
+    ...{ maxSending, gatherMs },
     canBatch: async () => canShare,
     async send(request) {
       const submission = submissionOf(sends.length + 1)
@@ -87,6 +91,9 @@ const turn = async (): Promise<void> => {
 }
 const accepted = { kind: 'accepted' } as const
 
+/** Milliseconds after which a test has long failed. */
+const LONG_MS = 60_000
+
 describe('Batcher', () => {
   it('sends a settlement that comes alone at once, unchanged', async () => {
     const { batcher, sends, settlement } = openSending()
@@ -116,6 +123,81 @@ describe('Batcher', () => {
     sends[1]!.answer(accepted)
     for (const sent of await rest) expect(sent.submission).toEqual(submissionOf(2))
     for (const { known } of others) expect(await known()).toEqual(submissionOf(2))
+  })
+
+  it('waits for a settlement that is being verified, and sends both in one transaction', async () => {
+    const { batcher, sends, several, written } = openSending({ gatherMs: LONG_MS })
+    const [one, other] = await several(2)
+    let verify = (): void => undefined
+    const verification = batcher.expect(new Promise<void>((resolve) => (verify = resolve)))
+    const first = batcher.send(one!.member)
+    await turn()
+    expect(sends).toHaveLength(0)
+    verify()
+    await verification
+    const second = batcher.send(other!.member)
+    await turn()
+    expect(written).toEqual([2])
+    sends[0]!.answer(accepted)
+    expect(await first).toEqual(await second)
+  })
+
+  it('waits no longer for a settlement whose verification has failed', async () => {
+    const { batcher, sends, settlement, written } = openSending({ gatherMs: LONG_MS })
+    const { member } = await settlement()
+    let refuse = (_error: Error): void => undefined
+    const verification = batcher.expect(new Promise<void>((_, reject) => (refuse = reject)))
+    const sent = batcher.send(member)
+    await turn()
+    expect(sends).toHaveLength(0)
+    refuse(new Error('refused'))
+    await expect(verification).rejects.toThrow('refused')
+    await turn()
+    expect(written).toEqual([1])
+    sends[0]!.answer(accepted)
+    await sent
+  })
+
+  it('waits a few milliseconds at most for a verification that takes long', async () => {
+    const { batcher, sends, settlement } = openSending()
+    const { member } = await settlement()
+    void batcher.expect(new Promise(() => undefined))
+    const startedAt = performance.now()
+    const sent = batcher.send(member)
+    while (sends.length === 0) await turn()
+    expect(performance.now() - startedAt).toBeLessThan(100)
+    sends[0]!.answer(accepted)
+    await sent
+  })
+
+  it('waits for no other settlement once twenty have come', async () => {
+    const { batcher, sends, several, written } = openSending({ gatherMs: LONG_MS })
+    void batcher.expect(new Promise(() => undefined))
+    const first = await several(1)
+    const others = await several(19)
+    const sent = [batcher.send(first[0]!.member)]
+    await turn()
+    expect(sends).toHaveLength(0)
+    sent.push(...others.map(({ member }) => batcher.send(member)))
+    await turn()
+    expect(written).toEqual([20])
+    sends[0]!.answer(accepted)
+    await Promise.all(sent)
+  })
+
+  it('waits for no verification where there is no Multicall3, or where the settlement must go alone', async () => {
+    for (const { canShare, isAlone } of [
+      { canShare: false, isAlone: false },
+      { canShare: true, isAlone: true },
+    ]) {
+      const { batcher, sends, settlement } = openSending({ canShare, gatherMs: LONG_MS })
+      void batcher.expect(new Promise(() => undefined))
+      const sent = batcher.send((await settlement({ isAlone })).member)
+      await turn()
+      expect(sends).toHaveLength(1)
+      sends[0]!.answer(accepted)
+      await sent
+    }
   })
 
   it('puts at most twenty settlements into one transaction', async () => {

@@ -34,6 +34,8 @@ export interface CoreOptions {
   readonly now?: () => number
   /** @defaultValue 50000: a busy machine decides no test */
   readonly settleTimeoutMs?: number
+  /** Milliseconds that a transaction waits for payments that are being verified. */
+  readonly gatherMs?: number
   /** Milliseconds after which a transaction is replaced. */
   readonly stuckMs?: number
   /** Milliseconds between two looks at what is open. */
@@ -87,6 +89,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     ledger: withWrittenCalls(ledger),
     logger,
     stuckMs: options.stuckMs,
+    gatherMs: options.gatherMs,
     onFunds({ relayer, balance, becameLow }) {
       if (becameLow) bus.emit('relayerLow', { network: baseSepolia.caip2, relayer, balance })
     },

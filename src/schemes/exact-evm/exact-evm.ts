@@ -123,7 +123,7 @@ export class ExactEvm implements Scheme {
       if (!isSubmitted) await this.#requireReady(verified)
       return this.#reserveEntry(verified)
     }
-    const record = await reserveReady().catch((error: unknown) => {
+    const record = await core.relayers.expect(reserveReady()).catch((error: unknown) => {
       if (!isSubmitted) leavePayment(core, key)
       throw error
     })

@@ -105,7 +105,7 @@ export async function verifyPayment(
     early,
   } satisfies Record<keyof Candidate, unknown>
   return isNew
-    ? verifyNew(context, candidate)
+    ? core.relayers.expect(verifyNew(context, candidate))
     : verifyRecorded(context, candidate, await context.ledger.find(key))
 }
 
