@@ -21,15 +21,17 @@ export type TimedRow = Omit<Selectable<AuthorizationRow>, 'transfer' | 'resource
 /**
  * The columns of an entry, as members of a statement's rows: bytes are digits. One literal: put together
  * from several, they take four times as long.
+ *
+ * @param id - `recordId` of the entry.
  */
-export function entryColumns(entry: LedgerEntry) {
+export function entryColumns(entry: LedgerEntry, id: string) {
   const { resource, method, route, decimals, askedPrice, reference } = entry.details ?? {}
   return {
     chain_id: entry.chainId,
     asset: digitsOf(entry.asset),
     payer: digitsOf(entry.from),
     nonce: digitsOf(entry.nonce),
-    id: recordId(entry),
+    id,
     pay_to: digitsOf(entry.payTo),
     value: entry.value.toString(),
     valid_before: entry.validBefore.toString(),
@@ -53,7 +55,7 @@ export function entryColumns(entry: LedgerEntry) {
 
 /** The columns of an entry, as Kysely is given them. */
 export function entryRow(entry: LedgerEntry) {
-  const { id, refund_of, ...columns } = entryColumns(entry)
+  const { id, refund_of, ...columns } = entryColumns(entry, recordId(entry))
   return {
     ...columns,
     asset: bytesOf(entry.asset),

@@ -19,5 +19,9 @@ export function idOf(stored: Uint8Array): string {
  * @throws `TypeError` for what is neither.
  */
 export function digitsOf(hex: Hex): string {
-  return idOf(bytesOf(hex))
+  if (!BYTES.test(hex)) throw new TypeError('not pairs of hexadecimal digits')
+  return hex.slice(2).toLowerCase()
 }
+
+/** Testing digits takes a fraction of the time of making bytes of them. */
+const BYTES = /^0x(?:[0-9a-f]{2})*$/i

@@ -206,4 +206,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0024_rebuilt_files': rebuildWithoutKey,
   '0025_stored_bytes': storeBytes,
   '0026_webhook_endpoints_first': skipWithoutEndpoints,
+  '0027_raw_uncompressed': async ({ isPostgres, run }) => {
+    // Settlements wait while it is written, and it is dropped soon: compressing it is not worth the time.
+    if (isPostgres)
+      await run('ALTER TABLE x402_relayer_transactions ALTER COLUMN raw SET STORAGE EXTERNAL')
+  },
 }

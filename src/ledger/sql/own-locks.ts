@@ -1,4 +1,3 @@
-import { recordId, type AuthorizationKey } from '../record.js'
 import { idBytes, idOf } from './bytes.js'
 import type { LockOwner } from './lock-owner.js'
 import { rowsInOrder } from './rows-in-order.js'
@@ -29,7 +28,8 @@ export interface LocksOptions {
 }
 
 /**
- * The locks of this process: a name of its own each, renewed for as long as the process lives.
+ * The locks of this process: a name of its own each, renewed for as long as the process lives. Records are
+ * named by their ids here, because making an id takes a hash.
  *
  * The name is in the `WHERE` of every statement that needs the lock, so that a process which was taken
  * for dead cannot change anything any more.
@@ -41,10 +41,10 @@ export class OwnLocks {
   readonly silentMs: number
   readonly #store: SqlStore
   readonly #owner: LockOwner
-  /** Names of locks by {@link recordId}. */
+  /** Names of locks by `recordId`. */
   readonly #locks = new Map<string, string>()
   /**
-   * Locks of failed deliveries, by {@link recordId}. The caller was told that the delivery failed, but
+   * Locks of failed deliveries, by `recordId`. The caller was told that the delivery failed, but
    * the database may have written it down.
    */
   readonly #uncertain = new Map<string, string>()
@@ -67,8 +67,8 @@ export class OwnLocks {
   }
 
   /** The lock of a record, if this process has it. */
-  of(key: AuthorizationKey): string | undefined {
-    return this.#locks.get(recordId(key))
+  of(id: string): string | undefined {
+    return this.#locks.get(id)
   }
 
   isOurs({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
@@ -76,33 +76,32 @@ export class OwnLocks {
   }
 
   /** Adds a lock that the database has given to this process. */
-  add(key: AuthorizationKey, lock: string): void {
-    this.#locks.set(recordId(key), lock)
+  add(id: string, lock: string): void {
+    this.#locks.set(id, lock)
   }
 
   /** Stops renewing a lock. @returns The lock, if this process had it. */
-  drop(key: AuthorizationKey): string | undefined {
-    const id = recordId(key)
+  drop(id: string): string | undefined {
     const lock = this.#locks.get(id)
     this.#locks.delete(id)
     return lock
   }
 
   /** Unlocks a record in the database, unless it was delivered. */
-  async unlock(key: AuthorizationKey, lock: string): Promise<void> {
+  async unlock(id: string, lock: string): Promise<void> {
     await this.#store.run(({ db }) =>
       db
         .updateTable('x402_authorizations')
         .set({ lock_owner: null, locked_until: 0 })
-        .where((where) => where.and({ id: idBytes(recordId(key)), lock_owner: lock }))
+        .where((where) => where.and({ id: idBytes(id), lock_owner: lock }))
         .where('delivered', '=', 0)
         .execute(),
     )
   }
 
   /** Remembers a delivery that failed for the caller, though the database may have written it down. */
-  noteUncertain(key: AuthorizationKey, lock: string): void {
-    this.#uncertain.set(recordId(key), lock)
+  noteUncertain(id: string, lock: string): void {
+    this.#uncertain.set(id, lock)
   }
 
   /** Tells whether a record's delivery failed and was not reverted yet. Its payment is still open. */
@@ -111,8 +110,8 @@ export class OwnLocks {
   }
 
   /** Reverts all uncertain deliveries, if this record's is one of them. */
-  async revertUncertain(key: AuthorizationKey): Promise<void> {
-    if (this.#uncertain.has(recordId(key))) await this.#revertAllUncertain()
+  async revertUncertain(id: string): Promise<void> {
+    if (this.#uncertain.has(id)) await this.#revertAllUncertain()
   }
 
   /** Ends the renewals: nobody can use the remaining locks any more. */

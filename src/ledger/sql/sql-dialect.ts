@@ -1,7 +1,6 @@
 /** Statements that are written by hand, for both databases, and made once. */
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
-import { idOf } from './bytes.js'
 import type { LedgerDatabase } from './schema.js'
 
 /** What differs between the databases in a statement. */
@@ -124,12 +123,12 @@ export function updateEach({
   /** About a row `a` and its member `w`. */
   readonly where: string
 }): Statement {
-  return ({ now, rows, forUpdate, indexedById }) => {
+  return ({ now, rows, forUpdate, indexedById, toDigits }) => {
     const held = `SELECT a.id FROM x402_authorizations AS a JOIN w ON a.id = w.record_id WHERE ${where}`
     return `WITH w AS (SELECT * FROM ${rows({ record_id: 'bytes', ...columns })})
       UPDATE x402_authorizations AS a ${indexedById} SET ${set}, updated_at = ${now} FROM w
       WHERE a.id = w.record_id AND ${forUpdate ? `a.id IN (${held} ORDER BY a.id ${forUpdate})` : where}
-      RETURNING id`
+      RETURNING ${toDigits('id')} AS id`
   }
 }
 
@@ -138,7 +137,7 @@ export const UNSPENT = `NOT EXISTS (
   SELECT 1 FROM x402_authorizations AS other
   WHERE other.transfer = w.transfer AND other.id <> w.record_id)`
 
-/** The ids that such a statement has returned. */
+/** The ids that such a statement has returned, as digits. */
 export function idsOf(rows: readonly unknown[]): ReadonlySet<string> {
-  return new Set((rows as readonly { readonly id: Uint8Array }[]).map(({ id }) => idOf(id)))
+  return new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))
 }

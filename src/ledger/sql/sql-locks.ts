@@ -15,7 +15,7 @@ import { StatementGroup } from './statement-group.js'
 export const RESERVE_ATTEMPTS = 10
 
 /** Creates records, locked. Those of dead processes that have sent nothing are replaced. */
-export const RESERVE: Statement = ({ now, rows }) => {
+export const RESERVE: Statement = ({ now, rows, toDigits }) => {
   const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
   const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
   const texts = Object.fromEntries(given.map((name) => [name, 'text'] as const))
@@ -28,15 +28,15 @@ export const RESERVE: Statement = ({ now, rows }) => {
     DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
     WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
       AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
-    RETURNING id`
+    RETURNING ${toDigits('id')} AS id`
 }
 
 /** Forgets records for which nothing was sent. */
-const RELEASE: Statement = ({ rows, indexedById }) =>
+const RELEASE: Statement = ({ rows, indexedById, toDigits }) =>
   `DELETE FROM x402_authorizations AS a ${indexedById}
    WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
      (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'bytes', lock_owner: 'text' })})
-   RETURNING id`
+   RETURNING ${toDigits('id')} AS id`
 
 /** Also settles what was paid by a transfer that is named. */
 const DELIVER = updateEach({
@@ -97,27 +97,30 @@ export class SqlLocks implements Locks {
   }
 
   async release(key: AuthorizationKey): Promise<void> {
-    const lock = this.#locks.drop(key)
+    const id = recordId(key)
+    const lock = this.#locks.drop(id)
     if (lock === undefined || this.#store.isClosed) return
-    const isReleased = await this.#releases.add({ record_id: recordId(key), lock_owner: lock })
-    if (!isReleased) await this.#locks.unlock(key, lock)
+    const isReleased = await this.#releases.add({ record_id: id, lock_owner: lock })
+    if (!isReleased) await this.#locks.unlock(id, lock)
   }
 
   async unlock(key: AuthorizationKey): Promise<void> {
-    const lock = this.#locks.drop(key)
+    const id = recordId(key)
+    const lock = this.#locks.drop(id)
     if (this.#store.isClosed) return
-    if (lock !== undefined) await this.#locks.unlock(key, lock)
-    else await this.#locks.revertUncertain(key)
+    if (lock !== undefined) await this.#locks.unlock(id, lock)
+    else await this.#locks.revertUncertain(id)
   }
 
   async relock(key: AuthorizationKey): Promise<boolean> {
-    if (this.#locks.of(key) !== undefined) return false
+    const id = recordId(key)
+    if (this.#locks.of(id) !== undefined) return false
     const lock = this.#locks.newName()
     const isLocked = await this.#store.run(async ({ db, now, plus }) => {
       const { numUpdatedRows } = await db
         .updateTable('x402_authorizations')
         .set({ lock_owner: lock, locked_until: plus(this.#locks.lockMs), updated_at: now })
-        .where('id', '=', idBytes(recordId(key)))
+        .where('id', '=', idBytes(id))
         .where('state', 'in', ['reserved', 'submitted', 'settled'])
         .where('delivered', '=', 0)
         .where((where) =>
@@ -130,18 +133,19 @@ export class SqlLocks implements Locks {
         .executeTakeFirst()
       return numUpdatedRows > 0n
     })
-    if (isLocked) this.#locks.add(key, lock)
+    if (isLocked) this.#locks.add(id, lock)
     return isLocked
   }
 
   async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
-    const lock = this.#locks.drop(key)
+    const id = recordId(key)
+    const lock = this.#locks.drop(id)
     if (lock === undefined) throw lockLost()
     const { transaction, transfer } = paid ?? {}
     const transaction_hash = transaction && digitsOf(transaction)
-    const locked = { record_id: recordId(key), lock_owner: lock, transaction_hash, transfer }
+    const locked = { record_id: id, lock_owner: lock, transaction_hash, transfer }
     const isDelivered = await this.#deliveries.add(locked).catch((error: unknown) => {
-      this.#locks.noteUncertain(key, lock)
+      this.#locks.noteUncertain(id, lock)
       throw error
     })
     if (!isDelivered) throw lockLost()
@@ -157,7 +161,7 @@ export class SqlLocks implements Locks {
     const firsts = new Map<string, Candidate>()
     for (const one of all) {
       // What this process works on stays its own, even if its lock has lapsed in the database.
-      const isFree = this.#locks.of(one.entry) === undefined
+      const isFree = this.#locks.of(one.record_id) === undefined
       if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
     }
     const reserved = await this.#tryReserve(database, [...firsts.values()])
@@ -165,7 +169,7 @@ export class SqlLocks implements Locks {
       firsts.get(one.record_id) === one && reserved.has(one.record_id)
     const others = all.filter((one) => !isReserved(one)).map((one) => one.record_id)
     const rows = others.length > 0 ? await this.#records.rowsById(database, others) : undefined
-    for (const one of all) if (isReserved(one)) this.#locks.add(one.entry, one.lock_owner)
+    for (const one of all) if (isReserved(one)) this.#locks.add(one.record_id, one.lock_owner)
     return all.map((one) =>
       isReserved(one) ? 'reserved' : this.#records.recordOf(rows?.get(one.record_id)),
     )
@@ -194,8 +198,8 @@ export function reservedRows(
   candidates: readonly Candidate[],
   { lockMs: lock_ms }: OwnLocks,
 ): readonly unknown[] {
-  const rows = candidates.map(({ entry, lock_owner }) => {
-    return { lock_owner, lock_ms, ...entryColumns(entry) }
+  const rows = candidates.map(({ entry, record_id, lock_owner }) => {
+    return { lock_owner, lock_ms, ...entryColumns(entry, record_id) }
   })
   return [JSON.stringify(rows.toSorted(byId))]
 }

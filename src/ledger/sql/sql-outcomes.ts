@@ -61,7 +61,7 @@ export class SqlOutcomes implements Pick<
     const transaction_hash = digitsOf(transaction)
     const failed = { record_id, state: 'failed', transaction_hash, reason } as const
     await this.#conclusions.add(failed)
-    this.#locks.drop(key)
+    this.#locks.drop(record_id)
   }
 
   async markSettledLate(

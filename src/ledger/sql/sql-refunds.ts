@@ -68,7 +68,7 @@ export class SqlRefunds implements Refunds {
     const firsts = new Map<string, RefundCandidate>()
     for (const one of all) {
       // What this process works on stays its own, even if its lock has lapsed in the database.
-      const isFree = this.#locks.of(one.entry) === undefined
+      const isFree = this.#locks.of(one.record_id) === undefined
       if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
     }
     const { reserved, refused } = await database.db
@@ -76,7 +76,7 @@ export class SqlRefunds implements Refunds {
       .execute((db) => this.#tryReserve({ ...database, db }, [...firsts.values()]))
     const isReserved = (one: RefundCandidate): boolean =>
       firsts.get(one.record_id) === one && reserved.has(one.record_id)
-    for (const one of all) if (isReserved(one)) this.#locks.add(one.entry, one.lock_owner)
+    for (const one of all) if (isReserved(one)) this.#locks.add(one.record_id, one.lock_owner)
     const known = all.filter((one) => !isReserved(one) && !refused.has(one.record_id))
     const ids = known.map((one) => one.record_id)
     const rows = ids.length > 0 ? await this.#records.rowsById(database, ids) : undefined

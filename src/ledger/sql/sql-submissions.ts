@@ -57,9 +57,10 @@ export class SqlSubmissions implements Pick<
   }
 
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
-    const id = idBytes(recordId(key))
+    const record_id = recordId(key)
+    const id = idBytes(record_id)
     const transaction_hash = bytesOf(transaction)
-    const lock = this.#locks.of(key)
+    const lock = this.#locks.of(record_id)
     const left = await this.#store.run(async ({ db }) => {
       if (lock !== undefined)
         await db
@@ -76,7 +77,7 @@ export class SqlSubmissions implements Pick<
     const isLeft = left?.transaction_hash && sameHex(hexOf(left.transaction_hash), transaction)
     if (left?.state === 'submitted' && isLeft) throw lockLost()
     // Also where the record was gone already: the answer to a first attempt may be lost.
-    if (left === undefined) this.#locks.drop(key)
+    if (left === undefined) this.#locks.drop(record_id)
   }
 
   adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
@@ -139,11 +140,11 @@ export class SqlSubmissions implements Pick<
     members: readonly KeyedSubmission[],
     { transaction, relayer, accountNonce }: Submission,
   ): readonly unknown[] {
-    const rows = members.map(({ key, submission }) => ({
-      record_id: recordId(key),
-      lock_owner: this.#locks.of(key),
-      replaces: submission.replaces?.join(','),
-    }))
+    const rows = members.map(({ key, submission }) => {
+      const record_id = recordId(key)
+      const replaces = submission.replaces?.join(',')
+      return { record_id, lock_owner: this.#locks.of(record_id), replaces }
+    })
     return [JSON.stringify(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
 }

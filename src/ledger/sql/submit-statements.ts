@@ -38,7 +38,8 @@ export const SUBMIT: Statement = (dialect) =>
    RETURNING id`
 
 /** The members that may be written. */
-export const MAY_SUBMIT: Statement = (dialect) => `${MEMBERS(dialect)} SELECT id FROM free`
+export const MAY_SUBMIT: Statement = (dialect) =>
+  `${MEMBERS(dialect)} SELECT ${dialect.toDigits('id')} AS id FROM free`
 
 /**
  * Takes an account nonce if it is the next one, and writes the transaction that is signed with it down,
