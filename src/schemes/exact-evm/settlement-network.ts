@@ -9,7 +9,7 @@ import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
 import { GasLimits } from './settle/gas-limits.js'
 import { domainSeparator } from './verify/digest.js'
-import { ProvenPayers } from './verify/early-reservation.js'
+import { ProvenPayers, ReservationPause } from './verify/early-reservation.js'
 import { TransferSimulator } from './verify/simulate.js'
 
 /** All that settling on one network takes. */
@@ -23,6 +23,7 @@ export interface SettlementNetwork {
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
   readonly provenPayers: ProvenPayers
+  readonly reservationPause: ReservationPause
   /** Milliseconds between two blocks. */
   readonly blockMs: number
 }
@@ -43,6 +44,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
     provenPayers: new ProvenPayers(),
+    reservationPause: new ReservationPause(() => relayers.isSending),
     blockMs: blockTimeMs(chain.network),
   }
 }

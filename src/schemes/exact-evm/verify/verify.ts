@@ -92,7 +92,7 @@ export async function verifyPayment(
   const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
   // A refund is reserved together with what is left of its payment.
   const isEarly = isNew && refundOf === undefined
-  const early = isEarly ? new EarlyReservation(context.ledger, core.provenPayers) : undefined
+  const early = isEarly ? new EarlyReservation(context.ledger, core) : undefined
   const candidate = {
     payment,
     terms,

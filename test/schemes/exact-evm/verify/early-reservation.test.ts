@@ -1,8 +1,14 @@
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../../../src/errors.js'
-import type { LedgerStore } from '../../../../src/ledger/ledger.js'
+import type { LedgerEntry, LedgerStore } from '../../../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
-import type { PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
+import {
+  EarlyReservation,
+  ProvenPayers,
+  ReservationPause,
+} from '../../../../src/schemes/exact-evm/verify/early-reservation.js'
 import { isRefusal } from '../../../../src/schemes/scheme.js'
 import {
   askNode,
@@ -17,7 +23,7 @@ import { balanceOf, useDevnet } from '../../../support/devnet.js'
 import { newPayer } from '../../../support/on-chain.js'
 import { patchedLedger } from '../../../support/patched-ledger.js'
 import { type Fault, type RpcProxy, startRpcProxy } from '../../../support/rpc-proxy.js'
-import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
+import { newNonce, signPayment, type TestPayer } from '../../../support/sign-payment.js'
 
 const devnet = useDevnet()
 /** More than a payer has. */
@@ -222,3 +228,57 @@ describe('a payment is not reserved before the chain has answered', () => {
     expect(record).toBeUndefined()
   })
 })
+
+describe('early reservations', () => {
+  it('begin together if they come while a transaction is being sent, and at once otherwise', async () => {
+    const { entry, provenPayers, ledger } = openEarly()
+    let isSending = true
+    const reservationPause = new ReservationPause(() => isSending)
+    const early = () => new EarlyReservation(ledger, { provenPayers, reservationPause })
+    const [first, second, third] = [entry(), entry(), entry()]
+    const [one, other, alone] = [early(), early(), early()]
+    one.start(first)
+    other.start(second)
+    expect(ledger.reserved).toEqual([])
+    expect(await one.reserve(first)).toBeUndefined()
+    expect(ledger.reserved).toEqual([first, second])
+    isSending = false
+    alone.start(third)
+    expect(ledger.reserved).toEqual([first, second, third])
+    await Promise.all([other.reserve(second), alone.reserve(third)])
+  })
+
+  it('are undone if their payment is refused before they have begun', async () => {
+    const { entry, provenPayers, ledger } = openEarly()
+    const reservationPause = new ReservationPause(() => true)
+    const early = new EarlyReservation(ledger, { provenPayers, reservationPause })
+    const refused = entry()
+    early.start(refused)
+    await early.undo(refused)
+    expect(ledger.reserved).toEqual([refused])
+    expect(await ledger.find(refused)).toBeUndefined()
+  })
+})
+
+/** A ledger that notes which reservations have begun, and payers who have paid before. */
+function openEarly() {
+  const memory = createMemoryLedger()
+  const reserved: LedgerEntry[] = []
+  const ledger = Object.assign(
+    patchedLedger(memory, {
+      reserve(entry) {
+        reserved.push(entry)
+        return memory.reserve(entry)
+      },
+    }),
+    { reserved },
+  )
+  const provenPayers = new ProvenPayers()
+  const entry = (): LedgerEntry => {
+    const from: Hex = `0x${randomBytes(20).toString('hex')}`
+    provenPayers.add(from)
+    const key = { chainId: 84532, asset: devnet.asset, from, nonce: newNonce() }
+    return { ...key, payTo: devnet.merchant.address, value: 1n, validBefore: 2n ** 40n }
+  }
+  return { entry, provenPayers, ledger }
+}
