@@ -18,7 +18,7 @@ const MAX_MEMBERS = 20
 /** Most gas of a shared transaction; no network's limit for one (EIP-7825) is near it. */
 const MAX_BATCH_GAS = 6_000_000n
 
-/** A block takes far longer, and a second transaction right after the first one more of everything. */
+/** Short beside a block. Another transaction right after this one would take more gas, and more of node and ledger. */
 const GATHER_MS = 4
 
 /** Options of {@link Batcher}. */
