@@ -1,5 +1,4 @@
 /** What a record keeps of a payment for the merchant's books: what was sold, for which price. */
-import { LRUCache } from 'lru-cache'
 import { sha256 } from '../crypto/sha256.js'
 
 /**
@@ -74,15 +73,8 @@ export function boundResource(url: string): string {
 
 /** The name under which an index knows a URL: an index holds less than a URL may have. */
 export function resourceHash(url: string): string {
-  const known = hashes.get(url)
-  if (known !== undefined) return known
-  const hash = sha256(boundResource(url), 'base64url').slice(0, 22)
-  hashes.set(url, hash)
-  return hash
+  return sha256(boundResource(url), 'base64url').slice(0, 22)
 }
-
-/** By URL. Many payments are for the same few. */
-const hashes = new LRUCache<string, string>({ max: 500 })
 
 /** Removes control characters and halves of surrogate pairs: PostgreSQL stores neither. */
 function visible(text: string, maxLength: number): string {

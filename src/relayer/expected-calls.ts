@@ -18,13 +18,12 @@ export class ExpectedCalls {
   /** Waits until no call is expected any more, or for so many milliseconds. One caller at a time. */
   async wait(mostMs: number): Promise<void> {
     if (this.#count === 0) return
+    let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, mostMs)
-      this.#end = () => {
-        clearTimeout(timer)
-        resolve()
-      }
+      timer = setTimeout(resolve, mostMs)
+      this.#end = resolve
     })
+    clearTimeout(timer)
     this.#end = undefined
   }
 

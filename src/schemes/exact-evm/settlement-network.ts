@@ -44,7 +44,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
     provenPayers: new ProvenPayers(),
-    reservationPause: new ReservationPause(() => relayers.isSending),
+    reservationPause: new ReservationPause(),
     blockMs: blockTimeMs(chain.network),
   }
 }

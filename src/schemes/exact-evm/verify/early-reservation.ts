@@ -36,37 +36,23 @@ export class ProvenPayers {
   }
 }
 
-/**
- * Gathers the early reservations on one network, so that the ledger writes several in one statement.
- *
- * They wait only while a transaction is being sent. Their payments have to wait for the next one then.
- */
+/** Gathers the early reservations on one network, so that the ledger writes several in one statement. */
 export class ReservationPause {
-  readonly #isSending: () => boolean
   #pause: Promise<void> | undefined
 
-  /** @param isSending - Whether a transaction is being sent. */
-  constructor(isSending: () => boolean) {
-    this.#isSending = isSending
-  }
-
-  /** @returns What a reservation waits for, which never rejects; `undefined` if it may begin at once. */
-  next(): Promise<void> | undefined {
-    if (!this.#isSending()) return undefined
-    this.#pause ??= this.#begin()
+  /** Ends at the same time for all who wait. Never rejects. */
+  next(): Promise<void> {
+    this.#pause ??= sleep(GATHER_MS).finally(() => (this.#pause = undefined))
     return this.#pause
-  }
-
-  async #begin(): Promise<void> {
-    await sleep(GATHER_MS)
-    this.#pause = undefined
   }
 }
 
 /** What {@link EarlyReservation} takes of a network. */
 interface EarlyReservationOptions {
   readonly provenPayers: ProvenPayers
-  readonly reservationPause: Pick<ReservationPause, 'next'>
+  readonly reservationPause: ReservationPause
+  /** While a transaction is being sent, a payment has to wait for the next one. */
+  readonly relayers: { readonly isSending: boolean }
 }
 
 /** The reservation of one payment, which may start before the payment is known to be good. */
@@ -82,11 +68,10 @@ export class EarlyReservation {
 
   /** Starts to reserve a payment that its payer has signed, if that payer has paid before. */
   start(entry: LedgerEntry): void {
-    const { provenPayers, reservationPause } = this.#options
+    const { provenPayers, reservationPause, relayers } = this.#options
     if (!provenPayers.take(entry.from)) return
-    const pause = reservationPause.next()
     const reserve = () => this.#ledger.reserve(entry)
-    this.#started = pause === undefined ? reserve() : pause.then(reserve)
+    this.#started = relayers.isSending ? reservationPause.next().then(reserve) : reserve()
     // Its failure is reported by `reserve` or `undo`.
     this.#started.catch(() => undefined)
   }

@@ -232,9 +232,9 @@ describe('a payment is not reserved before the chain has answered', () => {
 describe('early reservations', () => {
   it('begin together if they come while a transaction is being sent, and at once otherwise', async () => {
     const { entry, provenPayers, ledger } = openEarly()
-    let isSending = true
-    const reservationPause = new ReservationPause(() => isSending)
-    const early = () => new EarlyReservation(ledger, { provenPayers, reservationPause })
+    const relayers = { isSending: true }
+    const reservationPause = new ReservationPause()
+    const early = () => new EarlyReservation(ledger, { provenPayers, reservationPause, relayers })
     const [first, second, third] = [entry(), entry(), entry()]
     const [one, other, alone] = [early(), early(), early()]
     one.start(first)
@@ -242,7 +242,7 @@ describe('early reservations', () => {
     expect(ledger.reserved).toEqual([])
     expect(await one.reserve(first)).toBeUndefined()
     expect(ledger.reserved).toEqual([first, second])
-    isSending = false
+    relayers.isSending = false
     alone.start(third)
     expect(ledger.reserved).toEqual([first, second, third])
     await Promise.all([other.reserve(second), alone.reserve(third)])
@@ -250,8 +250,9 @@ describe('early reservations', () => {
 
   it('are undone if their payment is refused before they have begun', async () => {
     const { entry, provenPayers, ledger } = openEarly()
-    const reservationPause = new ReservationPause(() => true)
-    const early = new EarlyReservation(ledger, { provenPayers, reservationPause })
+    const reservationPause = new ReservationPause()
+    const relayers = { isSending: true }
+    const early = new EarlyReservation(ledger, { provenPayers, reservationPause, relayers })
     const refused = entry()
     early.start(refused)
     await early.undo(refused)
