@@ -9,6 +9,11 @@ export interface SqlDialect {
   readonly now: string
   /** Locks the rows of `a`, where connections can change rows concurrently. */
   readonly forUpdate: string
+  /**
+   * The condition, which is always true, that a statement's changes need not be on disk when it ends. They
+   * are by the end of the next statement without it: PostgreSQL writes its log to disk in order.
+   */
+  readonly mayFlushLater: string
   /** Whether a `WITH` clause may change rows. */
   readonly withMayChange: boolean
   /** The parameter with this number. Each is used once, in order. */
@@ -44,6 +49,7 @@ const JSON_ROWS = 'json_to_recordset($1::json)'
 export const POSTGRES: SqlDialect = {
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
+  mayFlushLater: `(SELECT set_config('synchronous_commit', 'off', true)) = 'off'`,
   withMayChange: true,
   indexedById: '',
   parameter: (number) => `$${number}`,
@@ -73,6 +79,7 @@ export function takesRows(text: string): boolean {
 export const SQLITE: SqlDialect = {
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
+  mayFlushLater: 'true',
   withMayChange: false,
   // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',
@@ -109,8 +116,7 @@ export function statementsOf(
 
 /**
  * A statement that changes rows of authorizations, each by a member `w` with its `record_id`, and returns
- * the ids of those that it has changed. Rows are locked in the order of their ids: two changes that
- * locked the same rows in different orders would deadlock.
+ * the ids of those that it has changed. Its parameter is made by {@link membersInOrder}.
  */
 export function updateEach({
   columns,
@@ -123,13 +129,21 @@ export function updateEach({
   /** About a row `a` and its member `w`. */
   readonly where: string
 }): Statement {
-  return ({ now, rows, forUpdate, indexedById, toDigits }) => {
-    const held = `SELECT a.id FROM x402_authorizations AS a JOIN w ON a.id = w.record_id WHERE ${where}`
-    return `WITH w AS (SELECT * FROM ${rows({ record_id: 'bytes', ...columns })})
-      UPDATE x402_authorizations AS a ${indexedById} SET ${set}, updated_at = ${now} FROM w
-      WHERE a.id = w.record_id AND ${forUpdate ? `a.id IN (${held} ORDER BY a.id ${forUpdate})` : where}
-      RETURNING ${toDigits('id')} AS id`
-  }
+  return ({ now, rows, indexedById, toDigits }) =>
+    `UPDATE x402_authorizations AS a ${indexedById} SET ${set}, updated_at = ${now}
+     FROM ${rows({ record_id: 'bytes', ...columns })}
+     WHERE a.id = w.record_id AND ${where}
+     RETURNING ${toDigits('id')} AS id`
+}
+
+/**
+ * The parameter of a statement that changes the rows of its members, one after the other. It has them in the
+ * order of their ids: two changes that locked the same rows in different orders would deadlock.
+ */
+export function membersInOrder(members: readonly { readonly record_id: string }[]): string {
+  return JSON.stringify(
+    members.toSorted((one, other) => (one.record_id < other.record_id ? -1 : 1)),
+  )
 }
 
 /** The condition that the transfer log of a member `w`, if it names one, has not paid for another record. */

@@ -7,9 +7,9 @@ import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from 
 import { entryRow } from './authorization-rows.js'
 import { idBytes } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
-import { idsOf } from './sql-dialect.js'
+import { idsOf, membersInOrder } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
-import { MAY_SUBMIT, SUBMIT } from './submit-statements.js'
+import { SUBMIT } from './submit-statements.js'
 import { keepBytes } from './transaction-bytes.js'
 
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
@@ -39,7 +39,7 @@ export class SqlSubmissions implements Pick<
   /**
    * Writes down a transaction for several payments. The caller undoes it if some are not locked.
    *
-   * @returns The keys that are not locked, or all if others changed them at the same time.
+   * @returns The keys that are not locked.
    */
   async submitIn(
     { db, run }: SqlDatabase,
@@ -47,13 +47,8 @@ export class SqlSubmissions implements Pick<
   ): Promise<readonly AuthorizationKey[]> {
     const [first] = members
     if (first === undefined) return []
-    const parameters = this.parametersOf(members, first.submission)
-    const written = await run(SUBMIT, parameters, db)
-    if (written.length === members.length) return []
-    const free = idsOf(await run(MAY_SUBMIT, parameters, db))
-    const keys = members.map(({ key }) => key)
-    const lost = keys.filter((key) => !free.has(recordId(key)))
-    return lost.length > 0 ? lost : keys
+    const written = idsOf(await run(SUBMIT, this.parametersOf(members, first.submission), db))
+    return members.map(({ key }) => key).filter((key) => !written.has(recordId(key)))
   }
 
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
@@ -145,7 +140,7 @@ export class SqlSubmissions implements Pick<
       const replaces = submission.replaces?.join(',')
       return { record_id, lock_owner: this.#locks.of(record_id), replaces }
     })
-    return [JSON.stringify(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
+    return [membersInOrder(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
 }
 

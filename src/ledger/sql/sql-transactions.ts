@@ -219,7 +219,7 @@ async function writeDown(
   return numUpdatedRows === 1n
 }
 
-/** The rows of {@link SUBMIT_NEXT}, which fails if a member was changed at the same time. */
+/** The rows of {@link SUBMIT_NEXT}, which fails on PostgreSQL if a member is not locked. */
 function noneWhereChanged(error: unknown): readonly unknown[] {
   if ((error as { code?: unknown }).code === DIVISION_BY_ZERO) return []
   throw error

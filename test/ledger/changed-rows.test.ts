@@ -1,0 +1,114 @@
+/** How PostgreSQL changes rows: in which order, and what is on disk when a statement ends. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  recordId,
+  type LedgerEntry,
+  type LedgerStore,
+  type Submission,
+} from '../../src/ledger/ledger.js'
+import type { RefundEntry } from '../../src/ledger/refunds.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { newNonce } from '../support/sign-payment.js'
+import { newEntry, SUBMISSION } from './ledger-conformance.js'
+
+const root = await findPostgres()
+const describePostgres = root === undefined ? describe.skip : describe
+
+/** Notes each change of a record as it is made. */
+const WATCH = `
+  CREATE TABLE changes (number serial, id text, state text, delivered int, synchronous_commit text);
+  CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO changes (id, state, delivered, synchronous_commit) VALUES
+      (encode(NEW.id, 'hex'), NEW.state, NEW.delivered, current_setting('synchronous_commit'));
+    RETURN NEW; END $$;
+  CREATE TRIGGER watch BEFORE INSERT OR UPDATE ON x402_authorizations
+    FOR EACH ROW EXECUTE FUNCTION note()`
+
+const ACCOUNT = { chainId: 84532, relayer: SUBMISSION.relayer }
+const inAnHour = (): bigint => BigInt(Math.floor(Date.now() / 1000) + 3600)
+
+describePostgres('on PostgreSQL, a changed row', () => {
+  let schema: TestSchema
+  let ledger: LedgerStore
+  beforeEach(async () => {
+    schema = await createSchema(root!)
+    ledger = openPostgresLedger(schema.url)
+    await ledger.listSubmitted()
+    await schema.execute(WATCH)
+  })
+  afterEach(async () => {
+    await ledger.close()
+    await schema.drop()
+  })
+
+  /** Reserves, sends and delivers payments, all in one transaction. */
+  async function sell(count: number): Promise<readonly RefundEntry[]> {
+    const entries = Array.from({ length: count }, () => newEntry({ validBefore: inAnHour() }))
+    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    const transaction = newNonce()
+    const lost = await ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
+      const submission: Submission = { ...SUBMISSION, transaction, accountNonce }
+      return { submission, members: entries.map((key) => ({ key, submission })) }
+    })
+    expect(lost).toEqual([])
+    const paid = (index: number) => ({ transaction, transfer: `${transaction}:${index}` })
+    await Promise.all(entries.map((entry, index) => ledger.markDelivered(entry, paid(index))))
+    return entries.map((entry) => ({
+      ...entry,
+      from: entry.payTo,
+      payTo: entry.from,
+      nonce: newNonce(),
+      refundOf: recordId(entry),
+    }))
+  }
+
+  it('is one of several that are changed in the order of their ids', async () => {
+    // The first account nonce is taken from the chain, the second one is guessed.
+    await sell(20)
+    await sell(20)
+    const changes = await schema.execute('SELECT id, state FROM changes ORDER BY number')
+    expect(changes).toHaveLength(2 * 3 * 20)
+    for (let start = 0; start < changes.length; start += 20) {
+      const ids = changes.slice(start, start + 20).map(({ id }) => id as string)
+      expect(ids).toEqual(ids.toSorted())
+    }
+  })
+
+  it('is not changed with a guessed account nonce where another payment of its transaction is not locked', async () => {
+    await sell(1)
+    const entries = [newEntry({ validBefore: inAnHour() }), newEntry()]
+    const [locked, unknown] = entries as [LedgerEntry, LedgerEntry]
+    await ledger.reserve(locked)
+    const nonces: number[] = []
+    const send = (some: readonly LedgerEntry[]) =>
+      ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
+        nonces.push(accountNonce)
+        const submission: Submission = { ...SUBMISSION, transaction: newNonce(), accountNonce }
+        return { submission, members: some.map((key) => ({ key, submission })) }
+      })
+    expect(await send(entries)).toEqual([unknown])
+    expect((await ledger.find(locked))?.state).toBe('reserved')
+    expect(await send([locked])).toEqual([])
+    // Guessed, read, and read again: none was used up.
+    expect(nonces).toEqual([1, 1, 1])
+  })
+
+  it('is on disk before its transaction is sent, and before its payment is answered', async () => {
+    await sell(1)
+    const [refund] = await sell(1)
+    expect(await ledger.reserveRefund(refund!)).toEqual({ kind: 'reserved' })
+    const modes = await schema.execute(
+      'SELECT DISTINCT state, delivered, synchronous_commit AS mode FROM changes ORDER BY 1, 2, 3',
+    )
+    const sold = [
+      // The next commit that waits for the disk has it there, too.
+      { state: 'reserved', delivered: 0, mode: 'off' },
+      // The refund's.
+      { state: 'reserved', delivered: 0, mode: 'on' },
+      { state: 'settled', delivered: 1, mode: 'on' },
+      { state: 'submitted', delivered: 0, mode: 'on' },
+    ]
+    expect(modes).toEqual(sold)
+  })
+})
