@@ -7,6 +7,7 @@ import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { usdcAbi } from './abis.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { type RpcCall, sendBatch } from '../../src/devnet/send-batch.js'
+import { freePort } from '../support/free-port.js'
 import { until } from '../support/until.js'
 import { publicClient, walletClient } from './clients.js'
 
@@ -227,16 +228,6 @@ describe('closing', () => {
     await expect(publicClient(second.rpcUrl).getChainId()).rejects.toThrow('HTTP request failed')
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address !== 'object' || address === null) throw new Error('no port')
-  return address.port
-}
 
 describe('rule 26: the devnet’s clock', () => {
   const ageOf = async ({ rpcUrl }: Devnet): Promise<number> => {

@@ -1,0 +1,80 @@
+/** The machine of the database fails, and forgets what was not on disk. */
+import { describe, expect, it } from '@jest/globals'
+import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/ledger.js'
+import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { newEntry, SUBMISSION, UNAVAILABLE } from '../ledger/ledger-conformance.js'
+import { useCleanup } from '../support/cleanup.js'
+import { findPostgresPrograms, startOwnPostgres } from '../support/own-postgres.js'
+import { newNonce } from '../support/sign-payment.js'
+
+const programs = await findPostgresPrograms()
+const describeCrashes = programs === undefined ? describe.skip : describe
+
+const ACCOUNT = { chainId: 84532, relayer: SUBMISSION.relayer }
+const LONG_MS = 60_000
+
+describeCrashes('when PostgreSQL crashes', () => {
+  const toEnd = useCleanup()
+
+  async function open() {
+    // Nothing is on disk before somebody waits for it.
+    const postgres = await startOwnPostgres(programs!, { wal_writer_delay: '10s' })
+    toEnd.push(() => postgres.close())
+    const openLedger = (): LedgerStore => {
+      const ledger = openPostgresLedger(postgres.url)
+      toEnd.push(() => ledger.close())
+      return ledger
+    }
+    return { postgres, openLedger }
+  }
+
+  const send = (ledger: LedgerStore, keys: readonly LedgerEntry[]) =>
+    ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
+      const submission: Submission = { ...SUBMISSION, transaction: newNonce(), accountNonce }
+      return { submission, members: keys.map((key) => ({ key, submission })) }
+    })
+
+  it(
+    'a reservation of which nothing was sent may be lost, and then nothing is sent for it',
+    async () => {
+      const { postgres, openLedger } = await open()
+      const ledger = openLedger()
+      const sent = newEntry()
+      const lost = newEntry()
+      await ledger.reserve(sent)
+      expect(await send(ledger, [sent])).toEqual([])
+      await ledger.reserve(lost)
+      await postgres.crash()
+
+      expect(await ledger.find(lost)).toBeUndefined()
+      expect(await send(ledger, [lost])).toEqual([lost])
+      await expect(ledger.markDelivered(lost)).rejects.toMatchObject(UNAVAILABLE)
+      // It is free for the buyer's next attempt, at any gateway.
+      const other = openLedger()
+      expect(await other.reserve(lost)).toBeUndefined()
+      expect(await send(other, [lost])).toEqual([])
+    },
+    LONG_MS,
+  )
+
+  it(
+    'everything is kept that was written down before it was sent or answered',
+    async () => {
+      const { postgres, openLedger } = await open()
+      const ledger = openLedger()
+      const [pending, delivered] = [newEntry(), newEntry()]
+      await Promise.all([ledger.reserve(pending), ledger.reserve(delivered)])
+      expect(await send(ledger, [pending, delivered])).toEqual([])
+      await postgres.crash()
+      for (const entry of [pending, delivered])
+        expect(await ledger.find(entry)).toMatchObject({ state: 'submitted' })
+
+      const transaction = newNonce()
+      await ledger.markDelivered(delivered, { transaction, transfer: `${transaction}:0` })
+      await postgres.crash()
+      expect(await ledger.find(pending)).toMatchObject({ state: 'submitted' })
+      expect(await ledger.find(delivered)).toMatchObject({ state: 'settled', delivered: true })
+    },
+    LONG_MS,
+  )
+})
