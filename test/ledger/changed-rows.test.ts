@@ -102,9 +102,6 @@ describePostgres('on PostgreSQL, a changed row', () => {
       'SELECT DISTINCT state, delivered, synchronous_commit AS mode FROM changes ORDER BY 1, 2, 3',
     )
     const sold = [
-      // The next commit that waits for the disk has it there, too.
-      { state: 'reserved', delivered: 0, mode: 'off' },
-      // The refund's.
       { state: 'reserved', delivered: 0, mode: 'on' },
       { state: 'settled', delivered: 1, mode: 'on' },
       { state: 'submitted', delivered: 0, mode: 'on' },

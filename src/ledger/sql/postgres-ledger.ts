@@ -59,8 +59,7 @@ export interface PostgresPool {
  * number of gateways send from the same relayers. The tables (`x402_…`) are created and migrated on first use,
  * in the first schema of the connection's search path. Each gateway has one connection beside its pool,
  * by whose end others see at once that it has died; through a pooler such as PgBouncer they see it 30 s
- * later. What is sent or answered is on disk before; a reservation is there with what is sent for it. With a URL,
- * the statements of the hot path are prepared. Needs the packages `kysely` and `pg`.
+ * later. With a URL, the statements of the hot path are prepared. Needs the packages `kysely` and `pg`.
  *
  * @param poolOrUrl - A URL like `postgres://user:password@host/name`, which no error repeats; or a pool
  * of the app's own, which the app ends itself.

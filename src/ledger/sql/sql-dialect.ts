@@ -9,11 +9,6 @@ export interface SqlDialect {
   readonly now: string
   /** Locks the rows of `a`, where connections can change rows concurrently. */
   readonly forUpdate: string
-  /**
-   * The condition, which is always true, that a statement's changes need not be on disk when it ends. They
-   * are by the end of the next statement without it: PostgreSQL writes its log to disk in order.
-   */
-  readonly mayFlushLater: string
   /** Whether a `WITH` clause may change rows. */
   readonly withMayChange: boolean
   /** The parameter with this number. Each is used once, in order. */
@@ -49,7 +44,6 @@ const JSON_ROWS = 'json_to_recordset($1::json)'
 export const POSTGRES: SqlDialect = {
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
-  mayFlushLater: `(SELECT set_config('synchronous_commit', 'off', true)) = 'off'`,
   withMayChange: true,
   indexedById: '',
   parameter: (number) => `$${number}`,
@@ -79,7 +73,6 @@ export function takesRows(text: string): boolean {
 export const SQLITE: SqlDialect = {
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
-  mayFlushLater: 'true',
   withMayChange: false,
   // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',

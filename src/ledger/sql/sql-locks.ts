@@ -14,34 +14,22 @@ import { StatementGroup } from './statement-group.js'
 /** How often a reservation is tried while others reserve and release the same authorization. */
 export const RESERVE_ATTEMPTS = 10
 
-/** Creates records, locked, if a condition is met. Those of dead processes that have sent nothing are replaced. */
-const reserveIf =
-  (condition: Statement): Statement =>
-  (dialect) => {
-    const { now, rows, toDigits } = dialect
-    const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
-    const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
-    const texts = Object.fromEntries(given.map((name) => [name, 'text'] as const))
-    const bytes = Object.fromEntries(RESERVED_BYTES.map((name) => [name, 'bytes'] as const))
-    const numbers = { chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' } as const
-    return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
+/** Creates records, locked. Those of dead processes that have sent nothing are replaced. */
+export const RESERVE: Statement = ({ now, rows, toDigits }) => {
+  const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
+  const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
+  const texts = Object.fromEntries(given.map((name) => [name, 'text'] as const))
+  const bytes = Object.fromEntries(RESERVED_BYTES.map((name) => [name, 'bytes'] as const))
+  const numbers = { chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' } as const
+  return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
     SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
-    FROM ${rows({ ...texts, ...bytes, ...numbers })} WHERE ${condition(dialect)}
+    FROM ${rows({ ...texts, ...bytes, ...numbers })} WHERE true
     ON CONFLICT (id)
     DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
     WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
       AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
     RETURNING ${toDigits('id')} AS id`
-  }
-
-/** Creates records, locked, that are on disk when it ends. */
-export const RESERVE = reserveIf(() => 'true')
-
-/**
- * Creates records, locked. They are on disk when the transaction of their payment has been written down, before
- * anything leaves the process. A database that crashes earlier may forget them: nothing is sent then.
- */
-const RESERVE_UNSENT = reserveIf(({ mayFlushLater }) => mayFlushLater)
+}
 
 /** Forgets records for which nothing was sent. */
 const RELEASE: Statement = ({ rows, indexedById, toDigits }) =>
@@ -193,7 +181,7 @@ export class SqlLocks implements Locks {
     candidates: readonly Candidate[],
   ): Promise<ReadonlySet<string>> {
     if (candidates.length === 0) return new Set()
-    return idsOf(await run(RESERVE_UNSENT, reservedRows(candidates, this.#locks)))
+    return idsOf(await run(RESERVE, reservedRows(candidates, this.#locks)))
   }
 }
 
