@@ -51,7 +51,7 @@ export function paymentIdKey(
   const required = { scheme, network, asset, payTo, amount }
   return {
     key: idempotencyKey('payment', project, submission.paymentId),
-    // The requirements count: a payment for one item must not repeat the answer for a dearer one.
+    // The requirements count: a payment for one item must not repeat the answer for a more expensive one.
     fingerprint: fingerprintOf({ signed, required }),
     res,
     isGone: () => res.destroyed,

@@ -1,4 +1,5 @@
 /** How PostgreSQL changes rows: in which order, and what is on disk when a statement ends. */
+import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   recordId,
@@ -10,7 +11,8 @@ import type { RefundEntry } from '../../src/ledger/refunds.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { until } from '../support/until.js'
+import { newEntry, SUBMISSION, UNAVAILABLE } from './ledger-conformance.js'
 
 const root = await findPostgres()
 const describePostgres = root === undefined ? describe.skip : describe
@@ -24,6 +26,10 @@ const WATCH = `
     RETURN NEW; END $$;
   CREATE TRIGGER watch BEFORE INSERT OR UPDATE ON x402_authorizations
     FOR EACH ROW EXECUTE FUNCTION note()`
+
+/** Which waiting sessions are of a test's own: those that have asked for the tables of its schema. */
+const OF_THIS_SCHEMA = `pid IN (SELECT pid FROM pg_locks
+  WHERE relation = 'x402_authorizations'::regclass)`
 
 const ACCOUNT = { chainId: 84532, relayer: SUBMISSION.relayer }
 const inAnHour = (): bigint => BigInt(Math.floor(Date.now() / 1000) + 3600)
@@ -42,16 +48,20 @@ describePostgres('on PostgreSQL, a changed row', () => {
     await schema.drop()
   })
 
+  /** Writes a transaction down for its payments, and notes the account nonces that were tried. */
+  const send = (keys: readonly LedgerEntry[], nonces: number[] = [], transaction = newNonce()) =>
+    ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
+      nonces.push(accountNonce)
+      const submission: Submission = { ...SUBMISSION, transaction, accountNonce }
+      return { submission, members: keys.map((key) => ({ key, submission })) }
+    })
+
   /** Reserves, sends and delivers payments, all in one transaction. */
   async function sell(count: number): Promise<readonly RefundEntry[]> {
     const entries = Array.from({ length: count }, () => newEntry({ validBefore: inAnHour() }))
     await Promise.all(entries.map((entry) => ledger.reserve(entry)))
     const transaction = newNonce()
-    const lost = await ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
-      const submission: Submission = { ...SUBMISSION, transaction, accountNonce }
-      return { submission, members: entries.map((key) => ({ key, submission })) }
-    })
-    expect(lost).toEqual([])
+    expect(await send(entries, [], transaction)).toEqual([])
     const paid = (index: number) => ({ transaction, transfer: `${transaction}:${index}` })
     await Promise.all(entries.map((entry, index) => ledger.markDelivered(entry, paid(index))))
     return entries.map((entry) => ({
@@ -81,17 +91,56 @@ describePostgres('on PostgreSQL, a changed row', () => {
     const [locked, unknown] = entries as [LedgerEntry, LedgerEntry]
     await ledger.reserve(locked)
     const nonces: number[] = []
-    const send = (some: readonly LedgerEntry[]) =>
-      ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
-        nonces.push(accountNonce)
-        const submission: Submission = { ...SUBMISSION, transaction: newNonce(), accountNonce }
-        return { submission, members: some.map((key) => ({ key, submission })) }
-      })
-    expect(await send(entries)).toEqual([unknown])
+    expect(await send(entries, nonces)).toEqual([unknown])
     expect((await ledger.find(locked))?.state).toBe('reserved')
-    expect(await send([locked])).toEqual([])
+    expect(await send([locked], nonces)).toEqual([])
     // Guessed, read, and read again: none was used up.
     expect(nonces).toEqual([1, 1, 1])
+  })
+
+  describe('whose lock another process is just taking', () => {
+    let other: pg.PoolClient
+    const entry = newEntry({ validBefore: inAnHour() })
+
+    /** Takes the lock of the one record that is not final, but does not commit yet. */
+    async function takeLock(): Promise<void> {
+      other = await schema.pool().connect()
+      await other.query('BEGIN')
+      await other.query(
+        `UPDATE x402_authorizations SET lock_owner = 'other' WHERE state <> 'settled'`,
+      )
+    }
+
+    /** Commits once the ledger waits for that record. */
+    async function commit(): Promise<void> {
+      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND ${OF_THIS_SCHEMA}`
+      await until(async () => (await schema.execute(waiting)).length > 0)
+      await other.query('COMMIT')
+      other.release()
+    }
+
+    it('is not sent', async () => {
+      await sell(1)
+      await ledger.reserve(entry)
+      await takeLock()
+      const sent = send([entry])
+      await commit()
+      expect(await sent).toEqual([entry])
+      expect((await ledger.find(entry))?.state).toBe('reserved')
+      expect(await schema.execute('SELECT next_nonce::int FROM x402_relayer_nonces')).toEqual([
+        { next_nonce: 1 },
+      ])
+    })
+
+    it('is not delivered', async () => {
+      await ledger.reserve(entry)
+      expect(await send([entry])).toEqual([])
+      await takeLock()
+      const delivered = ledger.markDelivered(entry).catch((error: unknown) => error)
+      await commit()
+      expect(await delivered).toMatchObject(UNAVAILABLE)
+      expect(await ledger.find(entry)).toMatchObject({ state: 'submitted', delivered: false })
+    })
   })
 
   it('is on disk before its transaction is sent, and before its payment is answered', async () => {
@@ -101,10 +150,11 @@ describePostgres('on PostgreSQL, a changed row', () => {
     const modes = await schema.execute(
       'SELECT DISTINCT state, delivered, synchronous_commit AS mode FROM changes ORDER BY 1, 2, 3',
     )
+    const [usual] = await schema.execute(`SELECT current_setting('synchronous_commit') AS mode`)
     const sold = [
-      { state: 'reserved', delivered: 0, mode: 'on' },
-      { state: 'settled', delivered: 1, mode: 'on' },
-      { state: 'submitted', delivered: 0, mode: 'on' },
+      { state: 'reserved', delivered: 0, ...usual },
+      { state: 'settled', delivered: 1, ...usual },
+      { state: 'submitted', delivered: 0, ...usual },
     ]
     expect(modes).toEqual(sold)
   })

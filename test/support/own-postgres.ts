@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,8 +26,11 @@ export interface OwnPostgres {
 
 /** Looks for the programs; where there are none, that is said aloud. @returns Their folder. */
 export async function findPostgresPrograms(): Promise<string | undefined> {
-  const [version] = await readdir(VERSIONS).catch(() => [])
-  if (version !== undefined) return join(VERSIONS, version, 'bin')
+  const versions = await readdir(VERSIONS).catch(() => [])
+  const folders = versions.map((version) => join(VERSIONS, version, 'bin'))
+  // Where only the client is installed, there is a folder without the server.
+  const found = folders.find((folder) => existsSync(join(folder, 'initdb')))
+  if (found !== undefined) return found
   process.stderr.write(`No PostgreSQL in ${VERSIONS}: tests of its crashes are SKIPPED.\n`)
   return undefined
 }
@@ -45,7 +49,13 @@ export async function startOwnPostgres(
   const folder = await mkdtemp(join(tmpdir(), 'x402-postgres-'))
   if (user.uid !== undefined) await chown(folder, user.uid, user.uid)
   const data = join(folder, 'data')
-  const options = ['--auth=trust', '--username=postgres', '--no-locale', '--encoding=UTF8']
+  const options = [
+    '--auth=trust',
+    '--username=postgres',
+    '--no-locale',
+    '--encoding=UTF8',
+    '--no-sync',
+  ]
   await promisify(execFile)(join(programs, 'initdb'), ['-D', data, ...options], {
     ...user,
     cwd: folder,
@@ -69,6 +79,7 @@ export async function startOwnPostgres(
   }
   let server = await start()
   const end = async (): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return
     const ended = once(server, 'exit')
     server.kill('SIGQUIT')
     await ended

@@ -109,7 +109,7 @@ export function statementsOf(
 
 /**
  * A statement that changes rows of authorizations, each by a member `w` with its `record_id`, and returns
- * the ids of those that it has changed. Its parameter is made by {@link membersInOrder}.
+ * the ids of those that it has changed. Its members are given {@link inOrder}.
  */
 export function updateEach({
   columns,
@@ -130,13 +130,13 @@ export function updateEach({
 }
 
 /**
- * The parameter of a statement that changes the rows of its members, one after the other. It has them in the
- * order of their ids: two changes that locked the same rows in different orders would deadlock.
+ * The members of a statement, in the order of their ids. Their rows are changed in that order: two statements
+ * that changed the same rows in different orders would deadlock.
  */
-export function membersInOrder(members: readonly { readonly record_id: string }[]): string {
-  return JSON.stringify(
-    members.toSorted((one, other) => (one.record_id < other.record_id ? -1 : 1)),
-  )
+export function inOrder<Member extends { readonly record_id: string }>(
+  members: readonly Member[],
+): readonly Member[] {
+  return members.toSorted((one, other) => (one.record_id < other.record_id ? -1 : 1))
 }
 
 /** The condition that the transfer log of a member `w`, if it names one, has not paid for another record. */

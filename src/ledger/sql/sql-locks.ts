@@ -6,7 +6,7 @@ import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '
 import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './authorization-rows.js'
 import { idBytes, digitsOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
-import { idsOf, membersInOrder, UNSPENT, updateEach, type Statement } from './sql-dialect.js'
+import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from './sql-dialect.js'
 import type { SqlRecords } from './sql-records.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 import { StatementGroup } from './statement-group.js'
@@ -188,7 +188,7 @@ export class SqlLocks implements Locks {
 /** @returns A function that runs a statement, and returns for each member whether its record has changed. */
 function changeAll(statement: Statement) {
   return async ({ run }: SqlDatabase, members: readonly Locked[]): Promise<readonly boolean[]> => {
-    const changed = idsOf(await run(statement, [membersInOrder(members)]))
+    const changed = idsOf(await run(statement, [JSON.stringify(inOrder(members))]))
     return members.map(({ record_id }) => changed.has(record_id))
   }
 }
@@ -198,13 +198,8 @@ export function reservedRows(
   candidates: readonly Candidate[],
   { lockMs: lock_ms }: OwnLocks,
 ): readonly unknown[] {
-  const rows = candidates.map(({ entry, record_id, lock_owner }) => {
+  const rows = inOrder(candidates).map(({ entry, record_id, lock_owner }) => {
     return { lock_owner, lock_ms, ...entryColumns(entry, record_id) }
   })
-  return [JSON.stringify(rows.toSorted(byId))]
-}
-
-/** In one order: two statements that insert the same keys in different orders would deadlock. */
-function byId(one: { readonly id: string }, other: { readonly id: string }): number {
-  return one.id < other.id ? -1 : 1
+  return [JSON.stringify(rows)]
 }

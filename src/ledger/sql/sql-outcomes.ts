@@ -7,7 +7,7 @@ import { recordId, type AuthorizationKey } from '../record.js'
 import { idBytes, digitsOf } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import type { LedgerDatabase } from './schema.js'
-import { idsOf, membersInOrder, UNSPENT, updateEach } from './sql-dialect.js'
+import { idsOf, inOrder, UNSPENT, updateEach } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 import { StatementGroup } from './statement-group.js'
 
@@ -122,7 +122,7 @@ async function conclude(
   all: readonly Conclusion[],
 ): Promise<readonly boolean[]> {
   const firsts = new Map(all.toReversed().map((one) => [one.record_id, one]))
-  const rows = await run(CONCLUDE, [membersInOrder([...firsts.values()])]).catch(
+  const rows = await run(CONCLUDE, [JSON.stringify(inOrder([...firsts.values()]))]).catch(
     (error: unknown) => {
       if (all.length > 1 || !isUniqueViolation(error)) throw error
       return []

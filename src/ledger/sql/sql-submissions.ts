@@ -7,7 +7,7 @@ import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from 
 import { entryRow } from './authorization-rows.js'
 import { idBytes } from './bytes.js'
 import type { OwnLocks } from './own-locks.js'
-import { idsOf, membersInOrder } from './sql-dialect.js'
+import { idsOf, inOrder } from './sql-dialect.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 import { SUBMIT } from './submit-statements.js'
 import { keepBytes } from './transaction-bytes.js'
@@ -140,7 +140,7 @@ export class SqlSubmissions implements Pick<
       const replaces = submission.replaces?.join(',')
       return { record_id, lock_owner: this.#locks.of(record_id), replaces }
     })
-    return [membersInOrder(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
+    return [JSON.stringify(inOrder(rows)), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
 }
 

@@ -95,7 +95,7 @@ export class SqlTransactions implements Pick<
       ...this.#submissions.parametersOf(members, submission),
       ...[account.chainId, bytesOf(submission.raw), submission.replaces?.join(',') ?? null],
     ]
-    const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereChanged)
+    const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereLost)
     const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS
     this.#guesses.set(id, { nonce: guess.nonce + 1, notBefore })
     return rows.length > 0
@@ -219,8 +219,8 @@ async function writeDown(
   return numUpdatedRows === 1n
 }
 
-/** The rows of {@link SUBMIT_NEXT}, which fails on PostgreSQL if a member is not locked. */
-function noneWhereChanged(error: unknown): readonly unknown[] {
+/** No rows where {@link SUBMIT_NEXT} has failed because a lock is lost. */
+function noneWhereLost(error: unknown): readonly unknown[] {
   if ((error as { code?: unknown }).code === DIVISION_BY_ZERO) return []
   throw error
 }

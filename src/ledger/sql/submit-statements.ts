@@ -32,8 +32,8 @@ export const SUBMIT: Statement = (dialect) =>
  * Takes an account nonce if it is the next one, and writes the transaction that is signed with it down,
  * with its bytes, for all of its members.
  *
- * It changes nothing and returns no row if the nonce was taken or, on SQLite, a member is not locked. On
- * PostgreSQL it fails if a member is not locked, and changes nothing: so it looks for each row only once.
+ * It changes nothing and returns no row if the nonce was taken or a member is not locked. In the latter case
+ * PostgreSQL fails instead: to find out before, it would have to look for every row twice.
  */
 export const SUBMIT_NEXT: Statement = (dialect) =>
   `${MEMBERS(dialect)}, bytes AS (
