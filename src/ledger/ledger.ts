@@ -234,6 +234,7 @@ export function isLedgerStore(value: unknown): value is LedgerStore {
   const store = value as Partial<Record<string, unknown>>
   return (
     Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
+    typeof store['isInMemory'] === 'boolean' &&
     typeof store['idempotency'] === 'object' &&
     typeof store['projects'] === 'object' &&
     typeof store['sessions'] === 'object' &&

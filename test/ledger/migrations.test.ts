@@ -58,7 +58,7 @@ if (root !== undefined)
       open: () => openPostgresLedger(`${schema.url}%20-c%20statement_timeout%3D1000`),
       async block() {
         await schema.execute('BEGIN')
-        await schema.execute(`SELECT pg_advisory_xact_lock(${0x78343032})`)
+        await schema.execute('SELECT pg_advisory_xact_lock(2016686130)')
         return () => schema.execute('COMMIT')
       },
       read: schema.execute,
