@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import express from 'express'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/cli/cli.js'
@@ -442,7 +442,7 @@ describe('doctor on the ledger', () => {
     const database = new Database(file)
     database.exec("INSERT INTO x402_migrations (name) VALUES ('9999_future')")
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['error migration_unknown'])
-    database.exec("DELETE FROM x402_migrations")
+    database.exec('DELETE FROM x402_migrations')
     database.close()
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning migration_missing'])
   })
