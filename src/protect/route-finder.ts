@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
 import type { Price } from '../money/price.js'
+import { visible } from '../protocol/visible-text.js'
 import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { checkOptions } from './options.js'
 import type { MerchantFunction, PriceFunction, ProtectOptions } from './options.js'
@@ -46,11 +47,6 @@ function isFixed(
 /** Longest id of a project that an error repeats. */
 const MAX_SHOWN = 80
 
-/** An id that may come from the request, as a log may show it: it forges no line and moves no cursor. */
-function shown(id: string): string {
-  return id.slice(0, MAX_SHOWN).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
-}
-
 /**
  * Asks the app who is paid for a request.
  *
@@ -72,7 +68,7 @@ async function choose(
   if (directory.find(id) !== undefined || !directory.isLoaded) return id
   throw new ConfigError(
     'merchant',
-    `its function returned '${shown(id)}', which is the id of no project`,
+    `its function returned '${visible(id, MAX_SHOWN)}', which is the id of no project`,
     'unknown_project',
   )
 }

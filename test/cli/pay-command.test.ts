@@ -281,6 +281,18 @@ describe('pay, where each answer to a payment is 503,', () => {
     expect(told).toContain('→ Answer: 503 a?[2J: b?')
   })
 
+  it('writes to a terminal nothing that it would obey, and to a file what was bought', async () => {
+    const server = await listen(
+      express().get('/', (_req, res) => void res.type('text').send('a\u001b[2Jb')),
+    )
+    const terminal = await pay([server.url, '--devnet'])
+    const file = await pay([server.url, '--devnet', '--output', 'bought.txt'])
+    await server.close()
+    expect([terminal.code, file.code]).toStrictEqual([0, 0])
+    expect(terminal.bought).toBe('a?[2Jb\n')
+    expect(await readFile(join(cwd, 'bought.txt'), 'utf8')).toBe('a\u001b[2Jb')
+  })
+
   it('says why there is no price', async () => {
     const app = express().get('/', (_req, res) => {
       res.status(503).type('application/problem+json')
