@@ -7,11 +7,11 @@ import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRemoteReservations } from './facilitator/remote-reservations.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
 import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
 import type { EventBus } from './schemes/events.js'
+import { CodeGas } from './schemes/exact-evm/code-gas.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
@@ -40,7 +40,7 @@ export interface Core {
 
 /** Wires the core of a gateway: schemes, relayers and chains, or a facilitator elsewhere. */
 export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
-  const { facilitator, logger } = resolved
+  const { facilitator, logger, now } = resolved
   const { metrics } = parts.telemetry
   const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
   if (facilitator !== undefined) {
@@ -48,7 +48,9 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
     const watched = watchCore(remote, watchers)
     return { facilitator: announceRemote(watched, parts.events), cores: [] }
   }
-  const cores = resolved.networks.flatMap((network) => openNetwork(network, { ...parts, logger }))
+  const cores = resolved.networks.flatMap((network) =>
+    openNetwork(network, { ...parts, logger, now }),
+  )
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
@@ -62,9 +64,11 @@ export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): rea
   return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
+interface NetworkParts extends CoreParts, Pick<ResolvedOptions, 'logger' | 'now'> {}
+
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { ledger, events, counters, telemetry, logger, closed }: CoreParts & { readonly logger: Logger },
+  { ledger, events, counters, telemetry, logger, now, closed }: NetworkParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
@@ -85,6 +89,7 @@ function openNetwork(
   return [
     createSettlementNetwork({
       ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
+      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),
   ]

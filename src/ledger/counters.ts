@@ -80,6 +80,11 @@ export class Counters {
     this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, gwei)
   }
 
+  /** Counts gas by a label of its own. */
+  countGas(kind: string, label: string, gas: number): void {
+    this.#add(`${kind} ${label} ${ALL_COUNTED}`, gas)
+  }
+
   /** Writes what was counted. Never rejects: what cannot be written now is written with the next. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(() => this.#write())

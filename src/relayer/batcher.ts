@@ -161,10 +161,12 @@ export class Batcher {
   }
 }
 
-function batchRequest(all: readonly QueuedMember[]): Pick<TransactionRequest, 'call' | 'gas'> {
+function batchRequest(
+  all: readonly QueuedMember[],
+): Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
   const members = all.map(({ member }) => member)
   const [only] = members
-  if (only !== undefined && members.length === 1) return { call: only.call, gas: only.gas }
+  if (only !== undefined && members.length === 1) return only
   const data = aggregate(members.map(({ call }) => call))
   return { call: { to: MULTICALL3, data }, gas: batchGasLimit(members, data) }
 }

@@ -91,7 +91,17 @@ export class RelayerPool {
    * {@link LedgerError} and {@link ChainError} when they could not be asked.
    */
   async requireReady(): Promise<void> {
-    await this.#relayers.withLeastBusy(new Set(), () => undefined)
+    await this.#relayers.withLeastBusy({}, () => undefined)
+  }
+
+  /**
+   * Chooses the relayer that a call is estimated for which the account of its sender may decide about.
+   *
+   * @throws As {@link RelayerPool.requireReady}.
+   */
+  async chooseSender(): Promise<Address> {
+    const address = await this.#relayers.withLeastBusy({}, (relayer) => relayer.address)
+    return address ?? this.addresses[0]
   }
 
   /**
@@ -157,7 +167,8 @@ export class RelayerPool {
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {
-    return this.#relayers.withLeastBusy(tried, async (relayer) => ({
+    const { sender } = request
+    return this.#relayers.withLeastBusy({ tried, sender }, async (relayer) => ({
       relayer,
       sent: await relayer.send(request),
     }))

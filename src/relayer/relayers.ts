@@ -13,6 +13,14 @@ export interface RelayersOptions extends Omit<RelayerOptions, 'privateKey' | 'st
   readonly stuckMs?: number | undefined
 }
 
+/** Which relayers may be chosen. */
+interface RelayerChoice {
+  /** Those that are not tried again. @defaultValue none */
+  readonly tried?: ReadonlySet<Relayer>
+  /** The only one that may. @defaultValue any */
+  readonly sender?: Address | undefined
+}
+
 /** The relayers of one network. */
 export class Relayers {
   /** The relayers' accounts, in the order of their keys. */
@@ -66,7 +74,7 @@ export class Relayers {
    * @returns `undefined` when all were tried.
    */
   async withLeastBusy<T>(
-    tried: ReadonlySet<Relayer>,
+    { tried = NONE, sender }: RelayerChoice,
     use: (relayer: Relayer) => T,
   ): Promise<Awaited<T> | undefined> {
     const { chain, maxFeePerGas } = this.#options
@@ -75,6 +83,7 @@ export class Relayers {
     for (;;) {
       const [best] = this.#all
         .filter((relayer) => !tried.has(relayer) && !poor.has(relayer))
+        .filter(({ address }) => sender === undefined || address === sender)
         .toSorted(byPreference)
       if (best === undefined && tried.size > 0) return undefined
       if (best === undefined) throw withoutFunds(chain)
@@ -83,6 +92,8 @@ export class Relayers {
     }
   }
 }
+
+const NONE: ReadonlySet<Relayer> = new Set()
 
 /** Relayers that can send at once come first, the least busy one before all. */
 function byPreference(one: Relayer, other: Relayer): number {
