@@ -12,10 +12,12 @@ import type { ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
+import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
 
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
+  readonly waived: WaivedCounter
   readonly logger: Logger
 }
 
@@ -25,7 +27,7 @@ export interface AuthorizationFlowContext {
  */
 export async function runThenSettle(
   context: AuthorizationFlowContext,
-  { maxHeldBytes }: Pick<PaidRoute, 'maxHeldBytes'>,
+  { maxHeldBytes, chargeIf }: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf'>,
   attempt: ReservedAttempt,
 ): Promise<Exit> {
   const { payer } = attempt.reservation
@@ -35,7 +37,7 @@ export async function runThenSettle(
     return { kind: 'server_busy' }
   }
   try {
-    await runHeld(context, attempt, { maxHeldBytes, lease })
+    await runHeld(context, attempt, { maxHeldBytes, lease, chargeIf })
     return { kind: 'over' }
   } finally {
     lease.release()
@@ -46,14 +48,15 @@ export async function runThenSettle(
 async function runHeld(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  limits: HeldLimits,
+  { chargeIf, ...limits }: HeldLimits & Pick<PaidRoute, 'chargeIf'>,
 ): Promise<void> {
   const { res, next } = attempt
-  const held = await holdResponse(context, attempt, limits)
+  const waiver = openWaiver(res)
+  const held = await holdResponse(context, attempt, { limits, waiver })
   try {
     next()
     const end = await held.finished
-    const exit = isChargeable(end, held)
+    const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
       ? await settleThenSend(attempt, held)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
@@ -69,10 +72,10 @@ async function runHeld(
 async function holdResponse(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  limits: HeldLimits,
+  { limits, waiver }: { readonly limits: HeldLimits; readonly waiver: Waiver },
 ): Promise<HeldResponse> {
   try {
-    attachPayment(attempt, { payer: attempt.reservation.payer })
+    attachPayment(attempt, { payer: attempt.reservation.payer, waive: waiver.waive })
     removeConditions(attempt.req)
     return new HeldResponse(attempt.res, limits)
   } catch (error) {
@@ -84,6 +87,30 @@ async function holdResponse(
 /** Only a complete response that its client is there to receive is charged, and no 304. */
 function isChargeable(end: HeldEnd, { clientGone }: HeldResponse): boolean {
   return end.kind === 'ended' && !clientGone && end.status < 400 && end.status !== 304
+}
+
+/** A response that has ended, and what the app says of it. */
+interface JudgedResponse extends Pick<PaidRoute, 'chargeIf'> {
+  readonly end: HeldEnd
+  readonly held: HeldResponse
+  readonly waiver: Waiver
+}
+
+/** Whether a response is charged for. If the app fails to tell, its payment is released. */
+async function isCharged(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  { end, held, waiver, chargeIf }: JudgedResponse,
+): Promise<boolean> {
+  if (!isChargeable(end, held)) return false
+  try {
+    const reason = whyFree({ held, res: attempt.res, waiver, chargeIf })
+    if (reason !== undefined) context.waived.count(attempt.project, reason)
+    return reason === undefined
+  } catch (error) {
+    await releaseUnpaid(context, attempt)
+    throw error
+  }
 }
 
 /** Settles the payment, and then sends the response. */

@@ -59,6 +59,7 @@ export class PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly chargeIf: ProtectOptions['chargeIf']
   readonly minValiditySeconds: number | undefined
   readonly redeemWithoutProof: RedeemWithoutProof
   /** The page for browsers; `undefined` if they get JSON. */
@@ -91,6 +92,7 @@ export class PaidRoute {
     this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
     this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
     this.paymentFlow = paymentFlow ?? 'authorization'
+    this.chargeIf = options.chargeIf
     this.maxHeldBytes = resolveMaxHeldBytes(options, context.maxHeldBytesTotal)
     // With `upfront`, the authorization need not outlive the handler.
     this.minValiditySeconds =

@@ -8,13 +8,14 @@ import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-
 import { routeFinder } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
 import type { Exchange } from './payment-attempt.js'
+import { WaivedCounter } from './waiver.js'
 
 /**
  * Declares that a route costs money, and makes the middleware that charges for it.
  *
  * A request without a payment gets a 402 that says what to pay (x402 v2). With a payment, the handler
  * runs, and its response is held until the payment is settled; a response with a status of 400 or more
- * is sent without being charged for. With `paymentFlow: 'upfront'`, the payment is settled before the
+ * is sent without being charged for, and so is one that `chargeIf` or `waive()` gives away. With `paymentFlow: 'upfront'`, the payment is settled before the
  * handler runs. If it cannot be taken now, because a chain, a rate or the ledger failed, the response
  * is a 503, and the same payment may be presented again.
  *
@@ -70,7 +71,7 @@ export type X402Middleware = <
  *
  * @internal
  */
-export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest'> &
+export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest' | 'waived'> &
   MerchantRoutesContext &
   PaymentRateLimitContext
 
@@ -84,6 +85,7 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
     ...gateway,
     heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
     countRequest: createPaymentRateLimit(gateway),
+    waived: new WaivedCounter(gateway.counters),
   }
   return function x402Protect(price, options) {
     const find = routeFinder(context, price, options)
