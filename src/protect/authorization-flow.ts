@@ -179,12 +179,12 @@ async function refuseTooLarge(
   held: HeldResponse,
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
-  const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
+  const remedy = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
   const closed = new Promise<unknown>((resolve) => {
     res.once('finish', resolve)
     res.once('close', resolve)
   })
-  held.replace(() => respondExit(res, { kind: 'too_large', detail }))
+  held.replace(() => respondExit(res, { kind: 'too_large' }))
   await closed
-  throw new ConfigError('maxHeldBytes', detail, 'out_of_range')
+  throw new ConfigError('maxHeldBytes', remedy, 'out_of_range')
 }
