@@ -23,7 +23,10 @@ export interface Readiness {
 }
 
 /** Options of {@link ReadinessWatch}. */
-export interface ReadinessOptions extends Omit<CheckedParts, 'projects' | 'rates'> {
+export interface ReadinessOptions extends Omit<
+  CheckedParts,
+  'projects' | 'rates' | 'headerBytesOf'
+> {
   /** Aborted once the gateway is closed. */
   readonly closed: AbortSignal
 }

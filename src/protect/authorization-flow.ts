@@ -13,6 +13,7 @@ import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
 import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
+import { watchForStream } from './watch-for-stream.js'
 
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
@@ -27,7 +28,7 @@ export interface AuthorizationFlowContext {
  */
 export async function runThenSettle(
   context: AuthorizationFlowContext,
-  { maxHeldBytes, chargeIf }: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf'>,
+  { maxHeldBytes, chargeIf, warnings }: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf' | 'warnings'>,
   attempt: ReservedAttempt,
 ): Promise<Exit> {
   const { payer } = attempt.reservation
@@ -37,7 +38,7 @@ export async function runThenSettle(
     return { kind: 'server_busy' }
   }
   try {
-    await runHeld(context, attempt, { maxHeldBytes, lease, chargeIf })
+    await runHeld(context, attempt, { maxHeldBytes, lease, chargeIf, warnings })
     return { kind: 'over' }
   } finally {
     lease.release()
@@ -48,11 +49,12 @@ export async function runThenSettle(
 async function runHeld(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  { chargeIf, ...limits }: HeldLimits & Pick<PaidRoute, 'chargeIf'>,
+  { chargeIf, warnings, ...limits }: HeldLimits & Pick<PaidRoute, 'chargeIf' | 'warnings'>,
 ): Promise<void> {
-  const { res, next } = attempt
+  const { req, res, next } = attempt
   const waiver = openWaiver(res)
   const held = await holdResponse(context, attempt, { limits, waiver })
+  if (!warnings.has('stream')) watchForStream(res, () => warnings.warnOfStream(req))
   try {
     next()
     const end = await held.finished

@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
+import { ConfigError } from '../errors.js'
 import type { Price } from '../money/price.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
@@ -88,6 +89,7 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
     waived: new WaivedCounter(gateway.counters),
   }
   return function x402Protect(price, options) {
+    requireCall(price)
     const find = routeFinder(context, price, options)
     const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, find, problemPage }
@@ -97,4 +99,21 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
       handlePaidRequest(context, paid, exchange).catch(next)
     }
   }
+}
+
+/**
+ * Recognises that `x402Protect` itself was given to Express as a handler, without its call.
+ *
+ * @throws `ConfigError` if what should be a price is a request.
+ *
+ * @internal
+ */
+export function requireCall(price: unknown): void {
+  const isObject = typeof price === 'object' && price !== null
+  if (!isObject || !('method' in price && 'headers' in price && 'url' in price)) return
+  throw new ConfigError(
+    'price',
+    "x402Protect is called with a price: x402Protect('$0.01')",
+    'invalid_price',
+  )
 }
