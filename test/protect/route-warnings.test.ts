@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ErrorRequestHandler, Express } from 'express'
+import { fromEnvironment } from '../../src/config/from-environment.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import type { Logger } from '../../src/logger.js'
@@ -325,6 +326,23 @@ describe('what the seller has to do', () => {
 })
 
 describe('a node that does not answer', () => {
+  it('is warned of by the variable that names it', async () => {
+    const log = record()
+    const gateway = createGateway({
+      ...fromEnvironment({
+        X402_PAY_TO: devnet.merchant.address,
+        X402_NETWORK: 'base-sepolia',
+        X402_RPC_URL: 'http://127.0.0.1:1',
+        X402_RELAYER_KEY: devnet.relayerKeys[0],
+      }),
+      logger: log,
+    })
+    ends.push(() => gateway.close())
+    await until(() =>
+      log.warnings.some((line) => line.includes('does not answer: check X402_RPC_URL,')),
+    )
+  })
+
   it.each([
     ['its option', {}],
     ['its option, by the name that the developer gave it', { id: 'eip155:84532' }],
