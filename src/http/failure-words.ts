@@ -43,6 +43,6 @@ function wordsOf(code: FailureCode, again: string): string {
     case 'rate_unavailable':
     case 'unsupported_currency':
     case 'amount_out_of_range':
-      return `cannot say right now what this costs. ${again}`
+      return 'cannot say right now what this costs. Try again later.'
   }
 }
