@@ -4,6 +4,8 @@ import type { GatewayOptions } from './config/options.js'
 import { ConfigError } from './errors.js'
 import { createGateway, type Gateway } from './gateway.js'
 
+export { requireCall } from './protect/x402-protect.js'
+
 /**
  * Key of the default gateway, which the whole process shares.
  *

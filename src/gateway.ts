@@ -10,18 +10,20 @@ import { Operations } from './health/operations.js'
 import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
-import { reportWrongChains } from './health/report-wrong-chains.js'
+import { reportUnusableNodes } from './health/report-unusable-nodes.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import { resolveFromAnywhere } from './config/from-environment.js'
+import { resolveFromAnywhere, rpcUrlName } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
 import { closeSharedCounts } from './config/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve.js'
-import { merchantsOf } from './merchants/project.js'
+import type { Network } from './protocol/networks.js'
+import { merchantsOf, type Merchant } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
+import { HeaderSizes } from './protect/header-size.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
 import { mountConsole } from './console/console-routes.js'
@@ -116,7 +118,8 @@ export interface Gateway {
  *
  * @param options - Checked at once; nothing is asked of nodes and databases yet, except that with
  * `admin` the ledger is opened to read its projects. A second later, each node that was not used by then
- * is asked which chain it is on; the logger gets an error if it is another one.
+ * is asked which chain it is on; the logger gets an error if it is another one, and a warning if the node
+ * does not answer.
  * @returns The middleware, the API and the core, bound to these options.
  * @throws {@link ConfigError} (`config_invalid`) with everything that is wrong in `issues`, each by
  * the path of its option.
@@ -140,21 +143,26 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(resolveFromAnywhere(options), { reportsWrongChains: true })
+  return openGateway(resolveFromAnywhere(options), {
+    nameUrl: (network) => rpcUrlName(options, network),
+  })
 }
 
 /** How a gateway is opened. */
 interface Opening {
   /** Ends event streams, which would keep the server open, before the gateway is closed. */
   readonly stopping?: AbortSignal
-  /** Whether nodes of other chains are logged by themselves, without a `check()`. @defaultValue false */
-  readonly reportsWrongChains?: boolean
+  /**
+   * Names the option or variable of a node's URL. With it, nodes that cannot be used are logged by
+   * themselves, without a `check()`.
+   */
+  readonly nameUrl?: (network: Network) => string
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
 export function openGateway(
   resolved: ResolvedOptions,
-  { stopping, reportsWrongChains = false }: Opening = {},
+  { stopping, nameUrl }: Opening = {},
 ): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
@@ -171,7 +179,7 @@ export function openGateway(
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
-  if (reportsWrongChains) void reportWrongChains(cores, { logger, closed: closing.signal })
+  if (nameUrl) void reportUnusableNodes(cores, { logger, closed: closing.signal, nameUrl })
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({
@@ -182,6 +190,7 @@ export function openGateway(
   const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
   const context = {
     ...{ ...resolved, facilitator, directory, readMerchant, counters, ledger, streams },
+    headerSizes: new HeaderSizes(),
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     revenue: new RevenueReader(ledger),
@@ -199,18 +208,25 @@ export function openGateway(
     on: (name, listener) => events.on(name, listener),
     async check() {
       await directory.whenLoaded()
-      return checkGateway({ ...surroundings, projects: directory.all })
+      const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
+      return checkGateway({ ...surroundings, projects: directory.all, headerBytesOf })
     },
     healthRouter: () => createHealthRouter(readiness),
-    metricsRouter() {
-      if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
-      throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
-    },
+    metricsRouter: () => openMetricsRouter(resolved, metrics),
     async close() {
       closing.abort()
       await closeParts(resolved, { counters, directory, dispatcher, ledger })
     },
   }
+}
+
+/** @throws `ConfigError` if no metrics are collected. */
+function openMetricsRouter(
+  resolved: ResolvedOptions,
+  metrics: ReturnType<typeof openTelemetry>['metrics'],
+): Router {
+  if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
+  throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
 }
 
 interface ClosedParts extends Omit<WebhookParts, 'events'> {

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import type { Router } from 'express'
-import { defaultGateway } from './default-gateway.js'
+import { defaultGateway, requireCall } from './default-gateway.js'
 import type { X402Protect } from './protect/x402-protect.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 
@@ -34,8 +34,10 @@ import type { GatewayRouterOptions } from './router/gateway-router.js'
  * })
  * ```
  */
-export const x402Protect: X402Protect = (price, options) =>
-  defaultGateway().x402Protect(price, options)
+export const x402Protect: X402Protect = (price, options) => {
+  requireCall(price)
+  return defaultGateway().x402Protect(price, options)
+}
 
 /**
  * The payment gateway API of the default gateway, as an Express router.

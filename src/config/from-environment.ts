@@ -1,3 +1,4 @@
+import { sameNetwork, type Network } from '../protocol/networks.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import {
   explainUnknownVariables,
@@ -81,6 +82,14 @@ export function resolveFromAnywhere(options: GatewayOptions): ResolvedOptions {
   const resolved = nameMistakes(source.env, () => resolveOptions(options), isRead)
   for (const unknown of explainUnknownVariables(source.env, [])) resolved.logger.warn(unknown)
   return resolved
+}
+
+/** Names what sets the URL of a network's node: a variable, where the networks are those of the environment. */
+export function rpcUrlName(options: GatewayOptions, { caip2 }: Pick<Network, 'caip2'>): string {
+  const source = (options as SourcedOptions)[SOURCE]
+  if (source !== undefined && options.networks === source.options.networks) return 'X402_RPC_URL'
+  const name = Object.keys(options.networks ?? {}).find((one) => sameNetwork(one, caip2))
+  return `networks.${name ?? caip2}.rpcUrl`
 }
 
 function nameMistakes<T>(

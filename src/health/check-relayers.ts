@@ -1,6 +1,7 @@
 import { formatEther } from 'viem/utils'
 import type { Chain } from '../chain/chain.js'
 import type { LedgerStore } from '../ledger/ledger.js'
+import { gasTokenOf } from '../protocol/networks.js'
 import type { RelayerPool } from '../relayer/pool.js'
 import { fine, findings, type Finding, type Place } from './finding.js'
 
@@ -38,17 +39,18 @@ async function checkFunds(
 ): Promise<Finding> {
   const { balance, settlements, isLow } = await funds.read()
   const details = { balance: balance.toString(), settlements: Number(settlements) }
-  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} for gas`
+  const token = gasTokenOf(chain.network)
+  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} ${token} for gas`
   if (settlements < 1n)
     return {
       ...{ ...place, ...details, status: 'error', code: 'relayer_without_funds' },
-      message: `${what}, not enough for one settlement: send native currency to it.`,
+      message: `${what}, not enough for one settlement: send ${token} to it.`,
     }
   const enough = `${what}, enough for about ${settlements} settlements`
   if (!isLow) return fine(place, `${enough}.`, details)
   return {
     ...{ ...place, ...details, status: 'warning', code: 'relayer_low' },
-    message: `${enough}: send native currency to it.`,
+    message: `${enough}: send ${token} to it.`,
   }
 }
 

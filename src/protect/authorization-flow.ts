@@ -12,10 +12,13 @@ import type { ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
+import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
+import { watchForStream } from './watch-for-stream.js'
 
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
+  readonly waived: WaivedCounter
   readonly logger: Logger
 }
 
@@ -25,7 +28,7 @@ export interface AuthorizationFlowContext {
  */
 export async function runThenSettle(
   context: AuthorizationFlowContext,
-  { maxHeldBytes }: Pick<PaidRoute, 'maxHeldBytes'>,
+  { maxHeldBytes, chargeIf, warnings }: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf' | 'warnings'>,
   attempt: ReservedAttempt,
 ): Promise<Exit> {
   const { payer } = attempt.reservation
@@ -35,7 +38,7 @@ export async function runThenSettle(
     return { kind: 'server_busy' }
   }
   try {
-    await runHeld(context, attempt, { maxHeldBytes, lease })
+    await runHeld(context, attempt, { maxHeldBytes, lease, chargeIf, warnings })
     return { kind: 'over' }
   } finally {
     lease.release()
@@ -46,14 +49,16 @@ export async function runThenSettle(
 async function runHeld(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  limits: HeldLimits,
+  { chargeIf, warnings, ...limits }: HeldLimits & Pick<PaidRoute, 'chargeIf' | 'warnings'>,
 ): Promise<void> {
-  const { res, next } = attempt
-  const held = await holdResponse(context, attempt, limits)
+  const { req, res, next } = attempt
+  const waiver = openWaiver(res)
+  const held = await holdResponse(context, attempt, { limits, waiver })
+  if (!warnings.has('stream')) watchForStream(res, () => warnings.warnOfStream(req))
   try {
     next()
     const end = await held.finished
-    const exit = isChargeable(end, held)
+    const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
       ? await settleThenSend(attempt, held)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
@@ -69,10 +74,10 @@ async function runHeld(
 async function holdResponse(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  limits: HeldLimits,
+  { limits, waiver }: { readonly limits: HeldLimits; readonly waiver: Waiver },
 ): Promise<HeldResponse> {
   try {
-    attachPayment(attempt, { payer: attempt.reservation.payer })
+    attachPayment(attempt, { payer: attempt.reservation.payer, waive: waiver.waive })
     removeConditions(attempt.req)
     return new HeldResponse(attempt.res, limits)
   } catch (error) {
@@ -84,6 +89,30 @@ async function holdResponse(
 /** Only a complete response that its client is there to receive is charged, and no 304. */
 function isChargeable(end: HeldEnd, { clientGone }: HeldResponse): boolean {
   return end.kind === 'ended' && !clientGone && end.status < 400 && end.status !== 304
+}
+
+/** A response that has ended, and what the app says of it. */
+interface JudgedResponse extends Pick<PaidRoute, 'chargeIf'> {
+  readonly end: HeldEnd
+  readonly held: HeldResponse
+  readonly waiver: Waiver
+}
+
+/** Whether a response is charged for. If the app fails to tell, its payment is released. */
+async function isCharged(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  { end, held, waiver, chargeIf }: JudgedResponse,
+): Promise<boolean> {
+  if (!isChargeable(end, held)) return false
+  try {
+    const reason = whyFree({ held, res: attempt.res, waiver, chargeIf })
+    if (reason !== undefined) context.waived.count(attempt.project, reason)
+    return reason === undefined
+  } catch (error) {
+    await releaseUnpaid(context, attempt)
+    throw error
+  }
 }
 
 /** Settles the payment, and then sends the response. */
@@ -152,12 +181,12 @@ async function refuseTooLarge(
   held: HeldResponse,
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
-  const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
+  const remedy = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
   const closed = new Promise<unknown>((resolve) => {
     res.once('finish', resolve)
     res.once('close', resolve)
   })
-  held.replace(() => respondExit(res, { kind: 'too_large', detail }))
+  held.replace(() => respondExit(res, { kind: 'too_large' }))
   await closed
-  throw new ConfigError('maxHeldBytes', detail, 'out_of_range')
+  throw new ConfigError('maxHeldBytes', remedy, 'out_of_range')
 }

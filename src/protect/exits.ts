@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import type { OutsideFailure } from '../errors.js'
+import { failureWords } from '../http/failure-words.js'
 import type { Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
@@ -43,7 +44,7 @@ export type Exit =
   /** The handler answered a condition or a range, which costs nothing. */
   | { readonly kind: 'condition_failed'; readonly status: number }
   /** The handler's response is larger than what may be held. */
-  | { readonly kind: 'too_large'; readonly detail: string }
+  | { readonly kind: 'too_large' }
   /** A chain, a rate, the ledger or a relayer failed. */
   | { readonly kind: 'outside_failure'; readonly failure: OutsideFailure }
 
@@ -77,10 +78,11 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'too_large':
       // The connection is closed, so that the handler's reads and writes end with it.
       res.set('Connection', 'close')
-      return respondRouteProblem(res, { code: 'answer_too_large', detail: exit.detail })
+      return respondRouteProblem(res, PROBLEMS.too_large)
     case 'outside_failure': {
-      const { code, message: detail } = exit.failure
-      return respondRouteProblem(res, { code, detail })
+      const { failure } = exit
+      const detail = failureWords(failure, 'route')
+      return respondRouteProblem(res, { code: failure.code, detail })
     }
   }
 }
@@ -92,7 +94,7 @@ export function outsideFailure(
   logged: LoggedRequest,
 ): Exit {
   const fields = { code: failure.code, ...requestFields(logged) }
-  logger.error('A payment could not be taken.', { ...fields, error: failure })
+  logger.error(`A payment could not be taken: ${failure.message}`, { ...fields, error: failure })
   return { kind: 'outside_failure', failure }
 }
 
@@ -115,5 +117,10 @@ const PROBLEMS = {
     code: 'server_busy',
     detail:
       'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
+  },
+  too_large: {
+    code: 'answer_too_large',
+    detail:
+      'The answer is too large for the seller to hold until it is paid; nothing was charged. Only the seller can change that.',
   },
 } as const satisfies { readonly [Kind in Exit['kind']]?: Problem }

@@ -30,6 +30,7 @@ import type { FindRoute } from './route-finder.js'
 import { shareHiddenClass } from './share-hidden-class.js'
 import { isUnpaid } from './stored-response.js'
 import { settleThenRun } from './upfront-flow.js'
+import type { WaivedCounter } from './waiver.js'
 
 /** What the paid routes of a gateway share. */
 export interface PaidRequestContext extends OnceContext, MatchContext {
@@ -38,6 +39,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly heldBudget: HeldBudget
   /** What happens, by day and project. */
   readonly counters: Counters
+  /** Counts payments that the app waives. */
+  readonly waived: WaivedCounter
   /** Counts requests that present a payment; `undefined` if they are not limited. */
   readonly countRequest: CountRequest | undefined
 }

@@ -91,6 +91,11 @@ export class HeldResponse implements HeldProgress {
     return this.#isClientGone
   }
 
+  /** The body so far, as the handler wrote it; empty once it was dropped. */
+  get body(): Buffer {
+    return this.#body.read() ?? Buffer.alloc(0)
+  }
+
   /** The response so far, to be stored. */
   response(): RecordedResponse {
     return {

@@ -55,7 +55,7 @@ export async function matchOffer(
   if (mismatch !== undefined) return { refused: mismatch }
   const paidFor = decoded.payload.resource?.['url']
   if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url))
-    return otherResource(paidFor, offer.resource.url)
+    return otherResource({ route, offer }, presented.req, paidFor)
   const signed = accepted.extra?.['quote']
   if (typeof signed === 'string')
     return honourQuote(context, { route, offer }, { ...presented, signed })
@@ -83,13 +83,29 @@ async function findEarlier(
   return { entry, redeemOnly: true, storedOnly: true }
 }
 
-/** A payment for another resource: often the same one at another host or port, behind a proxy or in a test. */
-function otherResource(paidFor: unknown, url: string): Refusal {
+/**
+ * A payment for another resource. Often it is the same one at another host or port, behind a proxy or in a
+ * test: the developer is told, because the buyer can do nothing about it.
+ */
+function otherResource({ route, offer }: Asked, req: Request, paidFor: unknown): Refusal {
+  const { url } = offer.resource
+  if (isSamePath(paidFor, url)) route.warnings.warnOfOtherHost(req)
   const named = typeof paidFor === 'string' ? shown(paidFor) : 'no URL'
   return {
     refused: 'resource_mismatch',
-    message: `The offer is for ${shown(url)}, the payment for ${named}. Behind a proxy, or where the port changes, the server needs publicUrl or resourceUrl.`,
+    message: `The offer is for ${shown(url)}, the payment for ${named}.`,
   }
+}
+
+function isSamePath(one: unknown, other: string): boolean {
+  const [a, b] = [pathOf(one), pathOf(other)]
+  return a !== undefined && a === b
+}
+
+function pathOf(url: unknown): string | undefined {
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const { pathname, search } = new URL(url)
+  return pathname + search
 }
 
 function otherOffer({ accepts }: Offer, accepted: PaymentRequirements): Refusal {

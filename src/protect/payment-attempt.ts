@@ -36,7 +36,7 @@ export interface ReservedAttempt extends PaymentAttempt {
 /** Shows the handler what was paid, as `req.x402` and `res.locals.x402`. */
 export function attachPayment(
   { req, res, payment }: PaymentAttempt,
-  parties: Pick<PaidRequest, 'payer' | 'transaction'>,
+  parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive'>,
 ): void {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements

@@ -6,6 +6,7 @@ import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js
 import { checkOptions } from './options.js'
 import type { MerchantFunction, PriceFunction, ProtectOptions } from './options.js'
 import { PaidRoute } from './route.js'
+import { RouteWarnings } from './route-warnings.js'
 
 /**
  * Finds the route that a request pays, and with it the merchant. Called once for each request.
@@ -25,12 +26,16 @@ export function routeFinder(
   options: ProtectOptions = {},
 ): FindRoute {
   checkOptions(options)
+  const warnings = new RouteWarnings(context.logger, options.description)
   const { merchant, ...others } = options
   if (merchant === undefined || isFixed(context, merchant)) {
-    const route = new PaidRoute(context, price, { ...others, ...(merchant && { merchant }) })
+    const route = new PaidRoute({ ...context, warnings }, price, {
+      ...others,
+      ...(merchant && { merchant }),
+    })
     return () => route
   }
-  const routes = new MerchantRoutes(context, { price, options: others })
+  const routes = new MerchantRoutes({ ...context, warnings }, { price, options: others })
   if (typeof merchant === 'string') return () => routes.find(merchant)
   return async (req) => routes.find(await choose(context, merchant, req))
 }

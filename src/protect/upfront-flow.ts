@@ -5,6 +5,7 @@ import { attachPayment, endUnsettled, markDelivered } from './payment-attempt.js
 import type { ReservedAttempt } from './payment-attempt.js'
 import { paymentResponseHeaders, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
+import { refuseWaiver } from './waiver.js'
 
 /** The `upfront` flow: settles the payment, then runs the handler, which may stream. */
 export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
@@ -20,7 +21,8 @@ export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
   await claim.keep(serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
 
-  attachPayment(attempt, { payer: reservation.payer, transaction: settlement.transaction })
+  const { transaction } = settlement
+  attachPayment(attempt, { payer: reservation.payer, transaction, waive: refuseWaiver })
   removeConditions(req)
   const recorded = claim.hasKey ? recordResponse(res) : undefined
   setPaymentResponse(res, settlement)

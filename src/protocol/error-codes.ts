@@ -22,6 +22,7 @@ export type ConfigErrorCode =
   | 'unknown_project'
   | 'unknown_event'
   | 'unpaid_request'
+  | 'waived_too_late'
   | 'duplicate_network'
   | 'duplicate_asset'
   | 'duplicate_key'

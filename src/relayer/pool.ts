@@ -211,7 +211,9 @@ export class RelayerPool {
 
   /** Why no relayer could send. */
   #whyNotSent(last: SendResult | undefined): Error {
-    return last === undefined ? earlierUnknown(this.#chain) : withoutFunds(this.#chain)
+    return last === undefined
+      ? earlierUnknown(this.#chain)
+      : withoutFunds(this.#chain, this.addresses)
   }
 
   /** Looks after transactions, unless that is under way. */

@@ -86,7 +86,7 @@ export class Relayers {
         .filter(({ address }) => sender === undefined || address === sender)
         .toSorted(byPreference)
       if (best === undefined && tried.size > 0) return undefined
-      if (best === undefined) throw withoutFunds(chain)
+      if (best === undefined) throw withoutFunds(chain, this.addresses)
       if (best.funds.suffice === true) return await use(best)
       if (!(await best.funds.check())) poor.add(best)
     }
