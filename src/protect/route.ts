@@ -98,6 +98,11 @@ export class PaidRoute {
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
   }
 
+  /** Whether every request costs the same. */
+  get hasFixedPrice(): boolean {
+    return typeof this.#price !== 'function'
+  }
+
   /**
    * Quotes what a request costs; `undefined` if it is free.
    *
