@@ -138,7 +138,7 @@ function otherResource(paidFor: unknown, url: string): Refusal {
 function otherOffer({ accepts }: Offer, accepted: PaymentRequirements): Refusal {
   const nearest = accepts.find((entry) => sameHex(entry.asset, accepted.asset)) ?? accepts[0]
   return {
-    refused: 'accepted_mismatch',
+    refused: 'invalid_payment_requirements',
     message: nearest && describeDifference(accepted, nearest, 'the offer of this request'),
   }
 }

@@ -125,7 +125,7 @@ export class PaidRoute {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
-      if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
+      if (!bringsPayment(req)) throw error
       return { paywall, ...offerOf(resource, [], error) }
     }
   }

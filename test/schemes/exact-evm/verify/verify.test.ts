@@ -168,7 +168,9 @@ describe('verify', () => {
       ['amount', { amount: '9999' }],
     ])('refuses an accepted entry with another %s', async (_name, members) => {
       const accepted = { ...offerOf(devnet, members) }
-      expect(await verify({ payload: { accepted } })).toEqual(invalid('accepted_mismatch'))
+      expect(await verify({ payload: { accepted } })).toEqual(
+        invalid('invalid_payment_requirements'),
+      )
     })
 
     it('compares entries by what they mean', async () => {
