@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<Reason, string>> = {
   invalid_exact_evm_payload_authorization_valid_after:
     'The authorization is not valid yet: its validAfter is in the future. Check the clock of the payer.',
   invalid_exact_evm_payload_authorization_valid_before:
-    'The authorization has lapsed, or will before it can be settled. Sign another one, valid for as long as maxTimeoutSeconds of the offer.',
+    'The authorization has lapsed, or will before it can be settled. Check the clock of the payer, and sign another one, valid for as long as maxTimeoutSeconds of the offer.',
   invalid_exact_evm_payload_signature:
     'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
   insufficient_funds: 'The payer does not have enough of the token.',
