@@ -105,6 +105,11 @@ export class PaidRoute {
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
   }
 
+  /** Whether every request costs the same. */
+  get hasFixedPrice(): boolean {
+    return typeof this.#price !== 'function'
+  }
+
   /**
    * Quotes what a request costs; `undefined` if it is free.
    *
@@ -133,7 +138,7 @@ export class PaidRoute {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
-      if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
+      if (!bringsPayment(req)) throw error
       return { paywall, ...offerOf(resource, [], error) }
     }
   }

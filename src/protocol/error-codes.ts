@@ -42,8 +42,8 @@ export type ChainErrorCode =
 
 /**
  * Why there is no token amount. `rate_unavailable`: no source has a usable rate now.
- * `unsupported_currency`: the merchant takes no token for that currency. `amount_out_of_range`: the
- * amount is outside the merchant's limits.
+ * `unsupported_currency`: the merchant takes no token for that currency, or no source knows the rate it
+ * needs. `amount_out_of_range`: the amount is outside the merchant's limits.
  */
 export type RateErrorCode = 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range'
 

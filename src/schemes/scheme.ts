@@ -205,6 +205,11 @@ export function refusalResponse(
   return unsettledResponse({ reason, ...refusal, network })
 }
 
+/** The same terms, on which nothing new is taken: only what is open already. */
+export function redeemingOnly<Terms extends MerchantTerms>(terms: Terms): Terms {
+  return { ...terms, purchase: { ...terms.purchase, redeemOnly: true } }
+}
+
 /** Checks that the merchant takes this token on this network, to this address. */
 export function checkTerms(
   { network, asset, payTo }: PaymentRequirements,

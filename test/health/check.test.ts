@@ -195,7 +195,7 @@ describe('gateway.check()', () => {
     const found = faults(await open({}, { projects, rates: { 'GBP/USD': '1.3' } }).check())
     expect(found).toMatchObject([
       { subject: 'project', project: 'alone', status: 'error', code: 'unsupported_currency' },
-      { subject: 'rate', project: 'crossed', status: 'error', code: 'rate_unavailable' },
+      { subject: 'rate', project: 'crossed', status: 'error', code: 'unsupported_currency' },
       { subject: 'project', project: 'crossed', code: 'unsupported_currency' },
     ])
     const known = await open({}, { projects: [projects[1]!], rates: { 'EUR/USD': '1.08' } }).check()

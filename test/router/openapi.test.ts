@@ -209,6 +209,20 @@ describe('what the OpenAPI document says', () => {
     expect(silent).toEqual([])
   })
 
+  it('has patterns that every dialect reads alike: Python, and JavaScript without a flag', () => {
+    const patterns: string[] = []
+    JSON.stringify(document, (name, value: unknown) => {
+      if (name === 'pattern' && typeof value === 'string') patterns.push(value)
+      return value
+    })
+    expect(patterns.length).toBeGreaterThan(10)
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\\[pP]\{|\(\?</)
+      expect(() => new RegExp(pattern)).not.toThrow()
+    }
+    expect(patterns.filter((pattern) => new RegExp(pattern).test('a label: ok'))).not.toEqual([])
+  })
+
   it('tells the status of each problem', () => {
     const { schemas } = document.components
     const problems = Object.entries(schemas).filter(([name]) => name.startsWith('Problem_'))

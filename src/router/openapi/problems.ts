@@ -37,7 +37,8 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   idempotency_in_progress:
     'The first request with this `Idempotency-Key` is not answered yet: send it again later.',
   server_busy: 'The gateway has too many of these open at once, or is ending.',
-  unsupported_currency: 'The merchant takes no token for this currency.',
+  unsupported_currency:
+    'The merchant takes no token for this currency, or no source knows the rate that it needs.',
   amount_out_of_range: 'The amount is outside the merchant’s limits.',
   rate_unavailable: 'No source has a usable exchange rate now.',
   chain_unreachable: 'The network’s node did not answer.',

@@ -50,7 +50,6 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   duplicate_settlement: 'stillRunning',
   settlement_pending: 'pending',
   unsupported_asset: 'offerChanged',
-  accepted_mismatch: 'offerChanged',
   pay_to_mismatch: 'offerChanged',
   resource_mismatch: 'wrongSetup',
   quote_mismatch: 'offerChanged',

@@ -20,7 +20,7 @@ const MAX_AGE_MS = 500
 export async function checkOnChain(
   core: SettlementNetwork,
   asset: SettlementAsset,
-  transfer: SignedTransfer,
+  transfer: SignedTransfer & { readonly isWrapped?: boolean },
 ): Promise<CheckedTransfer | Reason> {
   const { chain, relayers, payers, simulator } = core
   const first = await simulator.simulate(transfer, asset.address)
@@ -31,6 +31,7 @@ export async function checkOnChain(
   const refused = await payers.refusalOf(transfer.authorization.from, codeHash)
   if (refused !== undefined) return refused
   if (codeHash === undefined) {
+    if (transfer.isWrapped) return 'eip6492_factory_not_allowed'
     // Only an account's own code can accept what its key has not signed.
     if (typeof transfer.signature === 'string') return 'invalid_exact_evm_payload_signature'
     return simulation.succeeds ? { simulation } : diagnoseTransfer(chain, asset, transfer)

@@ -193,7 +193,7 @@ withBrowser('the paywall in trouble', () => {
     expect(await world.earned()).toBe(before + CENT)
     const asked = (await (await fetch(`${world.url}/buy/json`)).json()) as { accepts: object[] }
     const accepts = asked.accepts.map((entry) => ({ ...entry, amount: '20000' }))
-    const document = JSON.stringify({ ...asked, error: 'accepted_mismatch', accepts })
+    const document = JSON.stringify({ ...asked, error: 'invalid_payment_requirements', accepts })
     const offer = Buffer.from(document).toString('base64')
     await page.route('**/buy/json', (route) =>
       route.fulfill(
