@@ -126,7 +126,7 @@ function explain(context: CliContext, { answers, relayer, token, port, files }: 
   complain(`
 ${paint('bold', 'Next:')}
   1. Send some native currency of ${network} to ${relayer}: it pays the gas.
-  2. npm install express-x402-gateway express kysely @photostructure/sqlite@1
+  2. npm install express-x402-gateway express
   3. npx express-x402-gateway doctor
   4. npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`)
 }

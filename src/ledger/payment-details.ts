@@ -68,7 +68,7 @@ export function boundDetails(details: PaymentDetails): PaymentDetails {
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** A resource's URL as it is kept. */
-export function boundResource(url: string): string {
+function boundResource(url: string): string {
   return withoutInvisible(url, MAX_RESOURCE_LENGTH)
 }
 
