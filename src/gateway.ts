@@ -10,7 +10,7 @@ import { Operations } from './health/operations.js'
 import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
-import { reportWrongChains } from './health/report-wrong-chains.js'
+import { reportAtStart } from './health/report-at-start.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
@@ -140,21 +140,21 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(resolveFromAnywhere(options), { reportsWrongChains: true })
+  return openGateway(resolveFromAnywhere(options), { reportsAtStart: true })
 }
 
 /** How a gateway is opened. */
 interface Opening {
   /** Ends event streams, which would keep the server open, before the gateway is closed. */
   readonly stopping?: AbortSignal
-  /** Whether nodes of other chains are logged by themselves, without a `check()`. @defaultValue false */
-  readonly reportsWrongChains?: boolean
+  /** Whether nodes of other chains and limited relayers are logged by themselves, without a `check()`. @defaultValue false */
+  readonly reportsAtStart?: boolean
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
 export function openGateway(
   resolved: ResolvedOptions,
-  { stopping, reportsWrongChains = false }: Opening = {},
+  { stopping, reportsAtStart = false }: Opening = {},
 ): Gateway {
   const { logger, projects } = resolved
   const closing = new AbortController()
@@ -171,7 +171,7 @@ export function openGateway(
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
-  if (reportsWrongChains) void reportWrongChains(cores, { logger, closed: closing.signal })
+  if (reportsAtStart) void reportAtStart(cores, { logger, closed: closing.signal })
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({

@@ -7,10 +7,10 @@ import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRemoteReservations } from './facilitator/remote-reservations.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
 import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
 import type { EventBus } from './schemes/events.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
 import {
@@ -48,7 +48,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
     const watched = watchCore(remote, watchers)
     return { facilitator: announceRemote(watched, parts.events), cores: [] }
   }
-  const cores = resolved.networks.flatMap((network) => openNetwork(network, { ...parts, logger }))
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
@@ -64,7 +64,8 @@ export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): rea
 
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { ledger, events, counters, telemetry, logger, closed }: CoreParts & { readonly logger: Logger },
+  { logger, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'settleTimeoutMs'>,
+  { ledger, events, counters, telemetry, closed }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
@@ -75,6 +76,8 @@ function openNetwork(
   const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
+    // A settlement that waits is written down before its own time is over.
+    refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
     onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
     onFunds(read) {
       const { relayer, balance, becameLow } = read

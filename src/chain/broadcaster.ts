@@ -139,8 +139,9 @@ function broadcastOutcome(answer: RpcAnswer, lost: boolean): Broadcast {
   const kind = classifyNodeError(answer.error, 'send')
   if (kind === 'already_known') return { kind: 'accepted' }
   // What is refused now may have been taken before, or by another node behind the same URL.
+  if (lost) return { kind: 'unknown' }
   const words = nodeWords(answer.error)
-  if (lost || kind === 'ambiguous' || kind === 'not_ready') return { kind: 'unknown', words }
+  if (kind === 'ambiguous' || kind === 'not_ready') return { kind: 'unknown', words }
   return { kind: 'rejected', cause: rejectionCause(kind), words }
 }
 

@@ -16,12 +16,8 @@ import { LostLocks, type SendResult, type Sign, type TransactionRequest } from '
 /** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
 const LOCATE_MS = { first: 50, attempts: 6 }
 
-/**
- * For how many milliseconds the next transaction waits while the node refuses an earlier one for the
- * moment, and the longest pause between two attempts. The slowest networks have a block in that time; a
- * settlement may wait for its turn and this long before its own time is over.
- */
-const REFUSED_MS = { most: 12_000, longestPause: 1000 }
+/** Longest pause in milliseconds between two attempts while the node refuses for the moment. */
+const LONGEST_PAUSE_MS = 1000
 
 /** After failed lookups, callers fail fast for this many milliseconds. */
 const LOCATE_PAUSE_MS = 1000
@@ -32,6 +28,11 @@ export interface RelayerOptions extends Pick<
   'chain' | 'ledger' | 'maxFeePerGas' | 'stuckMs' | 'logger'
 > {
   readonly privateKey: Hex
+  /**
+   * For how many milliseconds the next transaction waits while the node refuses an earlier one for the
+   * moment: then it is at least written down behind it.
+   */
+  readonly refusedMs: number
   /** Whether other settlements wait until the node has the transaction that is being sent. */
   readonly isAwaited: () => boolean
   /** Called with each reading of the balance. */
@@ -233,7 +234,7 @@ export class Relayer {
     const one = this.#unknown
     if (one === undefined) return true
     if (performance.now() < this.#retryAfter) return false
-    const end = performance.now() + REFUSED_MS.most
+    const end = performance.now() + this.#options.refusedMs
     let pauseMs = LOCATE_MS.first
     for (let unanswered = 0; ;) {
       const found = await this.#locate(one).catch(unknownIfUnreachable)
@@ -247,7 +248,7 @@ export class Relayer {
       if (found === 'unknown') unanswered++
       if (unanswered === LOCATE_MS.attempts || this.#options.closed.aborted) break
       await sleep(pauseMs)
-      pauseMs = Math.min(pauseMs * 2, found === 'refused' ? REFUSED_MS.longestPause : Infinity)
+      pauseMs = Math.min(pauseMs * 2, found === 'refused' ? LONGEST_PAUSE_MS : Infinity)
     }
     this.#retryAfter = performance.now() + LOCATE_PAUSE_MS
     return false
