@@ -10,7 +10,7 @@ import { Operations } from './health/operations.js'
 import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
-import { reportUnusableNodes } from './health/report-unusable-nodes.js'
+import { reportAtStart } from './health/report-at-start.js'
 import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
@@ -153,8 +153,8 @@ interface Opening {
   /** Ends event streams, which would keep the server open, before the gateway is closed. */
   readonly stopping?: AbortSignal
   /**
-   * Names the option or variable of a node's URL. With it, nodes that cannot be used are logged by
-   * themselves, without a `check()`.
+   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
+   * limited are logged by themselves, without a `check()`.
    */
   readonly nameUrl?: (network: Network) => string
 }
@@ -179,7 +179,7 @@ export function openGateway(
     ...{ ledger, events, counters, telemetry, closed: closing.signal },
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
-  if (nameUrl) void reportUnusableNodes(cores, { logger, closed: closing.signal, nameUrl })
+  if (nameUrl) void reportAtStart(cores, { logger, closed: closing.signal, nameUrl })
   const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({

@@ -10,6 +10,7 @@ import type { LedgerStore } from './ledger/ledger.js'
 import type { Asset } from './money/assets.js'
 import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
 import type { EventBus } from './schemes/events.js'
 import { CodeGas } from './schemes/exact-evm/code-gas.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
@@ -40,7 +41,7 @@ export interface Core {
 
 /** Wires the core of a gateway: schemes, relayers and chains, or a facilitator elsewhere. */
 export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
-  const { facilitator, logger, now } = resolved
+  const { facilitator, logger } = resolved
   const { metrics } = parts.telemetry
   const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
   if (facilitator !== undefined) {
@@ -48,9 +49,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
     const watched = watchCore(remote, watchers)
     return { facilitator: announceRemote(watched, parts.events), cores: [] }
   }
-  const cores = resolved.networks.flatMap((network) =>
-    openNetwork(network, { ...parts, logger, now }),
-  )
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
@@ -64,11 +63,10 @@ export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): rea
   return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
-interface NetworkParts extends CoreParts, Pick<ResolvedOptions, 'logger' | 'now'> {}
-
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { ledger, events, counters, telemetry, logger, now, closed }: NetworkParts,
+  { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
+  { ledger, events, counters, telemetry, closed }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
@@ -79,6 +77,8 @@ function openNetwork(
   const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
+    // A settlement that waits is written down before its own time is over.
+    refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
     onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
     onFunds(read) {
       const { relayer, balance, becameLow } = read

@@ -13,7 +13,8 @@ export type FindingSubject =
  * latest block is from the future, by this machine's clock. `relayer_low`: the balance pays for few
  * more settlements. `nonce_gap`: a transaction waits for an account nonce that has none.
  * `transactions_stuck`: transactions are not mined for long. `foreign_transactions`: the account has
- * pending transactions that are not the gateway's. `token_missing`: no such contract.
+ * pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702 account, of
+ * which nodes take few pending transactions. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
  * not tell its domain. `token_decimals_mismatch`: it counts in other units. `merchant_missing`: the
  * project has tokens, but nobody who is paid. `header_too_large`: proxies or clients refuse the header of
@@ -29,6 +30,7 @@ export type FindingCode =
   | 'nonce_gap'
   | 'transactions_stuck'
   | 'foreign_transactions'
+  | 'relayer_delegated'
   | 'token_missing'
   | 'token_domain_mismatch'
   | 'token_domain_unknown'

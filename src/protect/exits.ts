@@ -29,7 +29,7 @@ export type Exit =
     }
   /** The settlement failed, or the payment was settled before. */
   | { readonly kind: 'not_settled'; readonly offer: Offer; readonly settlement: Unsettled }
-  /** A transaction was sent, and its outcome is unknown. */
+  /** A transaction was written down, and its outcome is unknown; the node may not take it yet. */
   | { readonly kind: 'settlement_pending'; readonly settlement: Unsettled }
   /** The response to the first request with this payment is given again. */
   | { readonly kind: 'repeated'; readonly stored: string }
@@ -103,7 +103,7 @@ const PROBLEMS = {
   settlement_pending: {
     code: 'settlement_pending',
     detail:
-      'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
+      'The payment was accepted, and is not known to be mined yet. It is sent until it is mined or its authorization lapses. Present the same payment again; do not sign another.',
   },
   busy: {
     code: 'idempotency_in_progress',

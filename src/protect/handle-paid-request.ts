@@ -191,7 +191,7 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
     return { kind: 'repeated', stored: kept }
   }
   const isUnsent = transaction === undefined && settledBy === undefined
-  // `settlement_pending` without a hash: something was sent, so the client must not sign anew.
+  // `settlement_pending` without a hash: something was sent or waits to be, so the client must not sign anew.
   if (!isUnsent || refused === 'settlement_pending')
     return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
   await claim.abandon()

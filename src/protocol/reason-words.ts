@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<Reason, string>> = {
   duplicate_settlement:
     'Another request is being paid with this authorization. Wait for that one, or sign another authorization.',
   settlement_pending:
-    'The transaction was sent, and is not known to be mined yet. Present the same payment again; do not sign another.',
+    'The payment was accepted, and is not known to be mined yet. Present the same payment again; do not sign another.',
   unsupported_asset: 'The merchant does not take this token.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
   resource_mismatch: 'The payment names another resource than the one that is asked for.',

@@ -62,6 +62,7 @@ export class RelayerPool {
       send: (request) => this.sendAlone(request),
       maxSending: this.addresses.length,
       gatherMs: options.gatherMs,
+      whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
     })
     const timer = setInterval(() => void this.#lookAfter(options.logger), LOOK_INTERVAL_MS)
@@ -140,7 +141,7 @@ export class RelayerPool {
       last = attempt.sent && (await this.#repriced(attempt.sent, relayer))
       if (last === undefined) attempts.tried.add(relayer)
       else if (last.kind !== 'rejected') return last
-      else if (await this.#mayBeBroadcast(last))
+      else if (last.cause === 'not_now' || (await this.#mayBeBroadcast(last)))
         return { kind: 'unknown', submission: last.submission }
       else if (!this.#mayRetry(last, relayer, attempts)) return last
     }
@@ -204,6 +205,8 @@ export class RelayerPool {
         return isFirst
       }
       case 'fee_too_low':
+      case 'not_now':
+      case 'never_valid':
       case 'other':
         return false
     }

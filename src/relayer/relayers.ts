@@ -6,11 +6,19 @@ import { Relayer, type RelayerOptions } from './relayer.js'
 /** Milliseconds after which a transaction that is not mined is replaced. */
 const DEFAULT_STUCK_MS = 30_000
 
+/** The slowest networks have a block in this time (ms), and their nodes take a transaction again. */
+export const DEFAULT_REFUSED_MS = 12_000
+
 /** Options of {@link Relayers}. */
-export interface RelayersOptions extends Omit<RelayerOptions, 'privateKey' | 'stuckMs'> {
+export interface RelayersOptions extends Omit<
+  RelayerOptions,
+  'privateKey' | 'stuckMs' | 'refusedMs'
+> {
   readonly privateKeys: readonly [Hex, ...Hex[]]
   /** Milliseconds after which a transaction that is not mined is replaced. @defaultValue 30000 */
   readonly stuckMs?: number | undefined
+  /** See {@link RelayerOptions}. @defaultValue 12000 */
+  readonly refusedMs?: number | undefined
 }
 
 /** Which relayers may be chosen. */
@@ -30,9 +38,10 @@ export class Relayers {
   readonly #all: readonly Relayer[]
 
   constructor(options: RelayersOptions) {
-    const { privateKeys, stuckMs = DEFAULT_STUCK_MS } = options
+    const { privateKeys, stuckMs = DEFAULT_STUCK_MS, refusedMs = DEFAULT_REFUSED_MS } = options
     const [firstKey, ...otherKeys] = privateKeys
-    const open = (privateKey: Hex): Relayer => new Relayer({ ...options, privateKey, stuckMs })
+    const open = (privateKey: Hex): Relayer =>
+      new Relayer({ ...options, privateKey, stuckMs, refusedMs })
     const first = open(firstKey)
     const others = otherKeys.map(open)
     this.#options = options

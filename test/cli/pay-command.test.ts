@@ -198,7 +198,7 @@ describe('pay', () => {
     const { code, told } = await paying
     proxy.fault = undefined
     expect(code).toBe(0)
-    expect(told).toMatch(/Answer: 503 settlement_pending: The payment was sent, but/)
+    expect(told).toMatch(/Answer: 503 settlement_pending: The payment was accepted, and/)
     expect(told).toMatch(/The outcome is not known yet, transaction 0x[0-9a-f]{64}/)
     expect(told).toContain('Presenting the same payment again')
     expect((await balances())[1] - before[1]).toBe(250_000n)

@@ -33,7 +33,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   answer_too_large: 'The paid response was larger than the gateway holds.',
   refunds_not_available: 'Another facilitator sends the transactions: refunds are made there.',
   transaction_failed: 'The transaction failed on chain, and nobody was paid by it.',
-  settlement_pending: 'The transaction was sent, and is not mined yet.',
+  settlement_pending: 'The payment was accepted, and its transaction is not mined yet.',
   idempotency_in_progress:
     'The first request with this `Idempotency-Key` is not answered yet: send it again later.',
   server_busy: 'The gateway has too many of these open at once, or is ending.',

@@ -145,7 +145,7 @@ withBrowser('the paywall in trouble', () => {
         ? { kind: 'drop_request' }
         : undefined
     await page.getByRole('button', { name: PAY }).click()
-    await page.getByText('was sent and is not confirmed yet').waitFor()
+    await page.getByText('was accepted and is not confirmed yet').waitFor()
     const link = page.getByRole('link', { name: 'Look at the transaction' })
     expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/tx\/0x/)
     expect(await page.getByRole('button').count()).toBe(0)

@@ -3,11 +3,13 @@ import type { Chain } from '../chain/chain.js'
 import { isOutsideFailure } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Network } from '../protocol/networks.js'
+import { describeDelegation } from '../relayer/delegated-account.js'
+import type { RelayerPool } from '../relayer/pool.js'
 
-/** Milliseconds after the start. A process that ends sooner asks no node. */
+/** How long after the start nodes are asked (ms). A process that ends sooner asks none. */
 const DELAY_MS = 1000
 
-/** Options of {@link reportUnusableNodes}. */
+/** Options of {@link reportAtStart}. */
 interface ReportOptions {
   readonly logger: Logger
   /** Aborted once the gateway is closed. */
@@ -16,20 +18,33 @@ interface ReportOptions {
   readonly nameUrl: (network: Network) => string
 }
 
+/** A network, its node and its relayers. */
+interface ReportedNode {
+  readonly chain: Pick<Chain, 'network' | 'checkId' | 'getCode'>
+  readonly relayers: Pick<RelayerPool, 'addresses'>
+}
+
 /**
- * Logs each node that does not answer, or is on another chain than its network, soon after the start: without
- * this, the first payment would tell. A node may be starting too, so one that does not answer is a warning.
+ * Logs each node that does not answer or is on another chain than its network, and each relayer that nodes
+ * limit, soon after the start: without this, the first payment would tell. A node may be starting too, so one
+ * that does not answer is a warning.
  */
-export async function reportUnusableNodes(
-  nodes: readonly { readonly chain: Pick<Chain, 'network' | 'checkId'> }[],
+export async function reportAtStart(
+  nodes: readonly ReportedNode[],
   { logger, closed, nameUrl }: ReportOptions,
 ): Promise<void> {
   await sleep(DELAY_MS, undefined, { signal: closed, ref: false }).catch(() => undefined)
   if (closed.aborted) return
-  const report = async ({ chain }: (typeof nodes)[number]): Promise<void> => {
-    const failure: unknown = await chain.checkId().catch((error: unknown) => error)
-    if (!isOutsideFailure(failure) || closed.aborted) return
+  const report = async ({ chain, relayers }: ReportedNode): Promise<void> => {
     const { network } = chain
+    const failure: unknown = await chain.checkId().catch((error: unknown) => error)
+    if (closed.aborted) return
+    if (failure === undefined)
+      for (const address of relayers.addresses) {
+        const limited = await describeDelegation(chain, address).catch(() => undefined)
+        if (limited !== undefined) logger.warn(limited, { network: network.caip2 })
+      }
+    if (!isOutsideFailure(failure)) return
     const fields = { code: failure.code, network: network.caip2, error: failure }
     if (failure.code === 'chain_mismatch')
       return logger.error(
