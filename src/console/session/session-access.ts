@@ -68,8 +68,7 @@ export class SessionAccess {
         const session = await this.find(req, res)
         if (session === undefined || !take(session, res)) return
         setAccessCheck(res, () => this.#sessions.isOpen(session.hash))
-        // A page with many requests must not use up the rate limit of the project's shops.
-        setLimitKey(res, `session:${session.hash}`)
+        setLimitKey(res, limitKeyOf(session))
       }
       note().then(next, next)
     }
@@ -84,6 +83,16 @@ export class SessionAccess {
       `More than ${UNKNOWN.limit} requests with cookies of no session in ${UNKNOWN.windowMs / 1000} s; sign in again after the seconds of Retry-After.`,
     )
   }
+}
+
+/**
+ * Who the requests of a session count for. All sessions of a project count together: a token opens twenty. They
+ * count apart from the project's shops, whose limit a page with many requests must not use up.
+ */
+function limitKeyOf(session: OpenSession): string {
+  return session.role === 'merchant'
+    ? `console:project:${session.project.id}`
+    : `console:admin:${session.admin.name}`
 }
 
 /** Whether a request says by itself who sends it. The password of a proxy in front does not. */
