@@ -151,4 +151,58 @@ describe('serve', () => {
     await fetch(`${url}/livez`)
     await until(() => lines().some(({ path }) => path === '/livez'))
   })
+
+  describe('behind a proxy', () => {
+    const forwarded = { 'X-Forwarded-For': '198.51.100.7' }
+    const addressIn = async (url: string, lines: () => Record<string, unknown>[]) => {
+      await fetch(`${url}/livez`, { headers: forwarded })
+      await until(() => lines().some(({ path }) => path === '/livez'))
+      return lines().find(({ path }) => path === '/livez')?.['ip']
+    }
+    const warningsIn = (lines: readonly Record<string, unknown>[]) =>
+      lines.filter(({ message }) => String(message).startsWith('X-Forwarded-For'))
+
+    it.each([
+      ['on this machine, without a setting', {}, []],
+      ['whose subnet is named by a flag', { trustProxy: false }, ['--trust-proxy', '127.0.0.0/8']],
+      ['that is the only one', { trustProxy: 1 }, []],
+    ] as const)('%s, knows the addresses of clients', async (_where, options, flags) => {
+      const { url, lines } = await serve(options, '--access-log', ...flags)
+      expect(await addressIn(url, lines)).toBe('198.51.100.7')
+      expect(warningsIn(lines())).toEqual([])
+    })
+
+    it('that is not trusted, warns once, and takes the address of nobody for another', async () => {
+      const { url, lines } = await serve({ trustProxy: '192.0.2.1, 10.0.0.0/8' }, '--access-log')
+      expect(await addressIn(url, lines)).toBe('127.0.0.1')
+      await fetch(`${url}/livez`, { headers: forwarded })
+      expect(warningsIn(lines())).toMatchObject([{ level: 'warn', ip: '127.0.0.1' }])
+    })
+
+    it('lets a stranger fail to sign in as often as he likes, and the operator sign in', async () => {
+      const token = 'an-admin-token-of-the-tests'
+      const { url } = await serve({ admin: { tokens: [token] } })
+      const signIn = async (address: string, given: string): Promise<number> => {
+        const headers = { Origin: url, 'Content-Type': 'application/json' }
+        const { status } = await fetch(`${url}/console/session`, {
+          method: 'POST',
+          headers: { ...headers, 'X-Forwarded-For': address },
+          body: JSON.stringify({ token: given }),
+        })
+        return status
+      }
+      const wrong: number[] = []
+      for (let count = 0; count < 11; count++)
+        wrong.push(await signIn('198.51.100.7', `no-${count}`))
+      expect(wrong.at(-1)).toBe(429)
+      expect(await signIn('198.51.100.8', 'not-a-token')).toBe(401)
+      expect(await signIn('198.51.100.7', token)).toBe(200)
+    })
+
+    it('is not started where everybody would be trusted', async () => {
+      const { exit, complained } = await serve({}, '--trust-proxy', 'true')
+      expect(await exit).not.toBe(0)
+      expect(complained.join()).toMatch(/trust.*everybody/)
+    })
+  })
 })
