@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
+import { sendRaw } from '../console/session.js'
 import { until } from '../support/until.js'
 
 const TOKEN = 'x402_token-of-the-shop'
@@ -112,6 +113,23 @@ describe('serve', () => {
     expect(await (await fetch(metrics, { headers })).text()).toContain('x402_rpc_seconds')
     expect(await end!()).toBe(0)
     await expect(fetch(metrics)).rejects.toThrow('fetch failed')
+  })
+
+  it('has metrics without a token for requests to this machine only, whatever name leads to it', async () => {
+    const { urlIn } = await serve({ metrics: { port: 0 } })
+    await until(() => urlIn('metrics') !== undefined)
+    const { origin, port } = new URL(urlIn('metrics')!)
+    const statusFor = async (Host: string): Promise<number> =>
+      (await sendRaw(origin, 'GET', '/metrics', { headers: { Host } })).status
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', `[::1]:${port}`])
+      expect([host, await statusFor(host)]).toEqual([host, 200])
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      'localhost.evil.example',
+      '127.0.0.1.nip.io',
+    ])
+      expect([host, await statusFor(host)]).toEqual([host, 421])
   })
 
   it('names the option where the port for metrics is taken', async () => {
