@@ -145,23 +145,23 @@ describe('a tenant with many payments and twenty sessions', () => {
         console.log('lines: ' + lines)
       })`
     let turns = 0
-    let isOver = false
+    const download = { isOver: false }
     const turn = (): void => {
       turns += 1
-      if (!isOver) setImmediate(turn)
+      if (!download.isOver) setImmediate(turn)
     }
     const downloaded = startProgram(['-e', script, shop.url + CSV, GREEDY_TOKEN], {})
     setImmediate(turn)
     let probes = 0
     const probing = (async () => {
-      while (!isOver) {
+      while (!download.isOver) {
         expect((await shop.ask('/livez')).status).toBe(200)
         probes += 1
       }
     })()
     const paid = shop.buy('/tea', devnet.payers[0]!).then(({ status }) => status)
     const lines = await downloaded.prints(/lines: (\d+)/)
-    isOver = true
+    download.isOver = true
     await probing
     expect(await paid).toBe(200)
     expect(Number(lines)).toBe(ROWS + 1)
@@ -227,9 +227,10 @@ describe.each(storeMakers)('a tenant that hangs up early, with a ledger in %s', 
       return opened.every(({ statusCode }) => statusCode === 200)
     }
     await until(openAll)
-    await until(
-      async () => (await sendRaw(shop.url, 'GET', CSV, { headers: session! })).status === 200,
-    )
+    const downloadStatus = async () =>
+      (await sendRaw(shop.url, 'GET', CSV, { headers: session! })).status
+    await until(async () => (await downloadStatus()) === 200)
+    expect(await downloadStatus()).toBe(200)
   })
 })
 
