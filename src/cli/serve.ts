@@ -20,6 +20,7 @@ import { ledgerLocation, withoutDatabase, type NamedLedger } from './ledger-loca
 import { logCheck } from './log-check.js'
 import { logPayments } from './log-payments.js'
 import { serveMetrics } from './metrics-server.js'
+import { warnOfProxy } from './warn-of-proxy.js'
 
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
@@ -60,8 +61,8 @@ export async function serve(command: ServeCommand): Promise<void> {
     metrics = resolved.metrics && (await serveMetrics(gateway, resolved.metrics))
     const app = express()
     app.disable('x-powered-by')
-    // Forwarded headers count only from a reverse proxy on this machine.
-    app.set('trust proxy', 'loopback')
+    app.set('trust proxy', resolved.trustProxy)
+    app.use(warnOfProxy(logger))
     app.use((_req, res, next) => {
       // A kept-alive connection would bring further requests while the process ends.
       if (signal.aborted) res.set('Connection', 'close')

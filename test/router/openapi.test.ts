@@ -10,6 +10,7 @@ import { createGateway } from '../../src/gateway.js'
 import { STATUS, type ProblemCode } from '../../src/http/problem-status.js'
 import type { OpenApiDocument } from '../../src/router/openapi/write-document.js'
 import { ADMIN_TOKEN, CLOSED, OPEN, SHOP_TOKEN } from '../console/admin.js'
+import { sendRaw } from '../console/session.js'
 import { useCleanup } from '../support/cleanup.js'
 import { listen } from '../support/http.js'
 import { OpenApiValidator, wholeDocument, type Answered } from '../support/openapi-validator.js'
@@ -108,6 +109,21 @@ describe('the OpenAPI document', () => {
     expect((await configured.send('GET', PATH)).headers.get('cache-control')).toBe(
       'public, max-age=300',
     )
+  })
+
+  it('is compressed for the first hosts that are asked for, and right for all others that strangers invent', async () => {
+    const api = await serve()
+    const ask = async (host: string) => {
+      const headers = { Host: host, 'Accept-Encoding': 'gzip' }
+      const { status, headers: got, body } = await sendRaw(api.url, 'GET', PATH, { headers })
+      return { status, encoding: got['content-encoding'], server: body?.servers[0].url }
+    }
+    const { host } = new URL(api.url)
+    expect(await ask(host)).toMatchObject({ status: 200, encoding: 'gzip' })
+    for (let count = 0; count < 40; count++) await ask(`host-${count}.example`)
+    const plain = { status: 200, encoding: undefined, server: 'http://another.example' }
+    expect(await ask('another.example')).toEqual(plain)
+    expect(await ask(host)).toMatchObject({ status: 200, encoding: 'gzip' })
   })
 
   it('is sent once to a client that keeps it, and compressed if that is understood', async () => {

@@ -41,9 +41,8 @@ async function openStream<Context extends RouterContext>(
   readQuery(req, z.object({}), parametersOf(access.parameters))
   const { project } = access.scopeOf(context, req, res)
   const isOpen = accessCheckOf(context, req, res)
-  const free = takeSlot(readers, 'event streams', { req, res })
-  res.once('close', free)
   if (req.method === 'HEAD') return void writeHead(res).end()
+  const free = takeSlot(readers, { owner: access.owner, what: 'event streams', req, res })
   const stream = new EventStream(res, (entry) => ({
     ...access.documentOf(context, entry.record),
     ...entry.totals,
