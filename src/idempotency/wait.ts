@@ -17,6 +17,8 @@ export interface WaitContext {
   readonly idempotency: IdempotencyStore
   /** Milliseconds to wait for the answer of an earlier request with the same key. */
   readonly settleTimeoutMs: number
+  /** Ends the wait: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
 }
 
 /** A request that waits while another one has its key. */
@@ -35,7 +37,7 @@ export interface WaitingRequest extends RepeatableRequest {
  * @returns `busy` if it stays so until `timeoutMs` are over.
  */
 export async function askUntilFree<T extends { readonly state: string }>(
-  { idempotency: store, settleTimeoutMs: timeoutMs }: WaitContext,
+  { idempotency: store, settleTimeoutMs: timeoutMs, closed }: WaitContext,
   { key, fingerprint, isGone }: WaitingRequest,
   ask: () => Promise<T>,
 ): Promise<T> {
@@ -52,7 +54,7 @@ export async function askUntilFree<T extends { readonly state: string }>(
     let pauseMs = FIRST_PAUSE_MS
     while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
       await sleep(pauseMs)
-      if (isGone?.() === true) return found
+      if (isGone?.() === true || closed?.aborted === true) return found
       found = await ask()
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
     }

@@ -1,6 +1,8 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { onAbort } from '../http/on-abort.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import { keepPrivate } from './cache-control.js'
 import { isConditionalStatus, removeConditions } from './conditional-requests.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
@@ -17,6 +19,7 @@ import { serializeResponse, serializeUnpaid } from './stored-response.js'
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
   readonly logger: Logger
+  readonly requests: OpenRequests
 }
 
 /**
@@ -50,6 +53,7 @@ async function runHeld(
 ): Promise<void> {
   const { res, next } = attempt
   const held = await holdResponse(context, attempt, limits)
+  const remove = onAbort(context.requests.cutOff, () => held.stop())
   try {
     next()
     const end = await held.finished
@@ -62,6 +66,8 @@ async function runHeld(
       return held.replace(() => respondExit(res, outsideFailure(context, error, attempt)))
     held.discard()
     throw error
+  } finally {
+    remove()
   }
 }
 
@@ -135,6 +141,8 @@ async function endUncharged(
       return { kind: 'over' }
     case 'no_room':
       return { kind: 'server_busy' }
+    case 'stopped':
+      return { kind: 'shutting_down' }
     case 'too_large':
       if (held.clientGone) return { kind: 'over' }
       return refuseTooLarge(attempt.res, held, limits)
