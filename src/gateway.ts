@@ -201,7 +201,6 @@ export function openGateway(
 ): Gateway {
   const { logger, projects } = resolved
   const requests = new OpenRequests()
-  const { stopping, cutOff } = requests
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
   warnOfRisks({ ...resolved, isInMemory: store.sharedSecret === undefined })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
@@ -212,21 +211,21 @@ export function openGateway(
   const counters = new Counters({ store: ledger, logger, now: resolved.now })
   countEvents(events, counters)
   const { facilitator, cores } = openCore(resolved, {
-    ...{ ledger, events, counters, telemetry, closed: cutOff },
+    ...{ ledger, events, counters, telemetry, closed: requests.cutOff },
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
-  if (reportsWrongChains) void reportWrongChains(cores, { logger, closed: stopping })
-  const readiness = new ReadinessWatch({ ...surroundings, closed: stopping })
+  if (reportsWrongChains) void reportWrongChains(cores, { logger, closed: requests.stopping })
+  const readiness = new ReadinessWatch({ ...surroundings, closed: requests.stopping })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({
     ...{ projects, readMerchant, logger },
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const streams = openStreams({ ledger, logger }, stopping)
+  const streams = openStreams({ ledger, logger }, requests.stopping)
   const context = {
     ...{ ...resolved, facilitator, directory, readMerchant, counters, ledger, streams },
-    ...{ requests, closed: cutOff },
+    ...{ requests, closed: requests.cutOff },
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     revenue: new RevenueReader(ledger),
@@ -235,16 +234,11 @@ export function openGateway(
     ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
   }
 
-  let closed: Promise<void> | undefined
   return {
     x402Protect: createX402Protect(context),
     gatewayRouter: (options) =>
       createGatewayRouter({ ...context, ...mountConsole(context) }, options),
-    facilitator: {
-      verify: (...payment) => requests.addCall(facilitator.verify(...payment)),
-      settle: (...payment) => requests.addCall(facilitator.settle(...payment)),
-      supported: () => facilitator.supported(),
-    },
+    facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
     async check() {
@@ -256,13 +250,26 @@ export function openGateway(
       if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
       throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
     },
-    close({ timeoutMs = CLOSE_TIMEOUT_MS } = {}) {
-      closed ??= requests
-        .close(timeoutMs)
-        .then(() => closeParts(resolved, { counters, directory, dispatcher, ledger }))
-      return closed
-    },
+    close: closeOnce(requests, () =>
+      closeParts(resolved, { counters, directory, dispatcher, ledger }),
+    ),
   }
+}
+
+/** Counts what an app verifies and settles without HTTP: it is waited for as requests are. */
+function countCalls(facilitator: Facilitator, requests: OpenRequests): Facilitator {
+  return {
+    verify: (...payment) => requests.addCall(facilitator.verify(...payment)),
+    settle: (...payment) => requests.addCall(facilitator.settle(...payment)),
+    supported: () => facilitator.supported(),
+  }
+}
+
+/** Makes the `close` of a gateway. */
+function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway['close'] {
+  let closed: Promise<void> | undefined
+  return ({ timeoutMs = CLOSE_TIMEOUT_MS } = {}) =>
+    (closed ??= requests.close(timeoutMs).then(close))
 }
 
 interface ClosedParts extends Omit<WebhookParts, 'events'> {
