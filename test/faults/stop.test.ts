@@ -96,8 +96,8 @@ describe.each(LEDGERS)('with the %s ledger, a shop that is stopped while it is b
       const answers = world.answers.filter(({ authorization }) => paid.has(authorization))
       expect(answers.filter(({ delivered }) => !delivered)).toEqual([])
       // Those that came too late were refused, or met nobody.
-      for (const { delivered, status, reason } of world.answers)
-        if (!delivered) expect([`503 shutting_down`, '0 ']).toContain(`${status} ${reason ?? ''}`)
+      for (const { delivered, status } of world.answers)
+        if (!delivered) expect([503, 0]).toContain(status)
     },
     TIMEOUT_MS,
   )
