@@ -55,13 +55,18 @@ async function stopWhileBusy(world: World, signal: 'SIGTERM' | 'SIGINT'): Promis
   let ended: Promise<number | null> | undefined
   const buying = payments.map(async (payment, index) => {
     await sleep(index * PAUSE_MS)
-    if (index === BUYERS - 5) ended = gateway.terminate(signal)
+    if (index === BUYERS - 5) {
+      await until(() => world.proxy.methods.some((method) => method.startsWith('eth_sendRaw')))
+      ended = gateway.terminate(signal)
+    }
     await world.present(gateway, payment, pathOf.get(nameOf(payment)))
   })
   await Promise.all(buying)
   expect(await ended).toBe(0)
   expect(gateway.log()).not.toMatch(/ledger is closed|could not be followed/i)
 
+  // What was sent last is in this block.
+  await devnet.mine()
   const { transfers } = await world.evidence()
   expect(transfers.length).toBeGreaterThan(0)
   for (const { authorization, transaction } of transfers) {
