@@ -174,7 +174,8 @@ export class Settlement implements Reservation {
     try {
       await pending
       const late = await sent
-      if (late.kind !== 'sent') return
+      // Once the gateway closes, the next process on this ledger follows it.
+      if (late.kind !== 'sent' || this.#context.closed.aborted) return
       await reconciler.follow(toSubmitted(this.#payment, late.submission), late)
     } catch (error) {
       // It was neither written nor sent; or a later round finds it.
