@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import express, { type RequestHandler } from 'express'
 import { openConfig } from '../config/config-file.js'
 import { resolveOptions, type ResolvedOptions } from '../config/resolve.js'
@@ -25,16 +24,13 @@ import { warnOfProxy } from './warn-of-proxy.js'
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
 
-/** Milliseconds that open requests have to finish after a signal to end. */
-const SHUTDOWN_MS = 10_000
-
 /** Longer than proxies keep idle connections, mostly 60 s: a server that closes first may lose a request. */
 const KEEP_ALIVE_MS = 75_000
 
 /** Milliseconds between sweeps that close connections which have become idle. */
 const SWEEP_MS = 50
 
-/** Milliseconds for the last responses, which say that a settlement is pending. */
+/** Milliseconds until connections are cut that stay open although the gateway has closed. */
 const LAST_RESPONSES_MS = 500
 
 /** The flags of `serve`, and its context. */
@@ -63,11 +59,6 @@ export async function serve(command: ServeCommand): Promise<void> {
     app.disable('x-powered-by')
     app.set('trust proxy', resolved.trustProxy)
     app.use(warnOfProxy(logger))
-    app.use((_req, res, next) => {
-      // A kept-alive connection would bring further requests while the process ends.
-      if (signal.aborted) res.set('Connection', 'close')
-      next()
-    })
     app.use(logAccess(isLogged ? (fields) => resolved.logger.info('request', fields) : undefined))
     app.use(gateway.healthRouter())
     app.use(gateway.gatewayRouter())
@@ -106,7 +97,7 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
   const ledger = options.ledger ?? openLedger(named)
   if (named !== undefined) await requireUsable(ledger, named)
   const resolved = { ...options, ledger, logger }
-  const gateway = openGateway(resolved, { stopping: command.signal })
+  const gateway = openGateway(resolved)
   logPayments(gateway, logger)
   logger.info('Starting.', {
     configuration: opened.file ?? 'environment',
@@ -174,25 +165,14 @@ function urlOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/**
- * Lets open requests finish, then closes the server.
- *
- * Requests that are still open after 10 s are answered with what is known by then. The ledger holds
- * what they sent, and the next process follows it up. Connections that stay open are cut.
- */
+/** Closes the gateway, which lets open requests finish, and the server. Connections that stay open are cut. */
 async function stop(server: Server, gateway: Gateway): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
-  const finished = new AbortController()
-  const cutOff = async (): Promise<void> => {
-    await sleep(SHUTDOWN_MS, undefined, finished)
-    await gateway.close()
-    await sleep(LAST_RESPONSES_MS, undefined, finished)
-    server.closeAllConnections()
-  }
-  cutOff().catch(() => undefined)
+  await gateway.close()
+  const patience = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS)
   await closed
+  clearTimeout(patience)
   clearInterval(sweep)
-  finished.abort()
 }

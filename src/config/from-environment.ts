@@ -118,5 +118,5 @@ const NOTHING_SET: ConfigIssue = {
   option: 'X402_*',
   code: 'missing_option',
   message:
-    'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env > .env`, and start the app with `node --env-file=.env`',
+    'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env devnet.env`, and start the app with `node --env-file=devnet.env app.mjs`',
 }

@@ -26,6 +26,8 @@ export interface RemoteReservationOptions {
   readonly facilitator: Facilitator
   readonly ledger: LedgerStore
   readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
 }
 
 /** What a remote facilitator is asked to settle. */
@@ -58,7 +60,7 @@ export function createRemoteReservations(options: RemoteReservationOptions): Res
 }
 
 async function reserve(
-  { facilitator, ledger, logger }: RemoteReservationOptions,
+  { facilitator, ledger, logger, closed }: RemoteReservationOptions,
   payment: AuthorizedPayment,
   terms: MerchantTerms | undefined,
 ): Promise<Reservation | Refusal> {
@@ -70,7 +72,7 @@ async function reserve(
   const redeemWithoutProof = terms?.redeemWithoutProof
   const purchase = { entry, redeemWithoutProof }
   const reservation = new RemotePayment({
-    ...{ ledger, logger, entry, payer, redeemWithoutProof },
+    ...{ ledger, logger, closed, entry, payer, redeemWithoutProof },
     network: requirements.network,
     ask: () => facilitator.settle(payload, requirements, terms),
   })

@@ -18,6 +18,8 @@ export interface WaitContext {
   readonly idempotency: IdempotencyStore
   /** Milliseconds to wait for the answer of an earlier request with the same key. */
   readonly settleTimeoutMs: number
+  /** Ends the wait: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
 }
 
 /** A request that waits while another one has its key. */
@@ -36,7 +38,7 @@ export interface WaitingRequest extends RepeatableRequest {
  * @returns `busy` if it stays so until `timeoutMs` are over.
  */
 export async function askUntilFree<T extends { readonly state: string }>(
-  { idempotency: store, settleTimeoutMs: timeoutMs }: WaitContext,
+  { idempotency: store, settleTimeoutMs: timeoutMs, closed }: WaitContext,
   { key, fingerprint, res }: WaitingRequest,
   ask: () => Promise<T>,
 ): Promise<T> {
@@ -53,7 +55,7 @@ export async function askUntilFree<T extends { readonly state: string }>(
     let pauseMs = FIRST_PAUSE_MS
     while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
       await sleep(pauseMs)
-      if (res?.destroyed === true) return found
+      if (res?.destroyed === true || closed?.aborted === true) return found
       found = await ask()
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
     }

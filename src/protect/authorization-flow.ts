@@ -1,6 +1,8 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { onAbort } from '../http/on-abort.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import { keepPrivate } from './cache-control.js'
 import { isConditionalStatus, removeConditions } from './conditional-requests.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
@@ -20,6 +22,7 @@ export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
   readonly waived: WaivedCounter
   readonly logger: Logger
+  readonly requests: OpenRequests
 }
 
 /**
@@ -55,6 +58,7 @@ async function runHeld(
   const waiver = openWaiver(res)
   const held = await holdResponse(context, attempt, { limits, waiver })
   if (!warnings.has('stream')) watchForStream(res, () => warnings.warnOfStream(req))
+  const remove = onAbort(context.requests.cutOff, () => held.stop())
   try {
     next()
     const end = await held.finished
@@ -67,6 +71,8 @@ async function runHeld(
       return held.replace(() => respondExit(res, outsideFailure(context, error, attempt)))
     held.discard()
     throw error
+  } finally {
+    remove()
   }
 }
 
@@ -164,6 +170,8 @@ async function endUncharged(
       return { kind: 'over' }
     case 'no_room':
       return { kind: 'server_busy' }
+    case 'stopped':
+      return { kind: 'shutting_down' }
     case 'too_large':
       if (held.clientGone) return { kind: 'over' }
       return refuseTooLarge(attempt.res, held, limits)

@@ -1,7 +1,7 @@
 import type { Response } from 'express'
 import type { OutsideFailure } from '../errors.js'
 import { failureWords } from '../http/failure-words.js'
-import type { Problem } from '../http/respond-problem.js'
+import { SHUTTING_DOWN, type Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { requestFields, type LoggedRequest } from './log-fields.js'
@@ -41,6 +41,8 @@ export type Exit =
   | ExceededLimit
   /** There is no memory left to hold another response. */
   | { readonly kind: 'server_busy' }
+  /** The gateway is closing. */
+  | { readonly kind: 'shutting_down' }
   /** The handler answered a condition or a range, which costs nothing. */
   | { readonly kind: 'condition_failed'; readonly status: number }
   /** The handler's response is larger than what may be held. */
@@ -69,6 +71,7 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'busy':
     case 'conflict':
     case 'server_busy':
+    case 'shutting_down':
       return respondRouteProblem(res, PROBLEMS[exit.kind])
     case 'rate_limited':
       return respondRateLimited(res, exit)
@@ -123,4 +126,5 @@ const PROBLEMS = {
     detail:
       'The answer is too large for the seller to hold until it is paid; nothing was charged. Only the seller can change that.',
   },
+  shutting_down: SHUTTING_DOWN,
 } as const satisfies { readonly [Kind in Exit['kind']]?: Problem }

@@ -4,6 +4,7 @@ import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import type { Counters } from '../ledger/counters.js'
 import { isReason } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type MerchantTerms, type Refusal } from '../schemes/scheme.js'
@@ -41,6 +42,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly counters: Counters
   /** Counts payments that the app waives. */
   readonly waived: WaivedCounter
+  /** The requests that are waited for when the gateway closes. */
+  readonly requests: OpenRequests
   /** Counts requests that present a payment; `undefined` if they are not limited. */
   readonly countRequest: CountRequest | undefined
 }
@@ -71,7 +74,9 @@ export async function handlePaidRequest(
   requireFirst(req)
   problemPage?.meet(req, res)
   const route = await find(req)
-  return route === undefined ? respondNobodyPaid(res) : charge(context, route, exchange)
+  if (route === undefined) return respondNobodyPaid(res)
+  if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
+  return context.requests.during(charge(context, route, exchange))
 }
 
 /** @throws `ConfigError` for the second of two `x402Protect`: one payment cannot pay for both. */
@@ -163,7 +168,7 @@ async function takePayment(
     return exceeded
   }
   if (payment.storedOnly && kept !== undefined) return redeemStored(reserved, kept)
-  return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(reserved)
+  return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }
 
 /** The merchant's terms, for this purchase. */

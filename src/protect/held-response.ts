@@ -16,6 +16,8 @@ export type HeldEnd =
   | { readonly kind: 'too_large' }
   /** The memory for all held responses is used up. */
   | { readonly kind: 'no_room' }
+  /** The gateway closes. */
+  | { readonly kind: 'stopped' }
 
 type Trailers = Parameters<ServerResponse['addTrailers']>[0]
 
@@ -159,6 +161,11 @@ export class HeldResponse implements HeldProgress {
     }
   }
 
+  /** Gives the response up, unless its handler has ended it: the gateway closes. */
+  stop(): void {
+    if (!this.#isOver) this.#giveUp('stopped')
+  }
+
   readonly #onClose = (): void => {
     this.#isClientGone = true
     if (!this.#isEnded) this.#giveUp('aborted')
@@ -245,7 +252,7 @@ export class HeldResponse implements HeldProgress {
     if (exceeded !== undefined) this.#giveUp(exceeded)
   }
 
-  #giveUp(kind: 'aborted' | 'too_large' | 'no_room'): void {
+  #giveUp(kind: Exclude<HeldEnd['kind'], 'ended'>): void {
     this.#isGivenUp = true
     this.#body.drop()
     this.#finish({ kind })

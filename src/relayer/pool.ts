@@ -2,7 +2,6 @@ import { MULTICALL3 } from '../chain/abi.js'
 import type { Chain, Receipt } from '../chain/chain.js'
 import { ChainError, isLedgerError } from '../errors.js'
 import type { LedgerStore, Submission } from '../ledger/ledger.js'
-import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
@@ -65,7 +64,7 @@ export class RelayerPool {
       whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
     })
-    const timer = setInterval(() => void this.#lookAfter(options.logger), LOOK_INTERVAL_MS)
+    const timer = setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
@@ -220,7 +219,7 @@ export class RelayerPool {
   }
 
   /** Looks after transactions, unless that is under way. */
-  async #lookAfter(logger: Logger): Promise<void> {
+  async #lookAfter({ logger, closed }: RelayerPoolOptions): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true
     try {
@@ -229,7 +228,7 @@ export class RelayerPool {
     } catch (error) {
       const isOutside = error instanceof ChainError || isLedgerError(error)
       // Once until it succeeds: it is tried twice a second.
-      if (!this.#isLogged)
+      if (!this.#isLogged && !closed.aborted)
         logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
           network: this.#chain.network.caip2,
           error,

@@ -214,7 +214,10 @@ export class Relayer {
 
   async #broadcast(submission: Submission): Promise<SendResult> {
     const broadcast = await this.#options.chain
-      .broadcastSync(submission, () => this.#queued > 1 || this.#options.isAwaited())
+      .broadcastSync(
+        submission,
+        () => this.#queued > 1 || this.#options.isAwaited() || this.#options.closed.aborted,
+      )
       .catch((error: unknown): Broadcast => {
         // Whatever went wrong, the transaction may be out: it never counts as unsent.
         this.#report(error)

@@ -5,7 +5,7 @@ import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { failureWords } from '../http/failure-words.js'
 import { publicRootOf } from '../http/public-url.js'
 import { ensureRequestId } from '../http/request-id.js'
-import { RequestProblem, respondProblem } from '../http/respond-problem.js'
+import { RequestProblem, respondProblem, SHUTTING_DOWN } from '../http/respond-problem.js'
 import { identifyProject, requireProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { createDocs } from './docs/docs-api.js'
@@ -106,7 +106,9 @@ export function createGatewayRouter(
     ensureRequestId(req, res)
     const { baseUrl } = req
     setRootUrl(res, () => publicRootOf(req, context.publicUrl) + baseUrl, context.docsUrl)
-    gateway(req, res, next)
+    if (context.requests.add(res)) return gateway(req, res, next)
+    res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+    respondProblem(res, 'api', SHUTTING_DOWN)
   })
   return router
 }

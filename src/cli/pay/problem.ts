@@ -17,6 +17,7 @@ const BEFORE_SENDING: readonly ProblemCode[] = [
   'relayer_without_funds',
   'server_busy',
   'settlement_timeout',
+  'shutting_down',
 ]
 
 /** Why a request failed, as far as the body tells (RFC 9457). */

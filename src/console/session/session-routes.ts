@@ -40,15 +40,19 @@ export function sessionRoutes(parts: SessionContext): Router {
   const router = express.Router()
   const failures = new FailedAttempts(FAILURES)
   router.use(takesNoQuery)
-  router.get('/', respondJson(parts, showSession))
+  const { context } = parts
+  router.get(
+    '/',
+    respondJson(context, (_context, req, res) => showSession(parts, req, res)),
+  )
   router.post(
     '/',
     jsonBody,
-    respondJson(parts, (given, req, res) => signIn(given, { req, res, failures })),
+    respondJson(context, (_context, req, res) => signIn(parts, { req, res, failures })),
   )
   router.delete(
     '/',
-    respondDone(parts.context, (_context, req, res) => signOut(parts, req, res)),
+    respondDone(context, (_context, req, res) => signOut(parts, req, res)),
   )
   return router
 }

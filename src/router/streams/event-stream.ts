@@ -1,6 +1,6 @@
 import type { RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import { RequestProblem } from '../../http/respond-problem.js'
+import { RequestProblem, SHUTTING_DOWN } from '../../http/respond-problem.js'
 import type { RouterContext } from '../context.js'
 import { readQuery } from '../read-query.js'
 import { parametersOf } from '../views/view-query.js'
@@ -54,7 +54,7 @@ async function openStream<Context extends RouterContext>(
       throw error
     })
   res.once('close', remove)
-  if (feed.isClosed) throw new RequestProblem('server_busy', 'The gateway is ending.')
+  if (feed.isClosed) throw new RequestProblem(SHUTTING_DOWN.code, SHUTTING_DOWN.detail)
   // The client has gone while the ledger was read.
   if (res.destroyed || res.closed) {
     free()

@@ -29,14 +29,11 @@ export interface Streams {
 /**
  * Opens the feed. It reads the ledger only while it has readers.
  *
- * @param ends - The first of these signals to abort ends it.
+ * @param stopping - Ends it when the gateway begins to close.
  */
-export function openStreams(
-  options: FeedOptions,
-  ends: ReadonlyArray<AbortSignal | undefined> = [],
-): Streams {
+export function openStreams(options: FeedOptions, stopping: AbortSignal): Streams {
   const feed = new SettlementFeed(options)
-  for (const signal of ends) signal?.addEventListener('abort', () => feed.close(), { once: true })
+  stopping.addEventListener('abort', () => feed.close(), { once: true })
   return { feed, readers: slotsOf(READERS), downloads: slotsOf(DOWNLOADS) }
 }
 

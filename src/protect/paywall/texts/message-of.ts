@@ -69,6 +69,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   answer_too_large: 'answerTooLarge',
   rate_limited: 'tryLater',
   server_busy: 'unavailable',
+  shutting_down: 'unavailable',
   unsupported_currency: 'unavailable',
   amount_out_of_range: 'unavailable',
   rate_unavailable: 'unavailable',
