@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
+import { onceClosed } from '../http/once-closed.js'
 import type { Logger } from '../logger.js'
 import { keepPrivate } from './cache-control.js'
 import { isConditionalStatus, removeConditions } from './conditional-requests.js'
@@ -7,8 +8,8 @@ import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
-import { attachPayment, endUnsettled, markDelivered, releaseUnpaid } from './payment-attempt.js'
-import type { ReservedAttempt } from './payment-attempt.js'
+import { attachPayment, endUnsettled, releaseUnpaid } from './payment-attempt.js'
+import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
@@ -51,7 +52,8 @@ async function runHeld(
   const { res, next } = attempt
   const held = await holdResponse(context, attempt, limits)
   try {
-    next()
+    // If its client is gone already, it has ended as aborted.
+    if (!held.clientGone) next()
     const end = await held.finished
     const exit = isChargeable(end, held)
       ? await settleThenSend(attempt, held)
@@ -96,8 +98,10 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
       await claim.keep(serializeUnpaid(held.response()) ?? claim.kept)
     return endUnsettled(attempt, settlement)
   }
-  setPaymentResponse(res, settlement)
-  keepPrivate(res)
+  held.amend(() => {
+    setPaymentResponse(res, settlement)
+    keepPrivate(res)
+  })
   const response = claim.hasKey ? held.response() : undefined
   // Nobody has received the response: the payer may ask once more, by id or with the same payment.
   if (held.clientGone && response?.body === undefined) {
@@ -107,9 +111,23 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
   const stored = response && serializeResponse(response)
   if (stored !== undefined) await claim.keep(stored)
   await markDelivered(attempt)
+  if (!held.clientGone) await sendDelivered(attempt, held)
+  else if (response?.body === undefined) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
   if (stored !== undefined) await claim.finish(stored)
-  if (!held.clientGone) held.send()
   return { kind: 'over' }
+}
+
+/** Sends a response that is recorded as delivered. If it cannot be sent, its payment is good once more. */
+async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Promise<void> {
+  try {
+    held.send()
+  } catch (error) {
+    if (!attempt.res.headersSent) await markUndelivered(attempt)
+    throw error
+  }
 }
 
 /** A response that is not charged for. */
@@ -153,9 +171,9 @@ async function refuseTooLarge(
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
   const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
-  const closed = new Promise<unknown>((resolve) => {
+  const closed = new Promise<void>((resolve) => {
     res.once('finish', resolve)
-    res.once('close', resolve)
+    onceClosed(res, resolve)
   })
   held.replace(() => respondExit(res, { kind: 'too_large', detail }))
   await closed

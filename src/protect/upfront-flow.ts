@@ -1,8 +1,9 @@
+import { isClosed } from '../http/once-closed.js'
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
-import { attachPayment, endUnsettled, markDelivered } from './payment-attempt.js'
-import type { ReservedAttempt } from './payment-attempt.js'
+import { attachPayment, endUnsettled } from './payment-attempt.js'
+import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
 import { paymentResponseHeaders, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
 
@@ -11,7 +12,7 @@ export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
-  if (res.destroyed) {
+  if (isClosed(res)) {
     await reservation.reopen()
     return { kind: 'over' }
   }
@@ -19,6 +20,10 @@ export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
   const headers = paymentResponseHeaders(settlement)
   await claim.keep(serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
+  if (isClosed(res)) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
 
   attachPayment(attempt, { payer: reservation.payer, transaction: settlement.transaction })
   removeConditions(req)

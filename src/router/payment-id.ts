@@ -3,6 +3,7 @@ import type { Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { askUntilFree, type WaitContext } from '../idempotency/wait.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
+import { isClosed } from '../http/once-closed.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
@@ -54,7 +55,7 @@ export function paymentIdKey(
     // The requirements count: a payment for one item must not repeat the answer for a more expensive one.
     fingerprint: fingerprintOf({ signed, required }),
     res,
-    isGone: () => res.destroyed,
+    isGone: () => isClosed(res),
     inProgress: 'The first request with this payment is not answered yet: send it again later.',
     conflict: () => settleConflict(network),
   }

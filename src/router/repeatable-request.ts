@@ -3,6 +3,7 @@ import type { Request, Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type KeyClaim, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
+import { isClosed } from '../http/once-closed.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { IDEMPOTENCY_KEY } from '../protocol/headers.js'
@@ -45,7 +46,7 @@ export function readHeaderKey(
     key: idempotencyKey('header', project, endpoint, key),
     fingerprint: fingerprintOf(body),
     res,
-    isGone: () => res.destroyed,
+    isGone: () => isClosed(res),
     inProgress: `The first request with this ${IDEMPOTENCY_KEY} is not answered yet: send it again later.`,
     conflict: () =>
       new RequestProblem(

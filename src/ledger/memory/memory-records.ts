@@ -177,6 +177,8 @@ export class MemoryRecords<T extends LedgerRecord> {
       this.#deliveredCount += 1
       this.#delivered.push(id)
     }
+    // Its place in the queue is skipped once it is reached.
+    if (isDelivered(old) && !isDelivered(record)) this.#deliveredCount -= 1
     if (isFinal(record)) this.#final[record.state].add(id, record.updatedAt)
     this.#lapses.add(id, lapsesAt)
   }

@@ -204,6 +204,12 @@ export class MemoryStore implements LedgerStore {
     if (record !== undefined) this.#payments.update({ ...record, delivered: true })
   }
 
+  async undeliver(key: AuthorizationKey): Promise<void> {
+    const record = this.#payments.find(key)
+    if (record?.delivered === true && this.#payments.records.refundsOf(record.id).length === 0)
+      this.#payments.update({ ...record, locked: false, delivered: false })
+  }
+
   async listSubmitted({ after, limit = SUBMITTED_PAGE }: SubmittedQuery = {}): Promise<
     readonly LedgerRecord[]
   > {

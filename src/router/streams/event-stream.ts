@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express'
 import { z } from 'zod'
+import { isClosed, onceClosed } from '../../http/once-closed.js'
 import { RequestProblem } from '../../http/respond-problem.js'
 import type { RouterContext } from '../context.js'
 import { readQuery } from '../read-query.js'
@@ -41,9 +42,9 @@ async function openStream<Context extends RouterContext>(
   readQuery(req, z.object({}), parametersOf(access.parameters))
   const { project } = access.scopeOf(context, req, res)
   const isOpen = accessCheckOf(context, req, res)
-  const free = takeSlot(readers, 'event streams', { req, res })
-  res.once('close', free)
   if (req.method === 'HEAD') return void writeHead(res).end()
+  const free = takeSlot(readers, 'event streams', { req, res })
+  onceClosed(res, free)
   const stream = new EventStream(res, (entry) => ({
     ...access.documentOf(context, entry.record),
     ...entry.totals,
@@ -54,13 +55,9 @@ async function openStream<Context extends RouterContext>(
       free()
       throw error
     })
-  res.once('close', remove)
+  onceClosed(res, remove)
+  if (isClosed(res)) return
   if (feed.isClosed) throw new RequestProblem('server_busy', 'The gateway is ending.')
-  // The client has gone while the ledger was read.
-  if (res.destroyed || res.closed) {
-    free()
-    return remove()
-  }
   stream.begin(isOpen)
 }
 
@@ -101,7 +98,7 @@ class EventStream {
         .catch(() => undefined)
         .finally(() => (isChecking = false))
     }, CHECK_MS)
-    res.once('close', () => {
+    onceClosed(res, () => {
       clearInterval(keepAlive)
       clearInterval(check)
     })

@@ -4,6 +4,7 @@ import type { RequestHandler } from 'express'
 import { exportedOf, exportWriter } from '../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/ledger.js'
 import { EVERY_PROJECT } from '../../ledger/ledger.js'
+import { isClosed } from '../../http/once-closed.js'
 import { SETTLEMENTS_QUERY } from '../../protocol/strict-document.js'
 import type { RouterContext } from '../context.js'
 import { requestFields } from '../log-fields.js'
@@ -56,6 +57,7 @@ async function download<Context extends RouterContext>(
       'X-Content-Type-Options': 'nosniff',
     })
     if (req.method === 'HEAD') return void res.end()
+    if (isClosed(res)) return
     res.setTimeout(STALLED_MS, () => res.destroy())
     const { head, line } = exportWriter('csv', accepts)
     const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
@@ -70,10 +72,10 @@ async function download<Context extends RouterContext>(
     }
     await pipeline(Readable.from(text()), res)
   } catch (error) {
+    if (isClosed(res)) return
     if (!res.headersSent) throw error
     // The connection is cut, so that a part of the file is not taken for the whole.
     res.destroy()
-    if (isClientGone(error)) return
     context.logger.warn('A download of settlements was cut.', { ...requestFields(req, res), error })
   } finally {
     free()
@@ -91,8 +93,4 @@ async function* pagesOf(
     after = page.at(-1)
     if (page.length < query.limit) return undefined
   }
-}
-
-function isClientGone(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
