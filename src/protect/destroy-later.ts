@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { onceClosed } from '../http/once-closed.js'
 
 /** A socket that its app may want to destroy. */
 interface GuardedSocket {
@@ -13,30 +12,29 @@ interface GuardedSocket {
 const guarded = new WeakMap<Socket, GuardedSocket>()
 
 /**
- * Lets the app destroy a response, or its socket, only once the response has been sent.
+ * Keeps the app from destroying a complete response, or its socket, before it is sent.
  *
  * Express's final handler destroys the socket when an error follows a complete response. Without a payment
  * to wait for, that response is with the operating system by then.
+ *
+ * @returns Call it when the response is sent: what the app wanted to destroy is destroyed after it.
  */
-export function destroyLater(res: ServerResponse): void {
+export function destroyLater(res: ServerResponse): () => void {
+  const { destroy } = res
   const { socket } = res.req
   const guard = guardOf(socket)
   guard.waiting += 1
-  let isOver = false
-  const end = (): void => {
-    if (isOver) return
-    isOver = true
-    guard.waiting -= 1
-    if (guard.waiting === 0) guard.destroy?.()
-  }
-  const { destroy } = res
   res.destroy = (error) => {
-    if (isOver) return destroy.call(res, error)
     guard.destroy ??= () => socket.destroy(error)
     return res
   }
-  res.once('finish', end)
-  onceClosed(res, end)
+  return () => {
+    res.destroy = destroy
+    guard.waiting -= 1
+    if (guard.waiting > 0 || guard.destroy === undefined) return
+    res.once('finish', guard.destroy)
+    guard.destroy = undefined
+  }
 }
 
 function guardOf(socket: Socket): GuardedSocket {

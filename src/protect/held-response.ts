@@ -44,6 +44,8 @@ export class HeldResponse implements HeldProgress {
   readonly #body: HeldBody
   readonly #sources: PipedSources
   #finish: (end: HeldEnd) => void = () => undefined
+  /** Lets the app destroy the response again, which has to wait while this one is complete. */
+  #allowDestroy: (() => void) | undefined
   /** A response with the same head, which Node has written; fixed with the first byte. */
   #head: ServerResponse | undefined
   /** The head was fixed before the handler ended the response, so that its length was not known. */
@@ -207,6 +209,8 @@ export class HeldResponse implements HeldProgress {
     res.off('close', this.#onClose)
     markHead(res, undefined)
     Object.assign(res, this.#original)
+    this.#allowDestroy?.()
+    this.#allowDestroy = undefined
     this.#isHeld = false
   }
 
@@ -239,7 +243,7 @@ export class HeldResponse implements HeldProgress {
     if (callback) res.once('finish', callback)
     this.#isStreamed = !isFirst
     this.#isEnded = true
-    destroyLater(res)
+    this.#allowDestroy = destroyLater(res)
     this.#finish({ kind: 'ended', status: head.statusCode })
     return res
   }

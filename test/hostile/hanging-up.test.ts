@@ -94,8 +94,8 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
         logger: {
           debug() {},
           info() {},
-          warn: (message) => void errors.push(message),
-          error: (message) => void errors.push(message),
+          warn: (message: string) => void errors.push(message),
+          error: (message: string) => void errors.push(message),
         },
       },
     )
