@@ -190,11 +190,11 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     const before = await earned()
     runs = 0
     node.shut()
-    const { port } = new URL(shop.url)
+    const { host, port } = new URL(shop.url)
     const socket = connect(Number(port), '127.0.0.1')
     for (const payment of [first, second]) {
       const [[name, value] = []] = Object.entries(paymentHeader(payment))
-      socket.write(`GET /authorization HTTP/1.1\r\nHost: localhost\r\n${name}: ${value}\r\n\r\n`)
+      socket.write(`GET /authorization HTTP/1.1\r\nHost: ${host}\r\n${name}: ${value}\r\n\r\n`)
     }
     await until(() => node.arrived > 0)
     const gone = closed
