@@ -51,7 +51,11 @@ function guardOf(socket: Socket): GuardedSocket {
   return guard
 }
 
-/** Tells whether it is Node that destroys a socket: its client has disconnected. */
-function isBroken({ writable }: Socket, error: NodeJS.ErrnoException | undefined): boolean {
-  return !writable || error?.syscall !== undefined
+/**
+ * Tells whether a socket has to go at once: its client has disconnected, or its server is closed, whose
+ * `closeAllConnections` waits for nothing.
+ */
+function isBroken(socket: Socket, error: NodeJS.ErrnoException | undefined): boolean {
+  const { server } = socket as { readonly server?: { readonly listening?: boolean } }
+  return !socket.writable || error?.syscall !== undefined || server?.listening === false
 }
