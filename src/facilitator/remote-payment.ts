@@ -56,6 +56,11 @@ export class RemotePayment implements Reservation {
     return this.#options.ledger.unlock(this.#options.entry)
   }
 
+  /** As {@link Reservation.undeliver}. */
+  undeliver(): Promise<void> {
+    return this.#options.ledger.undeliver(this.#options.entry)
+  }
+
   /**
    * Takes up a payment that was sent there before, and whose outcome was not known or whose payer got
    * nothing for it. Of many requests that present it at once, one gets it.
@@ -87,6 +92,7 @@ export class RemotePayment implements Reservation {
       release: unlock,
       markDelivered: () => this.markDelivered(),
       reopen: unlock,
+      undeliver: () => this.undeliver(),
     }
   }
 

@@ -1,3 +1,4 @@
+import { onceClosed } from './once-closed.js'
 import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
@@ -49,9 +50,8 @@ export class OpenRequests {
       res.shouldKeepAlive = false
       return false
     }
-    if (res.destroyed || res.closed) return true
     this.#unanswered.add(res)
-    res.once('close', () => this.#end(this.#unanswered, res))
+    onceClosed(res, () => this.#end(this.#unanswered, res))
     return true
   }
 

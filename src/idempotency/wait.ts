@@ -1,6 +1,7 @@
 /** Waiting for a key that another request has claimed. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isClosed } from '../http/once-closed.js'
 import type { IdempotencyStore, RepeatableRequest } from './store.js'
 
 /** Milliseconds between two queries for a busy key: at first, and at most. */
@@ -55,7 +56,7 @@ export async function askUntilFree<T extends { readonly state: string }>(
     let pauseMs = FIRST_PAUSE_MS
     while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
       await sleep(pauseMs)
-      if (res?.destroyed === true || closed?.aborted === true) return found
+      if ((res && isClosed(res)) || closed?.aborted === true) return found
       found = await ask()
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
     }

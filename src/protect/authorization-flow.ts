@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
+import { onceClosed } from '../http/once-closed.js'
 import type { Logger } from '../logger.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
@@ -9,8 +10,8 @@ import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
-import { attachPayment, endUnsettled, markDelivered, releaseUnpaid } from './payment-attempt.js'
-import type { ReservedAttempt } from './payment-attempt.js'
+import { attachPayment, endUnsettled, releaseUnpaid } from './payment-attempt.js'
+import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
@@ -60,7 +61,8 @@ async function runHeld(
   if (!warnings.has('stream')) watchForStream(res, () => warnings.warnOfStream(req))
   const remove = onAbort(context.requests.cutOff, () => held.stop())
   try {
-    next()
+    // If its client is gone already, it has ended as aborted.
+    if (!held.clientGone) next()
     const end = await held.finished
     const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
       ? await settleThenSend(attempt, held)
@@ -131,8 +133,10 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
       await claim.keep(serializeUnpaid(held.response()) ?? claim.kept)
     return endUnsettled(attempt, settlement)
   }
-  setPaymentResponse(res, settlement)
-  keepPrivate(res)
+  held.amend(() => {
+    setPaymentResponse(res, settlement)
+    keepPrivate(res)
+  })
   const response = claim.hasKey ? held.response() : undefined
   // Nobody has received the response: the payer may ask once more, by id or with the same payment.
   if (held.clientGone && response?.body === undefined) {
@@ -142,9 +146,23 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
   const stored = response && serializeResponse(response)
   if (stored !== undefined) await claim.keep(stored)
   await markDelivered(attempt)
+  if (!held.clientGone) await sendDelivered(attempt, held)
+  else if (response?.body === undefined) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
   if (stored !== undefined) await claim.finish(stored)
-  if (!held.clientGone) held.send()
   return { kind: 'over' }
+}
+
+/** Sends a response that is recorded as delivered. If it cannot be sent, its payment is good once more. */
+async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Promise<void> {
+  try {
+    held.send()
+  } catch (error) {
+    if (!attempt.res.headersSent) await markUndelivered(attempt)
+    throw error
+  }
 }
 
 /** A response that is not charged for. */
@@ -190,9 +208,9 @@ async function refuseTooLarge(
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
   const remedy = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
-  const closed = new Promise<unknown>((resolve) => {
+  const closed = new Promise<void>((resolve) => {
     res.once('finish', resolve)
-    res.once('close', resolve)
+    onceClosed(res, resolve)
   })
   held.replace(() => respondExit(res, { kind: 'too_large' }))
   await closed

@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import { isClosed } from '../http/once-closed.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
@@ -119,8 +120,8 @@ async function charge(
     logged = attempt
     const byId = paymentIdKey(route, attempt)
     const result = await once(context, byId, async (claim) => {
-      // The client may have disconnected while its request waited for the key.
-      if (claim.hasKey && res.destroyed) return
+      // The client may have disconnected while its request waited for a price, a limit or the key.
+      if (isClosed(res)) return
       respondExit(res, await takePayment(context, route, { claim, ...attempt }))
     })
     if (result.kind !== 'produced') respondExit(res, result)
@@ -161,6 +162,11 @@ async function takePayment(
   const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
   const reserved = { reservation, ...attempt }
+  // Nobody is there to receive what the handler would make.
+  if (isClosed(res)) {
+    await releaseUnpaid(context, reserved)
+    return { kind: 'over' }
+  }
   // Only now that the payer is verified: else anyone could use up the payer's allowance.
   const exceeded = await context.countRequest?.({ req, res, payer: reservation.payer })
   if (exceeded !== undefined) {

@@ -71,6 +71,12 @@ export async function markDelivered({ reservation, claim }: ReservedAttempt): Pr
   })
 }
 
+/** Opens a payment again that was recorded as delivered, though nothing went out. */
+export async function markUndelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
+  await claim.keep(undefined)
+  await reservation.undeliver()
+}
+
 /** Ends the claim of a payment that was not settled, or is not known to be. @returns Its exit. */
 export async function endUnsettled(
   { offer, claim }: PaymentAttempt,

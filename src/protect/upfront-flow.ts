@@ -1,11 +1,12 @@
+import { isClosed, onceClosed } from '../http/once-closed.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
 import { HeldResponse } from './held-response.js'
-import { attachPayment, endUnsettled, markDelivered } from './payment-attempt.js'
-import type { ReservedAttempt } from './payment-attempt.js'
+import { attachPayment, endUnsettled } from './payment-attempt.js'
+import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
 import { paymentResponseHeaders, respondRouteProblem, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
 import { refuseWaiver } from './waiver.js'
@@ -25,7 +26,7 @@ export async function settleThenRun(
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
-  if (res.destroyed) {
+  if (isClosed(res)) {
     await reservation.reopen()
     return { kind: 'over' }
   }
@@ -38,6 +39,10 @@ export async function settleThenRun(
   const headers = paymentResponseHeaders(settlement)
   await claim.keep(serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
+  if (isClosed(res)) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
 
   const { transaction } = settlement
   attachPayment(attempt, { payer: reservation.payer, transaction, waive: refuseWaiver })
@@ -51,7 +56,7 @@ export async function settleThenRun(
     isCutOff = true
     new HeldResponse(res, { maxHeldBytes: 0 }).replace(() => respondRouteProblem(res, CUT_OFF))
   })
-  res.once('close', remove)
+  onceClosed(res, remove)
   next()
   if (recorded === undefined) return { kind: 'over' }
   const response = await recorded

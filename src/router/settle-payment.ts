@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
+import { isClosed } from '../http/once-closed.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
@@ -158,7 +159,7 @@ async function markDelivered(
   await keep(JSON.stringify(outcome))
   const canAskAgain = claims.some(({ hasKey }) => hasKey)
   const recorded =
-    res.destroyed && !canAskAgain ? reservation.reopen() : reservation.markDelivered()
+    isClosed(res) && !canAskAgain ? reservation.reopen() : reservation.markDelivered()
   await recorded.catch(async (error: unknown) => {
     await keep(undefined)
     throw error

@@ -164,7 +164,8 @@ export interface Refusal {
 /**
  * A verified payment that belongs to one request, until it is settled or released.
  *
- * It ends with `release` if nothing was settled, else with `markDelivered` or `reopen`.
+ * It ends with `release` if nothing was settled, else with `markDelivered` or `reopen`; a delivery that failed
+ * ends with `undeliver`.
  *
  * @internal
  */
@@ -182,6 +183,8 @@ export interface Reservation {
   markDelivered(): Promise<void>
   /** The money moved, but its payer got nothing for it: the payment may be presented once more. */
   reopen(): Promise<void>
+  /** Nothing went out after `markDelivered`: the payment may be presented once more. */
+  undeliver(): Promise<void>
 }
 
 /**

@@ -58,7 +58,14 @@ class VoucherScheme implements Scheme {
     this.#spent.add(voucher)
     const release = async (): Promise<void> => void this.#spent.delete(voucher)
     const settle = async () => ({ success: true, transaction, network, payer }) as const
-    return { payer, settle, release, markDelivered: async () => undefined, reopen: release }
+    return {
+      payer,
+      settle,
+      release,
+      markDelivered: async () => undefined,
+      reopen: release,
+      undeliver: release,
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express'
 import { z } from 'zod'
+import { isClosed, onceClosed } from '../../http/once-closed.js'
 import { RequestProblem, SHUTTING_DOWN } from '../../http/respond-problem.js'
 import type { RouterContext } from '../context.js'
 import { readQuery } from '../read-query.js'
@@ -53,13 +54,9 @@ async function openStream<Context extends RouterContext>(
       free()
       throw error
     })
-  res.once('close', remove)
+  onceClosed(res, remove)
+  if (isClosed(res)) return
   if (feed.isClosed) throw new RequestProblem(SHUTTING_DOWN.code, SHUTTING_DOWN.detail)
-  // The client has gone while the ledger was read.
-  if (res.destroyed || res.closed) {
-    free()
-    return remove()
-  }
   stream.begin(isOpen)
 }
 
@@ -100,7 +97,7 @@ class EventStream {
         .catch(() => undefined)
         .finally(() => (isChecking = false))
     }, CHECK_MS)
-    res.once('close', () => {
+    onceClosed(res, () => {
       clearInterval(keepAlive)
       clearInterval(check)
     })

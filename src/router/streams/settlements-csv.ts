@@ -5,6 +5,7 @@ import type { RequestHandler, Response } from 'express'
 import { exportedOf, exportWriter } from '../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/ledger.js'
 import { EVERY_PROJECT } from '../../ledger/ledger.js'
+import { isClosed } from '../../http/once-closed.js'
 import { SETTLEMENTS_QUERY } from '../../protocol/strict-document.js'
 import type { RouterContext } from '../context.js'
 import { requestFields } from '../log-fields.js'
@@ -67,6 +68,7 @@ async function download<Context extends RouterContext>(
       'X-Content-Type-Options': 'nosniff',
     })
     if (req.method === 'HEAD') return void res.end()
+    if (isClosed(res)) return
     endRating = cutSlowClient(res)
     const { head, line } = exportWriter('csv', accepts)
     const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
@@ -81,7 +83,7 @@ async function download<Context extends RouterContext>(
     }
     await pipeline(Readable.from(text()), res)
   } catch (error) {
-    if (isClientGone(error)) return
+    if (isClosed(res)) return
     if (!res.headersSent) throw error
     // The connection is cut, so that a part of the file is not taken for the whole.
     res.destroy()
@@ -125,9 +127,4 @@ function cutSlowClient(res: Response): () => void {
     seconds = 0
   }, 1000)
   return () => clearInterval(timer)
-}
-
-/** Tells whether a download has ended because its client is gone, which is no failure. */
-function isClientGone(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

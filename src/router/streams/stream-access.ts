@@ -1,5 +1,6 @@
 /** Who may read a stream, and for how long. */
 import type { Request, Response } from 'express'
+import { onceClosed } from '../../http/once-closed.js'
 import { RETRY_AFTER_SECONDS } from '../../http/problem-status.js'
 import { RequestProblem } from '../../http/respond-problem.js'
 import type { LedgerRecord } from '../../ledger/ledger.js'
@@ -44,9 +45,7 @@ export function takeSlot(slots: SharedSlots, { req, res, owner, what }: SlotRequ
   const project = owner === 'projects' ? projectOf(res)?.id : undefined
   const taken = slots[owner].take(project ?? limitKeyOf(req, res))
   if (typeof taken === 'function') {
-    res.once('close', taken)
-    // The client may have left before: then `close` has been emitted already.
-    if (res.destroyed || res.closed) taken()
+    onceClosed(res, taken)
     return taken
   }
   res.set('Retry-After', String(RETRY_AFTER_SECONDS))

@@ -100,6 +100,11 @@ export class Settlement implements Reservation {
     return this.#context.ledger.unlock(this.#payment.key)
   }
 
+  /** As {@link Reservation.undeliver}. */
+  undeliver(): Promise<void> {
+    return this.#context.ledger.undeliver(this.#payment.key)
+  }
+
   /** Waits until the chain has decided, or time is over. */
   async #awaitOutcome(
     sent: Extract<SubmitResult, { kind: 'sent' }>,

@@ -92,6 +92,7 @@ function paidReservation(
     release: () => ledger.unlock(key),
     markDelivered: () => ledger.markDelivered(key),
     reopen: () => ledger.unlock(key),
+    undeliver: () => ledger.undeliver(key),
   }
 }
 
