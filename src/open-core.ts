@@ -7,11 +7,12 @@ import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRemoteReservations } from './facilitator/remote-reservations.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
 import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
 import type { EventBus } from './schemes/events.js'
+import { CodeGas } from './schemes/exact-evm/code-gas.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
@@ -48,7 +49,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
     const watched = watchCore(remote, watchers)
     return { facilitator: announceRemote(watched, parts.events), cores: [] }
   }
-  const cores = resolved.networks.flatMap((network) => openNetwork(network, { ...parts, logger }))
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
@@ -64,7 +65,8 @@ export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): rea
 
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { ledger, events, counters, telemetry, logger, closed }: CoreParts & { readonly logger: Logger },
+  { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
+  { ledger, events, counters, telemetry, closed }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
@@ -75,6 +77,8 @@ function openNetwork(
   const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
+    // A settlement that waits is written down before its own time is over.
+    refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
     onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
     onFunds(read) {
       const { relayer, balance, becameLow } = read
@@ -85,6 +89,7 @@ function openNetwork(
   return [
     createSettlementNetwork({
       ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
+      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),
   ]

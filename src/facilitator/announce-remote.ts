@@ -63,6 +63,7 @@ export function announceRemote(core: FacilitatorCore, events: EventBus): Reservi
         release: () => reserved.release(),
         markDelivered: () => reserved.markDelivered(),
         reopen: () => reserved.reopen(),
+        undeliver: () => reserved.undeliver(),
         async settle() {
           const response = await reserved.settle().catch((error: unknown) => {
             // It was asked, and may have settled.

@@ -1,3 +1,4 @@
+import { onAbort } from '../http/on-abort.js'
 import type { LedgerEntry, LedgerRecord, LedgerStore } from '../ledger/ledger.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
@@ -19,6 +20,8 @@ export interface RemotePaymentOptions {
   /** As its requirements name it. */
   readonly network: string
   readonly redeemWithoutProof: RedeemWithoutProof | undefined
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed: AbortSignal | undefined
   /** Asks the facilitator to settle it. */
   readonly ask: () => Promise<SettleResponse>
 }
@@ -53,6 +56,11 @@ export class RemotePayment implements Reservation {
     return this.#options.ledger.unlock(this.#options.entry)
   }
 
+  /** As {@link Reservation.undeliver}. */
+  undeliver(): Promise<void> {
+    return this.#options.ledger.undeliver(this.#options.entry)
+  }
+
   /**
    * Takes up a payment that was sent there before, and whose outcome was not known or whose payer got
    * nothing for it. Of many requests that present it at once, one gets it.
@@ -84,6 +92,7 @@ export class RemotePayment implements Reservation {
       release: unlock,
       markDelivered: () => this.markDelivered(),
       reopen: unlock,
+      undeliver: () => this.undeliver(),
     }
   }
 
@@ -118,7 +127,7 @@ export class RemotePayment implements Reservation {
       await this.#logFailure(ledger.release(entry))
       throw error
     })
-    const response = await ask().catch(async (error: unknown) => {
+    const response = await this.#untilClosed(ask()).catch(async (error: unknown) => {
       // It may have settled: the same payment, presented again, asks anew.
       await this.#logFailure(ledger.unlock(entry))
       throw error
@@ -128,6 +137,21 @@ export class RemotePayment implements Reservation {
       await this.#logFailure(ledger.unlock(entry))
     else await this.#logFailure(ledger.withdraw(entry, REMOTE_SUBMISSION.transaction))
     return response
+  }
+
+  /** Waits for an answer; once the gateway closes, the outcome is unknown. */
+  async #untilClosed(answering: Promise<SettleResponse>): Promise<SettleResponse> {
+    const { closed, network } = this.#options
+    if (closed === undefined) return answering
+    const { payer } = this
+    let remove: (() => void) | undefined
+    const pending = new Promise<SettleResponse>((resolve) => {
+      const reason = 'settlement_pending'
+      remove = onAbort(closed, () =>
+        resolve(unsettledResponse({ reason, transaction: '', network, payer })),
+      )
+    })
+    return Promise.race([answering, pending]).finally(remove)
   }
 
   /** Waits for a write to the ledger of what is decided already, and logs its failure. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/ledger.js'
+import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
 import { invalidResponse } from '../protocol/reason-words.js'
@@ -12,7 +13,7 @@ import { checkRecord, refusalDetails } from '../schemes/check-record.js'
 import { exactFormat } from '../schemes/exact-evm/format.js'
 import { authorizationDigest, domainSeparator } from '../schemes/exact-evm/verify/digest.js'
 import { parseEcdsaSignature, recoverSigner } from '../schemes/exact-evm/verify/signature.js'
-import { checkTerms } from '../schemes/scheme.js'
+import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
 import type { MerchantTerms, Refusal, Reservation, SchemeFormats } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
@@ -25,6 +26,8 @@ export interface RemoteReservationOptions {
   readonly facilitator: Facilitator
   readonly ledger: LedgerStore
   readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
 }
 
 /** What a remote facilitator is asked to settle. */
@@ -41,23 +44,23 @@ export function createRemoteReservations(options: RemoteReservationOptions): Res
     formats: FORMATS,
     async verifyPayment(payment, terms) {
       const { payload, requirements } = payment
-      const refused = checkPayment(payment, terms)
+      const refused = await checkPayment(options, payment, terms)
       if (refused !== undefined) return invalidResponse({ reason: refused.refused, ...refused })
       return facilitator.verify(withoutPaymentId(payload), requirements, terms)
     },
     async reserve(payment, terms) {
-      const refused = checkPayment(payment, terms)
+      const refused = await checkPayment(options, payment, terms)
       if (refused !== undefined) return refused
-      return isAuthorized(payment)
-        ? reserve(options, payment, terms)
-        : { refused: 'invalid_payload' }
+      if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
+      const isEarlier = terms && checkTerms(payment.requirements, terms) !== undefined
+      return reserve(options, payment, isEarlier ? redeemingOnly(terms) : terms)
     },
     supported: () => facilitator.supported(),
   })
 }
 
 async function reserve(
-  { facilitator, ledger, logger }: RemoteReservationOptions,
+  { facilitator, ledger, logger, closed }: RemoteReservationOptions,
   payment: AuthorizedPayment,
   terms: MerchantTerms | undefined,
 ): Promise<Reservation | Refusal> {
@@ -69,7 +72,7 @@ async function reserve(
   const redeemWithoutProof = terms?.redeemWithoutProof
   const purchase = { entry, redeemWithoutProof }
   const reservation = new RemotePayment({
-    ...{ ledger, logger, entry, payer, redeemWithoutProof },
+    ...{ ledger, logger, closed, entry, payer, redeemWithoutProof },
     network: requirements.network,
     ask: () => facilitator.settle(payload, requirements, terms),
   })
@@ -100,12 +103,21 @@ async function reserve(
 }
 
 /** Why a payment is refused without asking the facilitator. */
-function checkPayment(payment: Payment, terms: MerchantTerms | undefined): Refusal | undefined {
+async function checkPayment(
+  { ledger }: RemoteReservationOptions,
+  payment: Payment,
+  terms: MerchantTerms | undefined,
+): Promise<Refusal | undefined> {
   const otherOffer = checkOffer(payment, (scheme) => FORMATS.has(scheme))
   if (otherOffer !== undefined) return otherOffer
   const mismatch = terms && checkTerms(payment.requirements, terms)
-  if (mismatch !== undefined) return { refused: mismatch }
-  return isAuthorized(payment) ? undefined : { refused: 'invalid_payload' }
+  if (!isAuthorized(payment)) return { refused: mismatch ?? 'invalid_payload' }
+  if (mismatch === undefined) return undefined
+  // What it was taken for on earlier terms, it still buys.
+  const record = await ledger.find(payment.key)
+  return isGoodOnEarlierTerms(record, ledgerEntryOf(payment, terms))
+    ? undefined
+    : { refused: mismatch }
 }
 
 /** The EIP-712 domain of a token, as an offer carries it. */

@@ -158,6 +158,11 @@ export interface Locks {
    * transfer log has paid for another record.
    */
   markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void>
+  /**
+   * Opens a payment again that the caller has marked as delivered, though nothing went out. A payment that
+   * has a refund stays as it is.
+   */
+  undeliver(key: AuthorizationKey): Promise<void>
 }
 
 /**
@@ -204,6 +209,7 @@ const STORE_METHODS: Readonly<
   markFailed: true,
   markSettledLate: true,
   markDelivered: true,
+  undeliver: true,
   unlock: true,
   relock: true,
   listSubmitted: true,

@@ -230,6 +230,16 @@ describe('doctor on a network', () => {
     expect(await named()).toStrictEqual(['error chain_unreachable'])
   })
 
+  it('prints nothing of a node that a terminal obeys', async () => {
+    await write()
+    proxy.fault = () => ({ kind: 'refuse', code: -32000, message: 'no\u001b]0;pwned\u0007\u202e' })
+    for (const args of [[], ['--json']]) {
+      const { printed } = await doctor(args)
+      expect(printed.join(' ')).toContain('pwned')
+      expect(printed.join(' ').replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Cf}/u)
+    }
+  })
+
   it('finds a node whose host the DNS does not know', async () => {
     await write({}, { rpcUrl: 'http://node.invalid' })
     expect(await named()).toStrictEqual(['error dns_failed', 'error chain_unreachable'])
