@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from '@jest/globals'
-import { createPublicClient, http, parseAbi } from 'viem'
 import { startDevnet, type Devnet, type DevnetOptions } from '../../src/devnet/index.js'
 import type { GatewayOptions } from '../../src/config/options.js'
-import type { Hex } from '../../src/protocol/payment.js'
+
+export { balanceOf } from './balance-of.js'
 
 /** Runs one devnet for a test file. Read its members inside tests only. */
 export function useDevnet(options?: DevnetOptions): Devnet {
@@ -34,15 +34,4 @@ export function shopOptions(devnet: Devnet, overrides: GatewayOptions = {}): Gat
     projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: devnet.merchant.address } }],
     ...overrides,
   }
-}
-
-/** What an account has of the devnet's token. */
-export async function balanceOf(devnet: Devnet, account: Hex): Promise<bigint> {
-  const client = createPublicClient({ transport: http(devnet.rpcUrl) })
-  return client.readContract({
-    address: devnet.asset,
-    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
-    functionName: 'balanceOf',
-    args: [account],
-  })
 }

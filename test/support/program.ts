@@ -14,12 +14,20 @@ export interface Program {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
+/** How a program is run. */
+interface ProgramOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Path of the Node that runs it. @defaultValue the one that runs the tests */
+  readonly node?: string
+}
+
 /** Runs a script of Node's. */
 export function startProgram(
   args: readonly string[],
-  { cwd, env }: { cwd?: string; env?: Readonly<Record<string, string | undefined>> },
+  { cwd, env, node = process.execPath }: ProgramOptions,
 ): Program {
-  const child = spawn(process.execPath, args, {
+  const child = spawn(node, args, {
     ...(cwd !== undefined && { cwd }),
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
