@@ -452,7 +452,7 @@ describe('doctor on the ledger', () => {
     const database = new Database(file)
     database.exec("INSERT INTO x402_migrations (name) VALUES ('9999_future')")
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['error migration_unknown'])
-    database.exec("DELETE FROM x402_migrations")
+    database.exec('DELETE FROM x402_migrations')
     database.close()
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning migration_missing'])
   })
