@@ -1,5 +1,5 @@
 import type { Response } from 'express'
-import type { OutsideFailure } from '../errors.js'
+import { retryAfterOf, type OutsideFailure } from '../errors.js'
 import type { Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
@@ -80,7 +80,8 @@ export function respondExit(res: Response, exit: Exit): void {
       return respondRouteProblem(res, { code: 'answer_too_large', detail: exit.detail })
     case 'outside_failure': {
       const { code, message: detail } = exit.failure
-      return respondRouteProblem(res, { code, detail })
+      const retryAfterSeconds = retryAfterOf(exit.failure)
+      return respondRouteProblem(res, { code, detail, retryAfterSeconds })
     }
   }
 }

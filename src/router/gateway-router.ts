@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Router } from 'express'
-import { isOutsideFailure } from '../errors.js'
+import { isOutsideFailure, retryAfterOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { publicRootOf } from '../http/public-url.js'
@@ -119,7 +119,8 @@ function respondError(logger: Logger): ErrorRequestHandler {
     if (isOutsideFailure(error)) {
       const { code, message: detail } = error
       logger.error('A gateway request failed.', { code, ...requestFields(req, res), error })
-      if (STATUS[code].api >= 500) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      const retryAfterSeconds = retryAfterOf(error) ?? RETRY_AFTER_SECONDS
+      if (STATUS[code].api >= 500) res.set('Retry-After', String(retryAfterSeconds))
       return respondProblem(res, 'api', { code, detail })
     }
     logger.error('A gateway request met a bug.', { ...requestFields(req, res), error })

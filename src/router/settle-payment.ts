@@ -15,7 +15,7 @@ import { bindPaymentId, parseSubmission, paymentIdKey } from './payment-id.js'
 import type { IdentifiedSubmission } from './payment-id.js'
 import { appliedRateOf } from './quote-fiat.js'
 import { checkoutReferenceOf } from './checkout-reference.js'
-import { isFinal, isUndecided } from './reason-finality.js'
+import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
 
 /** The result of a settlement. Stored as JSON, so that its members keep their names. */
@@ -59,11 +59,10 @@ export const settlePayment: Endpoint = async (context, req, res) => {
     return outcome
   })
   if (!failed) return answer
-  throw new RequestProblem(
-    'transaction_failed',
-    'The transaction failed on chain; the merchant was not paid.',
-    { ...answer },
-  )
+  const detail = answer.success ? undefined : answer.errorMessage
+  throw new RequestProblem('transaction_failed', detail ?? 'The transaction failed on chain.', {
+    ...answer,
+  })
 }
 
 /** Stores a success for the payment's id. After a refusal, the id is free for any payment. */
