@@ -159,7 +159,7 @@ export function openGateway(
   const { logger, projects } = resolved
   const closing = new AbortController()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  warnOfRisks({ ...resolved, isInMemory: store.sharedSecret === undefined })
+  warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   warnOfLowRelayers(events, logger)
   const telemetry = openTelemetry(resolved, events)

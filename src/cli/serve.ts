@@ -127,8 +127,9 @@ function openLedger(named: NamedLedger | undefined): LedgerStore {
   } catch (error) {
     if (!isConfigError(error)) throw error
     const [issue] = error.issues
+    if (issue?.code !== 'unusable_ledger') throw error
     const hint = 'or start with --memory; payments are then lost when the process ends'
-    throw new ConfigError(error.option, `${issue?.message}, ${hint}`, issue?.code)
+    throw new ConfigError(error.option, `${issue.message}, ${hint}`, issue.code)
   }
 }
 

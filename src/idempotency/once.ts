@@ -38,6 +38,7 @@ export async function once<T, Request extends WaitingRequest>(
   const begun = await askUntilFree(context, request, () => context.idempotency.begin(request))
   switch (begun.state) {
     case 'done':
+      noteOnceSent(context, request)
       return { kind: 'repeated', stored: begun.answer }
     case 'conflict':
     case 'busy':
@@ -45,12 +46,20 @@ export async function once<T, Request extends WaitingRequest>(
     case 'fresh': {
       const claim = new KeyClaim(begun.claim, logger)
       try {
-        return { kind: 'produced', value: await produce(claim) }
+        const value = await produce(claim)
+        noteOnceSent(context, request)
+        return { kind: 'produced', value }
       } finally {
         await claim.pause()
       }
     }
   }
+}
+
+/** Has the store note that a client was sent its answer, when it was. */
+function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest): void {
+  if (res?.writableFinished === true) idempotency.noteSent(key)
+  else res?.once('finish', () => idempotency.noteSent(key))
 }
 
 /**

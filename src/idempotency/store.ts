@@ -15,6 +15,8 @@ export interface RepeatableRequest {
   readonly key: string
   /** Hash of what the request asks for: see `fingerprintOf`. */
   readonly fingerprint: string
+  /** Whose answer it is: where room is short, projects share it. @defaultValue nobody's */
+  readonly project?: string
 }
 
 /** A key that belongs to the caller for now. After a method that ends the claim, call no other. */
@@ -49,7 +51,7 @@ export type IdempotencyState =
   | { readonly state: 'paused'; readonly kept: string | undefined }
 
 /**
- * Keeps keys and answers: at least 24 hours in a database, within a budget in memory.
+ * Keeps keys and answers for 24 hours: in a database all of them, in memory within a budget.
  *
  * Every method throws `LedgerError` when it did not do what it says.
  */
@@ -58,4 +60,6 @@ export interface IdempotencyStore {
   begin(request: RepeatableRequest): Promise<IdempotencyAttempt>
   /** Reads what is known of a key, and changes nothing. */
   look(request: RepeatableRequest): Promise<IdempotencyState>
+  /** Notes that the answer was sent to its end: where room is short, it gives way before others do. */
+  noteSent(key: string): void
 }

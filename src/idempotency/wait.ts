@@ -1,4 +1,5 @@
 /** Waiting for a key that another request has claimed. */
+import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { IdempotencyStore, RepeatableRequest } from './store.js'
 
@@ -21,8 +22,8 @@ export interface WaitContext {
 
 /** A request that waits while another one has its key. */
 export interface WaitingRequest extends RepeatableRequest {
-  /** Whether the client has disconnected, so that the answer is no longer needed. @defaultValue never */
-  readonly isGone?: () => boolean
+  /** The response: once its client has disconnected, the answer is no longer waited for. */
+  readonly res?: ServerResponse
 }
 
 /**
@@ -36,7 +37,7 @@ export interface WaitingRequest extends RepeatableRequest {
  */
 export async function askUntilFree<T extends { readonly state: string }>(
   { idempotency: store, settleTimeoutMs: timeoutMs }: WaitContext,
-  { key, fingerprint, isGone }: WaitingRequest,
+  { key, fingerprint, res }: WaitingRequest,
   ask: () => Promise<T>,
 ): Promise<T> {
   let found = await ask()
@@ -52,7 +53,7 @@ export async function askUntilFree<T extends { readonly state: string }>(
     let pauseMs = FIRST_PAUSE_MS
     while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
       await sleep(pauseMs)
-      if (isGone?.() === true) return found
+      if (res?.destroyed === true) return found
       found = await ask()
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
     }

@@ -170,6 +170,8 @@ export interface Locks {
  */
 export interface LedgerStore
   extends Ledger, Records, Locks, Refunds, RelayerTransactions, Revenue, CountStore {
+  /** Whether it ends with its process, and no other process can share it. */
+  readonly isInMemory: boolean
   /** Answers that may be asked for again, kept beside the payments they are about. */
   readonly idempotency: IdempotencyStore
   /** Projects that were made at run time. */
@@ -178,24 +180,16 @@ export interface LedgerStore
   readonly sessions: SessionStore
   /** The endpoints of webhooks, and the deliveries to them. */
   readonly webhooks: WebhookStore
-  /**
-   * Returns a random secret that all processes of the store share, created on first use. Absent from
-   * a store that cannot be shared.
-   */
-  sharedSecret?(name: string): Promise<string>
-  /**
-   * Calls back when what a dead process had locked was freed. Absent from a store that cannot be shared.
-   */
-  onFreed?(listener: () => void): void
+  /** Returns a random secret that all processes of the store share, created on first use. */
+  sharedSecret(name: string): Promise<string>
+  /** Calls back when what a dead process had locked was freed. */
+  onFreed(listener: () => void): void
 }
 
 /** Every method of a store. The compiler makes sure that none is missing. */
 const STORE_METHODS: Readonly<
   Record<
-    Exclude<
-      keyof LedgerStore,
-      'idempotency' | 'projects' | 'sessions' | 'webhooks' | 'sharedSecret' | 'onFreed'
-    >,
+    Exclude<keyof LedgerStore, 'isInMemory' | 'idempotency' | 'projects' | 'sessions' | 'webhooks'>,
     true
   >
 > = {
@@ -229,6 +223,8 @@ const STORE_METHODS: Readonly<
   addCounts: true,
   listCounts: true,
   dropCounts: true,
+  sharedSecret: true,
+  onFreed: true,
   close: true,
 }
 

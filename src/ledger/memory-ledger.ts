@@ -1,8 +1,26 @@
 import type { Ledger, LedgerStore } from './ledger.js'
-import { MemoryStore } from './memory/memory-store.js'
+import { AnswerBudget } from './sql/answer-budget.js'
+import { LockOwner, type Liveness } from './sql/lock-owner.js'
+import { forgetLapsed, limitRecords } from './sql/memory-limits.js'
+import { SQLITE } from './sql/sql-dialect.js'
+import { SqlLedger } from './sql/sql-ledger.js'
+import { loadPackages, sqliteStore } from './sql/sqlite-ledger.js'
 
-/** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes 2 to 4 KB. */
+/** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes about 1 KB. */
 const DEFAULT_MAX_RECORDS = 200_000
+
+/** Default of {@link MemoryLedgerOptions.maxAnswerBytes}. */
+const DEFAULT_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** Nobody else can take a lock: it lasts for longer than a computer sleeps. */
+const LOCK_MS = 15 * 24 * 3_600_000
+
+/** No other process is ever seen. */
+const ALONE: Liveness = {
+  show: async () => false,
+  findDead: async () => [],
+  end: async () => undefined,
+}
 
 /**
  * Options of {@link memoryLedger}.
@@ -18,18 +36,17 @@ const DEFAULT_MAX_RECORDS = 200_000
  */
 export interface MemoryLedgerOptions {
   /**
-   * How many records are kept in full. Delivered payments are 10,000 of them at most, or 20,000 while a
-   * reorganisation may undo them. The oldest are reduced to some 100 bytes each, which refuse their
-   * authorizations when they are presented again; lists and sums omit them. In the end, the chain alone
-   * refuses them. When all records are of other payments, new ones fail with `ledger_full`: a live record is
-   * never dropped for another.
+   * How many records are kept. Settled and delivered payments are 10,000 of them at most, or 20,000 while a
+   * reorganisation may undo them; the oldest are forgotten, and from then on the chain alone refuses their
+   * authorizations. When all records are of other payments, new ones fail with `ledger_full`: a live record
+   * is never dropped for another.
    *
    * @defaultValue 200000
    */
   readonly maxRecords?: number
   /**
-   * Bytes of stored answers, for requests that repeat an idempotency key or a payment identifier. The
-   * least recently used answers are dropped first.
+   * Bytes of stored answers, for requests that repeat an idempotency key or a payment identifier. Beyond
+   * them, the project with most of them loses its oldest, and those that were sent before those that were not.
    *
    * @defaultValue 64 MiB
    */
@@ -45,14 +62,14 @@ export interface MemoryLedgerOptions {
 /**
  * Creates a ledger in this process's memory, which is what a gateway uses by default.
  *
- * Records of open payments stay until they are final. Final ones outlive `validBefore`, so that an
- * authorization is known to be settled for as long as anybody could present it. A memory ledger does
- * not survive a restart and cannot be shared by several processes: use `sqliteLedger` or
- * `postgresLedger` for that.
+ * It is SQLite without a file: it does not survive a restart and cannot be shared by several processes. Use
+ * `sqliteLedger` or `postgresLedger` for that.
  *
  * @param options - Limits of its size. All have defaults.
  * @returns A ledger for one gateway, which closes it. While it is full, new payments fail with the
  * `LedgerError` code `ledger_full`; after it was closed, with `ledger_unavailable`.
+ * @throws `ConfigError` (`config_invalid`) if there is no SQLite: neither the package
+ * `@photostructure/sqlite`, which is installed with this one where it has a binary, nor a recent one in Node.
  *
  * @example
  * ```ts
@@ -75,6 +92,28 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
  * @internal
  */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
-  const { maxRecords = DEFAULT_MAX_RECORDS, maxAnswerBytes, now = Date.now } = options
-  return new MemoryStore({ maxRecords, maxAnswerBytes, now })
+  const { maxRecords = DEFAULT_MAX_RECORDS, now = Date.now } = options
+  const { kysely, Engine } = loadPackages()
+  const owner = new LockOwner(ALONE)
+  const dialect = { ...SQLITE, now: 'CAST(x402_now() AS INTEGER)' }
+  const connect = () => {
+    const connection = new Engine(':memory:')
+    connection.function('x402_now', now)
+    return connection
+  }
+  const store = sqliteStore({
+    kysely,
+    owner,
+    connect,
+    dialect,
+    setUp: limitRecords(maxRecords, dialect),
+  })
+  return new SqlLedger(store, owner, {
+    isInMemory: true,
+    lockMs: LOCK_MS,
+    // The mined transactions that a reorganisation may drop are kept however old they are.
+    bytes: { keptMs: 0, sweepMs: 5000 },
+    answers: new AnswerBudget(options.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
+    endWith: forgetLapsed(store, kysely),
+  })
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { LedgerStore } from '../ledger/ledger.js'
 
 /** Name of the secret in a ledger. */
@@ -6,7 +5,7 @@ const NAME = 'quote'
 
 /**
  * Finds the secret that quotes are signed with: the configured one, else one that all gateways on
- * the same ledger share, else a random one.
+ * the same ledger share.
  *
  * @returns A function that finds it at the first call; after a failure, the next call tries again.
  */
@@ -15,8 +14,7 @@ export function quoteSecret(
   ledger: Pick<LedgerStore, 'sharedSecret'>,
 ): () => Promise<string> {
   let secret: Promise<string> | undefined
-  const find = async (): Promise<string> =>
-    configured ?? (await ledger.sharedSecret?.(NAME)) ?? randomBytes(32).toString('base64url')
+  const find = async (): Promise<string> => configured ?? ledger.sharedSecret(NAME)
   return () => {
     secret ??= find().catch((error: unknown) => {
       secret = undefined

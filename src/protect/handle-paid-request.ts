@@ -216,6 +216,7 @@ function paymentIdKey(
   return {
     key: idempotencyKey(...scope, paymentId.value),
     fingerprint: fingerprintOf(signed),
-    isGone: () => res.destroyed,
+    project: merchant.project,
+    res,
   }
 }

@@ -53,8 +53,8 @@ export function paymentIdKey(
     key: idempotencyKey('payment', project, submission.paymentId),
     // The requirements count: a payment for one item must not repeat the answer for a more expensive one.
     fingerprint: fingerprintOf({ signed, required }),
+    project,
     res,
-    isGone: () => res.destroyed,
     inProgress: 'The first request with this payment is not answered yet: send it again later.',
     conflict: () => settleConflict(network),
   }

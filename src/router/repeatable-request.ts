@@ -44,8 +44,8 @@ export function readHeaderKey(
   return {
     key: idempotencyKey('header', project, endpoint, key),
     fingerprint: fingerprintOf(body),
+    project,
     res,
-    isGone: () => res.destroyed,
     inProgress: `The first request with this ${IDEMPOTENCY_KEY} is not answered yet: send it again later.`,
     conflict: () =>
       new RequestProblem(

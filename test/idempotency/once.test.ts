@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
-import { MemoryIdempotency } from '../../src/idempotency/memory.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { once, type KeyClaim, type OnceContext } from '../../src/idempotency/once.js'
 import type { IdempotencyStore } from '../../src/idempotency/store.js'
 
 const REQUEST = { key: 'key', fingerprint: 'this' }
 
 /** A context that collects what is logged as an error. */
-function openContext(idempotency: IdempotencyStore = new MemoryIdempotency()) {
+function openContext(idempotency: IdempotencyStore = createMemoryLedger().idempotency) {
   const errors: string[] = []
   const ignore = (): void => undefined
   const logger = {
@@ -89,6 +89,7 @@ describe('once', () => {
     const { context, errors } = openContext({
       begin: async () => ({ state: 'fresh', claim }),
       look: async () => ({ state: 'free' }),
+      noteSent: () => undefined,
     })
     const result = await once(context, REQUEST, async (key) => {
       await key.finish('stored')

@@ -1,13 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { DatabaseSync as Database } from '@photostructure/sqlite'
 import { fingerprintOf, idempotencyKey } from '../../src/idempotency/fingerprint.js'
-import type { IdempotencyStore } from '../../src/idempotency/store.js'
+import type { IdempotencyStore, RepeatableRequest } from '../../src/idempotency/store.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
-import { MemoryIdempotency } from '../../src/idempotency/memory.js'
-import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { createMemoryLedger, type MemoryLedgerOptions } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -164,37 +163,65 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
 }
 
 describe('answers in memory', () => {
-  it('are forgotten, those asked for longest ago first, when they take too much', async () => {
-    const store = new MemoryIdempotency({ maxBytes: 10_000 })
-    const [first, second, third] = [newRequest(), newRequest(), newRequest()]
-    const answer = 'x'.repeat(4000)
-    await (await claim(store, first)).finish(answer)
-    await (await claim(store, second)).finish(answer)
-    await store.begin(first)
-    await (await claim(store, third)).finish(answer)
-    expect(await store.begin(first)).toMatchObject({ state: 'done' })
-    expect(await store.begin(third)).toMatchObject({ state: 'done' })
-    expect(await store.begin(second)).toMatchObject({ state: 'fresh' })
+  const opened: LedgerStore[] = []
+  afterEach(() => Promise.all(opened.splice(0).map((ledger) => ledger.close())))
+  const open = (options: MemoryLedgerOptions): IdempotencyStore => {
+    const ledger = createMemoryLedger(options)
+    opened.push(ledger)
+    return ledger.idempotency
+  }
+  /** Has a request of a project answered, with so many bytes. */
+  async function answer(store: IdempotencyStore, project: string, bytes = 4000) {
+    const request = { ...newRequest(), project }
+    await (await claim(store, request)).finish('x'.repeat(bytes))
+    return request
+  }
+  const stateOf = async (store: IdempotencyStore, request: RepeatableRequest) =>
+    (await store.look(request)).state
+
+  it('are forgotten, the oldest first, when they take too much', async () => {
+    const store = open({ maxAnswerBytes: 10_000 })
+    const [first, second] = [await answer(store, 'shop'), await answer(store, 'shop')]
+    const third = await answer(store, 'shop')
+    expect(await stateOf(store, first)).toBe('free')
+    expect(await stateOf(store, second)).toBe('done')
+    expect(await stateOf(store, third)).toBe('done')
+  })
+
+  it('that were sent are forgotten before those that were not', async () => {
+    const store = open({ maxAnswerBytes: 10_000 })
+    const [lost, sent] = [await answer(store, 'shop'), await answer(store, 'shop')]
+    store.noteSent(sent.key)
+    await answer(store, 'shop')
+    expect(await stateOf(store, lost)).toBe('done')
+    expect(await stateOf(store, sent)).toBe('free')
+  })
+
+  it('of a project that has many do not push out those of others', async () => {
+    const store = open({ maxAnswerBytes: 20_000 })
+    const small = await answer(store, 'small')
+    for (let count = 0; count < 50; count++) await answer(store, 'large')
+    expect(await stateOf(store, small)).toBe('done')
   })
 
   it('never push out a request that is being answered', async () => {
-    const store = new MemoryIdempotency({ maxBytes: 1000 })
+    const store = open({ maxAnswerBytes: 1000 })
     const request = newRequest()
     await claim(store, request)
-    for (let count = 0; count < 50; count++)
-      await (await claim(store, newRequest())).finish('x'.repeat(400))
+    for (let count = 0; count < 50; count++) await answer(store, 'shop', 400)
     expect(await store.begin(request)).toEqual({ state: 'busy' })
   })
 
-  it('are kept for a day', async () => {
-    const clock = { ms: 1_800_000_000_000 }
-    const store = new MemoryIdempotency({ now: () => clock.ms })
-    const request = newRequest()
-    await (await claim(store, request)).finish('answer')
-    clock.ms += 24 * HOUR - 1
-    expect(await store.begin(request)).toMatchObject({ state: 'done' })
-    clock.ms += 2
-    expect(await store.begin(request)).toMatchObject({ state: 'fresh' })
+  it('that a request has kept and claimed again are not taken from it', async () => {
+    const store = open({ maxAnswerBytes: 10_000 })
+    const request = { ...newRequest(), project: 'shop' }
+    const first = await claim(store, request)
+    await first.keep('kept')
+    await first.pause()
+    const second = await claim(store, request)
+    for (let count = 0; count < 5; count++) await answer(store, 'shop')
+    await second.finish('answer')
+    expect(await store.begin(request)).toEqual({ state: 'done', answer: 'answer' })
   })
 })
 

@@ -24,29 +24,20 @@ describe('the packages of an SQL ledger', () => {
   })
 
   it.each([
-    [
-      ['@photostructure/sqlite'],
-      "needs '@photostructure/sqlite', which is not installed: npm install @photostructure/sqlite@1",
-    ],
-    [
-      ['kysely', '@photostructure/sqlite'],
-      "needs 'kysely' and '@photostructure/sqlite', which are not installed: npm install kysely @photostructure/sqlite@1",
-    ],
+    [['pg'], "needs 'pg', which is not installed: npm install pg"],
+    [['kysely', 'pg'], "needs 'kysely' and 'pg', which are not installed: npm install kysely pg"],
   ])('are named where they are missing: %s', (missing, message) => {
-    const loading = (): unknown =>
-      requirePeers(['kysely', '@photostructure/sqlite'], without(...missing))
+    const loading = (): unknown => requirePeers(['kysely', 'pg'], without(...missing))
     expect(loading).toThrow(ConfigError)
     expect(loading).toThrow(message)
   })
 
   it('are not called missing for what is missing inside of them, or is broken', () => {
-    const inside = (): unknown => without('sqlite-linux')('sqlite-linux')
-    expect(() => requirePeers(['@photostructure/sqlite'], inside)).toThrow(
-      /^Cannot find module 'sqlite-linux'/,
-    )
+    const inside = (): unknown => without('pg-native')('pg-native')
+    expect(() => requirePeers(['pg'], inside)).toThrow(/^Cannot find module 'pg-native'/)
     const broken = (): unknown => {
       throw new SyntaxError('broken')
     }
-    expect(() => requirePeers(['@photostructure/sqlite'], broken)).toThrow(SyntaxError)
+    expect(() => requirePeers(['pg'], broken)).toThrow(SyntaxError)
   })
 })

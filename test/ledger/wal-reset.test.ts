@@ -97,25 +97,60 @@ describe('loading SQLite', () => {
     },
   })
 
-  it('takes the one of Node where it is recent enough, and needs no package', () => {
-    const asked: string[] = []
-    const engine = engineOf('3.51.3')
-    const load = (name: string): unknown => {
-      asked.push(name)
-      return engine
+  const [OLD, SOUND] = ['3.50.4', '3.51.3']
+  /** What a machine has: the names of what is loaded. */
+  const machine = ({ node, own, packaged }: Machine) => {
+    const engines: Readonly<Record<string, ReturnType<typeof engineOf> | undefined>> = {
+      'node:sqlite': own === undefined ? undefined : engineOf(own),
+      [SQLITE_PACKAGE]: packaged === undefined ? undefined : engineOf(packaged),
     }
-    expect(loadSqlite('3.51.3', load)).toBe(engine.DatabaseSync)
-    expect(asked).toEqual(['node:sqlite'])
+    const load = (name: string): unknown => {
+      const engine = engines[name]
+      if (engine !== undefined) return engine
+      const error = new Error(`Cannot find module '${name}'`)
+      throw Object.assign(error, { code: 'MODULE_NOT_FOUND' })
+    }
+    const loading = () => loadSqlite({ node, sqlite: own }, load)
+    return { loading, engines }
+  }
+  interface Machine {
+    readonly node: string
+    readonly own?: string
+    readonly packaged?: string
+  }
+
+  it.each<[string, Machine, 'node:sqlite' | typeof SQLITE_PACKAGE]>([
+    ['Node 24 needs no package', { node: '24.21.0', own: SOUND }, 'node:sqlite'],
+    ['Node 24 has both', { node: '24.21.0', own: SOUND, packaged: SOUND }, 'node:sqlite'],
+    ['an old one of Node 24', { node: '24.0.0', own: OLD, packaged: SOUND }, SQLITE_PACKAGE],
+    ['Node 22 warns', { node: '22.23.0', own: SOUND, packaged: SOUND }, SQLITE_PACKAGE],
+    ['Node 22 has no package', { node: '22.23.0', own: SOUND }, 'node:sqlite'],
+    ['Node 22 has an old package', { node: '22.23.0', own: SOUND, packaged: OLD }, 'node:sqlite'],
+    ['Node 20 has none', { node: '20.20.2', packaged: SOUND }, SQLITE_PACKAGE],
+  ])('chooses between the one of Node and the package: %s', (_case, having, name) => {
+    const { loading, engines } = machine(having)
+    expect(loading()).toBe(engines[name]?.DatabaseSync)
   })
 
-  it('takes the package where the one of Node is too old', () => {
-    const engine = engineOf('3.53.0')
-    expect(loadSqlite('3.50.4', () => engine)).toBe(engine.DatabaseSync)
-  })
-
-  it('refuses, in words, a package that is too old as well', () => {
-    const loading = (): unknown => loadSqlite(undefined, () => engineOf('3.50.4'))
+  it.each<[string, Machine, RegExp]>([
+    ['missing', { node: '20.20.2' }, /'@photostructure\/sqlite' is not installed: npm install @/],
+    [
+      'too old',
+      { node: '20.20.2', packaged: OLD },
+      /3\.50\.4 .* may lose .*: npm install .*Node 24/,
+    ],
+    ['too old, twice', { node: '22.0.0', own: OLD, packaged: OLD }, /3\.50\.4 .* may lose/],
+  ])('says what to do where the package is %s', (_case, having, message) => {
+    const { loading } = machine(having)
     expect(loading).toThrow(ConfigError)
-    expect(loading).toThrow(/SQLite 3\.50\.4 may lose what it has committed.*npm install/)
+    expect(loading).toThrow(message)
+  })
+
+  it('says what to do where the package has no binary for the machine', () => {
+    const loading = (): unknown =>
+      loadSqlite({ node: '20.20.2' }, () => {
+        throw new Error('No native build was found for platform=plan9')
+      })
+    expect(loading).toThrow(/no binary for this machine: npm install/)
   })
 })

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
 import { LedgerError } from '../../src/errors.js'
-import { MemoryProjects } from '../../src/ledger/memory/memory-projects.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { ProjectStore } from '../../src/ledger/projects.js'
 import { digestToken } from '../../src/merchants/project.js'
@@ -10,7 +9,7 @@ import { merchantReader } from '../../src/config/projects.js'
 import { resolveOptions } from '../../src/config/resolve.js'
 import { recordLog, serveGateway, type RecordedLog } from '../router/api.js'
 import { OPEN, PAY_TO, SHOP_TOKEN } from '../console/admin.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
 
 const merchant = { payTo: PAY_TO }
@@ -32,23 +31,14 @@ function openDirectory(store: ProjectStore): { directory: ProjectDirectory; log:
 }
 
 /** A store whose database is away until it is said to be back. */
-class AwayProjects extends MemoryProjects {
-  override readonly announces: boolean = false
-  isAway = true
-
-  override async version(): Promise<number> {
-    if (this.isAway) throw new LedgerError('ledger_unavailable', 'The ledger is away.')
-    return super.version()
+function openAway() {
+  const { projects } = createMemoryLedger()
+  const state = { isAway: true }
+  const version = async (): Promise<number> => {
+    if (state.isAway) throw new LedgerError('ledger_unavailable', 'The ledger is away.')
+    return projects.version()
   }
-}
-
-/** A store that tells which tokens were noted together. */
-class NotingProjects extends MemoryProjects {
-  readonly noted: (readonly string[])[] = []
-
-  override async noteUse(tokens: readonly string[]): Promise<void> {
-    this.noted.push(tokens)
-  }
+  return { state, store: { ...bound(projects), announces: false, version } }
 }
 
 describe('The directory of projects', () => {
@@ -105,7 +95,12 @@ describe('The directory of projects', () => {
   })
 
   it('notes the use of a token once a minute, whoever uses it how often', async () => {
-    const projects = new NotingProjects(Date.now)
+    const noted: (readonly string[])[] = []
+    const projects = {
+      ...bound(createMemoryLedger().projects),
+      announces: false,
+      noteUse: async (tokens: readonly string[]) => void noted.push(tokens),
+    }
     const stored = 'a-token-of-the-ledger'
     const hash = digestToken(stored).toString('hex')
     const token = { id: 'tok_1', project: 'shop', hash, label: '', isConfigured: true }
@@ -114,11 +109,11 @@ describe('The directory of projects', () => {
     await directory.whenLoaded()
     for (let index = 0; index < 1000; index++) directory.findByToken(stored)
     await directory.close()
-    expect(projects.noted).toEqual([['tok_1']])
+    expect(noted).toEqual([['tok_1']])
   })
 
   it('serves what it knows while the ledger is away, warns once, and follows when it is back', async () => {
-    const store = new AwayProjects(Date.now)
+    const { state, store } = openAway()
     const { directory, log } = openDirectory(store)
     await store.createProject({ id: 'acme', settings: merchant }, author())
     await directory.refresh()
@@ -126,7 +121,7 @@ describe('The directory of projects', () => {
     expect(directory.isLoaded).toBe(false)
     expect(directory.findByToken(SHOP_TOKEN)?.id).toBe('shop')
     expect(log.lines).toHaveLength(1)
-    store.isAway = false
+    state.isAway = false
     await until(() => directory.find('acme') !== undefined)
     expect(log.lines).toEqual([
       expect.stringMatching(/^warn Projects cannot be read/),
@@ -135,7 +130,7 @@ describe('The directory of projects', () => {
   })
 
   it('denies no token before the ledger could be read for the first time', async () => {
-    const store = new AwayProjects(Date.now)
+    const { state, store } = openAway()
     const ledger = patchedLedger(createMemoryLedger(), { projects: store })
     const api = await serveGateway({ ...OPEN, ledger })
     const ask = (token: string) =>
@@ -146,7 +141,7 @@ describe('The directory of projects', () => {
     const unknown = await ask('a-token-that-may-be-stored')
     expect(unknown).toMatchObject({ status: 503, body: { code: 'ledger_unavailable' } })
     expect(unknown.headers.get('retry-after')).toBe('5')
-    store.isAway = false
+    state.isAway = false
     await until(async () => (await ask('a-token-that-may-be-stored')).status === 401)
     await api.close()
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { LedgerError } from '../../src/errors.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
 
@@ -30,8 +31,9 @@ describe('the secret of quotes', () => {
     expect(await secret()).toBe('shared')
   })
 
-  it('is random where nobody has one, and stays', async () => {
-    const [one, other] = [quoteSecret(undefined, {}), quoteSecret(undefined, {})]
+  it('is random in each memory ledger, and stays', async () => {
+    const [one, other] = [1, 2].map(() => quoteSecret(undefined, createMemoryLedger()))
+    if (one === undefined || other === undefined) throw new Error('There are two.')
     expect(await one()).toMatch(/^[\w-]{43}$/)
     expect(await one()).toBe(await one())
     expect(await one()).not.toBe(await other())

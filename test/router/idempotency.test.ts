@@ -11,7 +11,7 @@ import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
 
 const VERIFY = '/api/v2/payment/verify'
@@ -337,7 +337,8 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
       const begun = await ledger.idempotency.begin(request)
       if (begun.state !== 'fresh') return begun
       // It never comes to finish.
-      return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
+      const claim = bound(begun.claim)
+      return { ...begun, claim: { ...claim, finish: claim.pause } }
     }
     return withGateway(
       { ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }) },
@@ -503,7 +504,8 @@ describe('a settlement of a payment with an id', () => {
       const begun = await ledger.idempotency.begin(request)
       if (begun.state !== 'fresh') return begun
       // It never comes to finish.
-      return { ...begun, claim: { ...begun.claim, finish: begun.claim.pause } }
+      const claim = bound(begun.claim)
+      return { ...begun, claim: { ...claim, finish: claim.pause } }
     }
     const gateway = await serveGateway(
       options({ ledger: patchedLedger(ledger, { idempotency: { ...ledger.idempotency, begin } }) }),

@@ -15,7 +15,7 @@ export function patchedLedger(store: LedgerStore, changes: LedgerPatch = {}): Le
 }
 
 /** The members of an object and of its classes, as members of its own. Methods are bound to it. */
-function bound<T extends object>(instance: T): T {
+export function bound<T extends object>(instance: T): T {
   const members: Record<string, unknown> = Object.fromEntries(Object.entries(instance))
   for (
     let prototype: unknown = Object.getPrototypeOf(instance);

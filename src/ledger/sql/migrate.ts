@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
-import { migrationContext, primary } from './migration.js'
-import { migrations } from './migrations.js'
+import { migrationContext, migrations } from './migrations.js'
 import type { LedgerDatabase } from './schema.js'
+import type { SqlDialect } from './sql-dialect.js'
 import { isSqliteBusy } from './sqlite-engine.js'
 
 /** How long a migration by another process is waited for, with SQLite: millions of rows take a while. */
@@ -11,6 +11,13 @@ const PATIENCE_MS = 20_000
 
 /** Pause before the next look. */
 const PAUSE_MS = 100
+
+/** The database whose schema is brought up to date. */
+export interface MigrationTarget {
+  readonly db: Kysely<LedgerDatabase>
+  readonly kysely: typeof KyselyModule
+  readonly dialect: SqlDialect
+}
 
 /** Runs work in a transaction during which no other process can migrate. */
 export type Exclusively = (
@@ -27,18 +34,14 @@ export type Exclusively = (
  *
  * @param exclusively - Starts a transaction in which nobody else migrates.
  */
-export async function migrate(
-  db: Kysely<LedgerDatabase>,
-  kysely: typeof KyselyModule,
-  exclusively: Exclusively,
-): Promise<void> {
+export async function migrate(target: MigrationTarget, exclusively: Exclusively): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     // Usually all are applied, and the user of the database may lack the right to create tables.
-    const applied = await appliedMigrations(db).catch((): readonly string[] => [])
+    const applied = await appliedMigrations(target.db).catch((): readonly string[] => [])
     if (Object.keys(migrations).every((name) => applied.includes(name))) return
     try {
-      return await exclusively((connection) => applyMissing(connection, kysely))
+      return await exclusively((db) => applyMissing({ ...target, db }))
     } catch (error) {
       if (!isSqliteBusy(error) || performance.now() > deadline) throw error
       await sleep(PAUSE_MS)
@@ -46,21 +49,14 @@ export async function migrate(
   }
 }
 
-async function applyMissing(
-  connection: Kysely<LedgerDatabase>,
-  kysely: typeof KyselyModule,
-): Promise<void> {
-  await connection.schema
-    .createTable('x402_migrations')
-    .ifNotExists()
-    .addColumn('name', 'text', primary)
-    .execute()
-  const applied = await appliedMigrations(connection)
-  const context = migrationContext(connection, kysely)
+async function applyMissing({ db, kysely, dialect }: MigrationTarget): Promise<void> {
+  const context = migrationContext(db, kysely, dialect)
+  await context.run('CREATE TABLE IF NOT EXISTS x402_migrations (name TEXT NOT NULL PRIMARY KEY)')
+  const applied = await appliedMigrations(db)
   for (const [name, apply] of Object.entries(migrations)) {
     if (applied.includes(name)) continue
     await apply(context)
-    await connection.insertInto('x402_migrations').values({ name }).execute()
+    await db.insertInto('x402_migrations').values({ name }).execute()
   }
 }
 

@@ -6,6 +6,7 @@ import { migrate } from './migrate.js'
 import { migratePostgres, preparePool } from './postgres-ledger.js'
 import type { LedgerDatabase } from './schema.js'
 import type { LedgerLocation } from './explain-failure.js'
+import { SQLITE } from './sql-dialect.js'
 import { forKysely } from './sqlite-engine.js'
 import { loadPackages } from './sqlite-ledger.js'
 
@@ -55,6 +56,7 @@ function openSqlite(file: string): MaintenanceConnection {
     dialect: new kysely.SqliteDialect({ database: forKysely(connection) }),
   })
   const end = async (): Promise<void> => connection.close()
-  const apply = () => migrate(db, kysely, (work) => db.transaction().execute(work))
+  const apply = () =>
+    migrate({ db, kysely, dialect: SQLITE }, (work) => db.transaction().execute(work))
   return { kysely, db, end, migrate: apply }
 }

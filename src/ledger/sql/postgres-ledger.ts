@@ -8,10 +8,10 @@ import { OwnerSession } from './owner-session.js'
 import { preparing } from './prepared-statements.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
-import { POSTGRES, statementsOf } from './sql-dialect.js'
+import { POSTGRES } from './sql-dialect.js'
 import type { ChangeChannel } from './sql-projects.js'
 import { SqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
-import { SqlStore, type SqlDatabase } from './sql-store.js'
+import { databaseOf, SqlStore, type SqlDatabase } from './sql-store.js'
 
 /** Timeout of connecting. A request is waiting. */
 const CONNECT_TIMEOUT_MS = 5000
@@ -101,10 +101,7 @@ export function openPostgresLedger(
     const dialect = new kysely.PostgresDialect({ pool: prepared() })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migratePostgres(db, preparePool(poolOrUrl, {}))
-    const now = kysely.sql<number>`${kysely.sql.raw(POSTGRES.now)}`
-    const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + CAST(${ms} AS BIGINT)`
-    const run = statementsOf(db, kysely, POSTGRES)
-    const database = { db, run, now, plus, locksRows: true }
+    const database = databaseOf({ db, kysely, dialect: POSTGRES })
     await owner.start(database)
     return database
   }
@@ -136,7 +133,7 @@ export function migratePostgres(
   patient: ReturnType<typeof preparePool>,
 ): Promise<void> {
   const { kysely, pool, end } = patient
-  return migrate(db, kysely, async (work) => {
+  return migrate({ db, kysely, dialect: POSTGRES }, async (work) => {
     const dialect = new kysely.PostgresDialect({ pool: pool() })
     const transaction = new kysely.Kysely<LedgerDatabase>({ dialect }).transaction()
     try {

@@ -1,7 +1,7 @@
 /** Changes by an admin, each in one transaction with its entry of the audit log. */
 import type { Kysely } from 'kysely'
 import type { AuditedChange, ChangeAuthor, ChangeOutcome } from '../projects.js'
-import { PROJECTS_VERSION } from './projects-migration.js'
+import { PROJECTS_VERSION } from './tables.js'
 import { writeAudit } from './project-rows.js'
 import type { LedgerDatabase } from './schema.js'
 import type { SqlDatabase } from './sql-store.js'

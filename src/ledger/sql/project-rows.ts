@@ -1,7 +1,7 @@
 /** Rows of projects, their tokens and the audit log. */
 import type { Kysely, Selectable } from 'kysely'
 import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
-import { PROJECTS_VERSION } from './projects-migration.js'
+import { PROJECTS_VERSION } from './tables.js'
 import type { AuditRow, LedgerDatabase, ProjectRow, ProjectTokenRow } from './schema.js'
 
 /** Writes an entry of the audit log. */

@@ -6,7 +6,7 @@ import type { LedgerDatabase } from './schema.js'
 export const REORG_MS = 3_600_000
 
 /** An authorization counts as lapsed so long after `validBefore`, because clocks and chains differ. */
-const LAPSED_SECONDS = 3600
+export const LAPSED_SECONDS = 3600
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 

@@ -59,7 +59,7 @@ export function loadInstalled(name: string): unknown {
 }
 
 /** Tells a missing package from an installed one that misses something itself. */
-function isMissing(error: unknown, name: string): boolean {
+export function isMissing(error: unknown, name: string): boolean {
   const { code, message } = error as NodeJS.ErrnoException
   return code === 'MODULE_NOT_FOUND' && message.includes(`'${name}'`)
 }

@@ -5,6 +5,7 @@ import type { LedgerDatabase } from './schema.js'
 
 /** What differs between the databases in a statement. */
 export interface SqlDialect {
+  readonly isPostgres: boolean
   /** The database's clock, in milliseconds since the epoch. */
   readonly now: string
   /** Locks the rows of `a`, where connections can change rows concurrently. */
@@ -15,8 +16,13 @@ export interface SqlDialect {
   readonly parameter: (number: number) => string
   /** Follows the table of authorizations where its rows are found by their ids. */
   readonly indexedById: string
-  /** The type of bytes. */
+  /** The types of whole numbers, and of bytes. */
+  readonly bigint: string
   readonly bytes: string
+  /** Ends the statement that creates a table: only values of a column's type may go into it. */
+  readonly strict: string
+  /** 32 random digits. */
+  readonly randomId: string
   /** Bytes as hexadecimal digits, in lower case. */
   readonly toDigits: (bytes: string) => string
   /** The bytes of hexadecimal digits. */
@@ -42,12 +48,16 @@ export type RunStatement = (
 const JSON_ROWS = 'json_to_recordset($1::json)'
 
 export const POSTGRES: SqlDialect = {
+  isPostgres: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
   withMayChange: true,
   indexedById: '',
   parameter: (number) => `$${number}`,
+  bigint: 'BIGINT',
   bytes: 'BYTEA',
+  strict: '',
+  randomId: `replace(gen_random_uuid()::text, '-', '')`,
   toDigits: (bytes) => `encode(${bytes}, 'hex')`,
   fromDigits: (digits) => `decode(${digits}, 'hex')`,
   rows(columns) {
@@ -71,13 +81,18 @@ export function takesRows(text: string): boolean {
 }
 
 export const SQLITE: SqlDialect = {
+  isPostgres: false,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
   withMayChange: false,
   // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',
   parameter: () => '?',
+  // Of a column that is `INTEGER PRIMARY KEY`, SQLite would make the row's own number.
+  bigint: 'INT',
   bytes: 'BLOB',
+  strict: 'STRICT',
+  randomId: 'lower(hex(randomblob(16)))',
   toDigits: (bytes) => `lower(hex(${bytes}))`,
   fromDigits: (digits) => `unhex(${digits})`,
   rows(columns) {

@@ -7,6 +7,7 @@ import type {
   IdempotencyStore,
   RepeatableRequest,
 } from '../../idempotency/store.js'
+import type { AnswerBudget } from './answer-budget.js'
 import type { IdempotencyRow } from './schema.js'
 import type { SqlDatabase, SqlStore } from './sql-store.js'
 
@@ -35,6 +36,8 @@ export interface SqlIdempotencyOptions {
   readonly retentionMs?: number
   /** @defaultValue 10 minutes */
   readonly purgeEveryMs?: number
+  /** How much room answers may take. @defaultValue as much as they need */
+  readonly budget?: AnswerBudget | undefined
 }
 
 type Store = Pick<SqlStore, 'run'>
@@ -42,7 +45,8 @@ type Store = Pick<SqlStore, 'run'>
 /** Keeps answers beside an SQL ledger, for all processes that share it. */
 export class SqlIdempotency implements IdempotencyStore {
   readonly #store: Store
-  readonly #options: Required<SqlIdempotencyOptions>
+  readonly #options: Required<Omit<SqlIdempotencyOptions, 'budget'>>
+  readonly #budget: AnswerBudget | undefined
   /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
   readonly #renewal: NodeJS.Timeout
@@ -53,6 +57,7 @@ export class SqlIdempotency implements IdempotencyStore {
     const { retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
     this.#store = store
     this.#options = { ...options, retentionMs, purgeEveryMs }
+    this.#budget = options.budget
     this.#renewal = setInterval(
       () => void this.#renew().catch(() => undefined),
       options.leaseMs / RENEWALS_PER_LEASE,
@@ -83,12 +88,17 @@ export class SqlIdempotency implements IdempotencyStore {
     if (taken === undefined) return this.#store.run((database) => lookAgain(database, request))
     this.#claims.add(name)
     const claim = new SqlClaim(this.#store, {
-      key: request.key,
+      request,
       name,
       kept: taken.answer ?? undefined,
       onEnd: () => this.#claims.delete(name),
+      budget: this.#budget,
     })
     return { state: 'fresh', claim }
+  }
+
+  noteSent(key: string): void {
+    this.#budget?.noteSent(key)
   }
 
   /** Ends the renewals. */
@@ -144,13 +154,14 @@ export class SqlIdempotency implements IdempotencyStore {
     const { retentionMs, purgeEveryMs } = this.#options
     if (performance.now() - this.#purgedAt < purgeEveryMs) return
     this.#purgedAt = performance.now()
-    await this.#store.run(({ db, now, plus }) =>
-      db
+    await this.#store.run(async ({ db, now, plus }) => {
+      const expired = db
         .deleteFrom('x402_idempotency')
         .where('updated_at', '<', plus(-retentionMs))
         .where('claimed_until', '<', now)
-        .execute(),
-    )
+      if (this.#budget === undefined) return expired.execute()
+      for (const { key } of await expired.returning('key').execute()) this.#budget.remove(key)
+    })
   }
 }
 
@@ -171,12 +182,13 @@ async function lookAgain(
 
 /** What a {@link SqlClaim} is made of. */
 interface ClaimOptions {
-  readonly key: string
+  readonly request: RepeatableRequest
   /** Name of the claim. */
   readonly name: string
   readonly kept: string | undefined
   /** Called when the claim is no longer to be renewed. */
   readonly onEnd: () => void
+  readonly budget: AnswerBudget | undefined
 }
 
 /** A key that one request of this process has claimed. */
@@ -207,11 +219,16 @@ class SqlClaim implements IdempotencyClaim {
 
   async abandon(): Promise<void> {
     if (this.kept !== undefined && !this.#isKeptByUs) return this.#end({})
-    const { key, name, onEnd } = this.#options
+    const { request, name, onEnd, budget } = this.#options
     onEnd()
     await this.#store.run(({ db }) =>
-      db.deleteFrom('x402_idempotency').where('key', '=', key).where('claim', '=', name).execute(),
+      db
+        .deleteFrom('x402_idempotency')
+        .where('key', '=', request.key)
+        .where('claim', '=', name)
+        .execute(),
     )
+    budget?.remove(request.key)
   }
 
   /** Ends the claim. If the database does not hear of it, the claim lapses. */
@@ -221,16 +238,31 @@ class SqlClaim implements IdempotencyClaim {
   }
 
   async #change(to: Updateable<IdempotencyRow>): Promise<void> {
-    const { key, name } = this.#options
+    const { request, name } = this.#options
     const changed = await this.#store.run(({ db, now }) =>
       db
         .updateTable('x402_idempotency')
         .set({ ...to, updated_at: now })
-        .where('key', '=', key)
+        .where('key', '=', request.key)
         .where('claim', '=', name)
         .executeTakeFirst(),
     )
-    if (changed.numUpdatedRows > 0n) return
-    throw new LedgerError('ledger_unavailable', 'The claim of an idempotency key has lapsed.')
+    if (changed.numUpdatedRows === 0n)
+      throw new LedgerError('ledger_unavailable', 'The claim of an idempotency key has lapsed.')
+    await this.#makeRoom(to.answer ?? '')
+  }
+
+  /** Deletes what gives way to an answer, except for what is claimed now. */
+  async #makeRoom(answer: string): Promise<void> {
+    const { request, budget } = this.#options
+    const keys = budget?.add(request, answer) ?? []
+    if (keys.length > 0)
+      await this.#store.run(({ db, now }) =>
+        db
+          .deleteFrom('x402_idempotency')
+          .where('key', 'in', keys)
+          .where('claimed_until', '<', now)
+          .execute(),
+      )
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { LedgerStore } from '../ledger.js'
+import type { AnswerBudget } from './answer-budget.js'
 import type { LockOwner } from './lock-owner.js'
 import { OwnLocks, type LocksOptions } from './own-locks.js'
 import { SqlCounts } from './sql-counts.js'
@@ -29,6 +30,12 @@ export interface SqlLedgerOptions extends LocksOptions {
   readonly bytes?: PruneBytesOptions
   /** How processes tell each other of changed projects, where the database can. */
   readonly changes?: ChangeChannel
+  /** Whether it ends with its process. @defaultValue false */
+  readonly isInMemory?: boolean
+  /** How much room stored answers may take. @defaultValue as much as they need */
+  readonly answers?: AnswerBudget
+  /** Called when the ledger is closed. */
+  readonly endWith?: () => void
 }
 
 /**
@@ -39,6 +46,7 @@ export interface SqlLedgerOptions extends LocksOptions {
  * statement: a process that was taken for dead finds that it can change nothing any more.
  */
 export class SqlLedger implements LedgerStore {
+  readonly isInMemory: boolean
   readonly idempotency: SqlIdempotency
   readonly projects: SqlProjects
   readonly sessions: SqlSessions
@@ -55,7 +63,7 @@ export class SqlLedger implements LedgerStore {
   readonly #relayers: SqlRelayers
   readonly #revenue: SqlRevenue
   readonly #counts: SqlCounts
-  readonly #endPruning: () => void
+  readonly #end: readonly (() => void)[]
 
   readonly find: LedgerStore['find'] = (key) => this.#records.find(key)
   readonly list: LedgerStore['list'] = (query) => this.#records.list(query)
@@ -92,8 +100,7 @@ export class SqlLedger implements LedgerStore {
   readonly listCounts: LedgerStore['listCounts'] = (query) => this.#counts.listCounts(query)
   readonly dropCounts: LedgerStore['dropCounts'] = (day) => this.#counts.dropCounts(day)
 
-  readonly onFreed: NonNullable<LedgerStore['onFreed']> = (listener) =>
-    this.#owner.onFreed(listener)
+  readonly onFreed: LedgerStore['onFreed'] = (listener) => this.#owner.onFreed(listener)
 
   readonly submitNext: LedgerStore['submitNext'] = (...args) =>
     this.#transactions.submitNext(...args)
@@ -123,7 +130,8 @@ export class SqlLedger implements LedgerStore {
     this.#relayers = new SqlRelayers(store)
     this.#revenue = new SqlRevenue(store)
     this.#counts = new SqlCounts(store)
-    this.#endPruning = pruneBytes(store, options.bytes)
+    this.isInMemory = options.isInMemory === true
+    this.#end = [pruneBytes(store, options.bytes), ...(options.endWith ? [options.endWith] : [])]
     this.projects = new SqlProjects(store, options.changes)
     this.sessions = new SqlSessions(store)
     this.webhooks = {
@@ -134,6 +142,7 @@ export class SqlLedger implements LedgerStore {
     this.idempotency = new SqlIdempotency(store, {
       leaseMs: ownLocks.lockMs * CLAIMS_PER_LOCK,
       newName: () => owner.newName(),
+      budget: options.answers,
     })
   }
 
@@ -157,7 +166,7 @@ export class SqlLedger implements LedgerStore {
 
   async close(): Promise<void> {
     this.idempotency.close()
-    this.#endPruning()
+    for (const end of this.#end) end()
     this.#ownLocks.end()
     await this.#store.close((database) => this.#owner.leave(database))
     await this.#owner.end()

@@ -3,9 +3,11 @@ import type { Kysely, RawBuilder } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import { idBytes } from './bytes.js'
 import { failureKind } from './explain-failure.js'
+import { LEDGER_FULL } from './memory-limits.js'
 import { failedAsPrepared } from './prepared-statements.js'
 import type { LedgerDatabase } from './schema.js'
-import type { RunStatement } from './sql-dialect.js'
+import type { MigrationTarget } from './migrate.js'
+import { statementsOf, type RunStatement } from './sql-dialect.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite-engine.js'
 
 /** How long a failing statement is retried. A request is waiting. */
@@ -26,6 +28,19 @@ export interface SqlDatabase {
   readonly plus: (ms: number) => RawBuilder<number>
   /** Whether connections can change rows concurrently. SQLite has one writer at a time. */
   readonly locksRows: boolean
+}
+
+/** Describes an open database. */
+export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabase {
+  const { sql } = kysely
+  const now = sql<number>`${sql.raw(dialect.now)}`
+  return {
+    db,
+    run: statementsOf(db, kysely, dialect),
+    now,
+    plus: (ms) => sql`${now} + CAST(${ms} AS ${sql.raw(dialect.bigint)})`,
+    locksRows: dialect.isPostgres,
+  }
 }
 
 /**
@@ -130,6 +145,8 @@ export function mayPass(error: unknown): boolean {
 
 /** Keeps only the kind of a failure, because drivers repeat hosts, users and statements in errors. */
 function unavailable(error: unknown): LedgerError {
+  if ((error as Error).message === LEDGER_FULL)
+    return new LedgerError('ledger_full', 'The ledger is full of payments that may not be dropped.')
   return new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.', {
     cause: new Error(failureKind(error)),
   })

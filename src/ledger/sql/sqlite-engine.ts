@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { ConfigError } from '../../errors.js'
-import { installing, loadInstalled, requirePeers } from './require-peers.js'
+import { installing, isMissing, loadInstalled } from './require-peers.js'
 
 /** The package with an SQLite of its own, for when Node's is too old or missing. */
 export const SQLITE_PACKAGE = '@photostructure/sqlite'
@@ -22,6 +22,8 @@ export interface SqliteConnection {
   exec(statements: string): void
   prepare(statement: string): SqlitePrepared
   close(): void
+  /** Lets statements call a function. */
+  function(name: string, run: () => number): void
 }
 
 interface SqlitePrepared {
@@ -46,29 +48,55 @@ export function isSoundSqlite(version: string): boolean {
   return fixed === undefined ? minor > 51 : patch >= fixed
 }
 
+/** The first major version of Node whose own SQLite is used without a warning that it is experimental. */
+const QUIET_NODE = 24
+
+/** What a process says of its Node: the part of `process.versions` that is read. */
+export interface NodeVersions {
+  readonly node: string
+  /** Version of Node's own SQLite, `undefined` if it has none. */
+  readonly sqlite?: string | undefined
+}
+
 /**
- * Loads SQLite: Node's own if it is recent enough, else the one of {@link SQLITE_PACKAGE}.
+ * Loads SQLite: Node's own, or the one of {@link SQLITE_PACKAGE}, whichever is there and has no WAL-reset race.
+ * Of both, Node's is taken from Node 24 on: before, using it prints a warning.
  *
- * @param nodesVersion - Version of Node's own SQLite, `undefined` if it has none.
- * @throws {@link ConfigError} if the package is missing, or its SQLite has the WAL-reset race.
+ * @throws {@link ConfigError} if neither can be used.
  */
 export function loadSqlite(
-  nodesVersion: string | undefined = process.versions['sqlite'],
+  versions: NodeVersions = process.versions,
   load: (name: string) => unknown = loadInstalled,
 ): SqliteEngine {
-  if (nodesVersion !== undefined && isSoundSqlite(nodesVersion))
-    return (load('node:sqlite') as SqliteModule).DatabaseSync
-  const [peer] = requirePeers([SQLITE_PACKAGE], load)
-  const { DatabaseSync } = peer as SqliteModule
-  const version = versionOf(DatabaseSync)
-  if (!isSoundSqlite(version))
-    throw new ConfigError(
-      'ledger',
-      `SQLite ${version} may lose what it has committed (its WAL-reset race): ` +
-        `3.51.3 or newer is needed, as in ${SQLITE_PACKAGE} 1.2: ${installing([SQLITE_PACKAGE])}`,
-      'unusable_ledger',
-    )
-  return DatabaseSync
+  const isOwnSound = isSoundSqlite(versions.sqlite ?? '0')
+  const fromNode = (): SqliteEngine => (load('node:sqlite') as SqliteModule).DatabaseSync
+  if (isOwnSound && Number.parseInt(versions.node) >= QUIET_NODE) return fromNode()
+  const { engine, problem } = fromPackage(load)
+  if (engine !== undefined) return engine
+  if (isOwnSound) return fromNode()
+  throw new ConfigError(
+    'ledger',
+    `needs SQLite 3.51.3 or newer, and ${problem}: ${installing([SQLITE_PACKAGE])}, or run it on Node 24, which has it`,
+    'missing_package',
+  )
+}
+
+/** The engine of {@link SQLITE_PACKAGE}, or why there is none. */
+function fromPackage(load: (name: string) => unknown): {
+  readonly engine?: SqliteEngine
+  readonly problem?: string
+} {
+  let loaded: SqliteModule
+  try {
+    loaded = load(SQLITE_PACKAGE) as SqliteModule
+  } catch (error) {
+    if (isMissing(error, SQLITE_PACKAGE)) return { problem: `'${SQLITE_PACKAGE}' is not installed` }
+    return { problem: `'${SQLITE_PACKAGE}' has no binary for this machine` }
+  }
+  const { DatabaseSync: engine } = loaded
+  const version = versionOf(engine)
+  if (isSoundSqlite(version)) return { engine }
+  return { problem: `version ${version} of '${SQLITE_PACKAGE}' may lose what it has committed` }
 }
 
 /** Reads the version of an engine's SQLite. */

@@ -10,15 +10,13 @@ import { LockOwner } from './lock-owner.js'
 import { OwnerFile } from './owner-file.js'
 import { requirePeers } from './require-peers.js'
 import type { LedgerDatabase } from './schema.js'
-import { SQLITE, statementsOf } from './sql-dialect.js'
+import { SQLITE, type SqlDialect } from './sql-dialect.js'
 import { SqlLedger, type SqlLedgerOptions } from './sql-ledger.js'
-import { SqlStore, type SqlDatabase } from './sql-store.js'
+import { databaseOf, SqlStore, type SqlDatabase } from './sql-store.js'
 import {
   forKysely,
-  isSoundSqlite,
   isSqliteBusy,
   loadSqlite,
-  SQLITE_PACKAGE,
   type SqliteConnection,
   type SqliteEngine,
 } from './sqlite-engine.js'
@@ -46,15 +44,15 @@ const OWNER_ONLY = 0o600
  *
  * Every change is on disk before it counts (WAL, `synchronous=full`). The tables (`x402_…`) are created
  * and migrated on first use. Each process keeps a small file beside it locked (`…-owner-…`), by which
- * others see at once that it has died. Needs the package `kysely`, and `@photostructure/sqlite` unless Node's own
- * SQLite is free of the [WAL-reset race](https://sqlite.org/wal.html#walresetbug): 3.51.3 or newer,
- * or 3.50.7.
+ * others see at once that it has died. SQLite comes with the package `@photostructure/sqlite`, or with Node:
+ * whichever is there and free of the [WAL-reset race](https://sqlite.org/wal.html#walresetbug), as 3.51.3
+ * and newer are.
  *
  * @param file - Path of the file. It and its folder are created if they do not exist.
  * @returns A ledger for one gateway, which closes it. While the file cannot be read or written, requests
  * fail with the `LedgerError` code `ledger_unavailable`.
- * @throws `ConfigError` (`config_invalid`) if a package is missing or too old, or if the file cannot be
- * opened as a database.
+ * @throws `ConfigError` (`config_invalid`) if there is no SQLite, or if the file cannot be opened as a
+ * database.
  *
  * @example
  * ```ts
@@ -81,42 +79,78 @@ export function sqliteLedger(...given: Parameters<typeof openSqliteLedger>): Led
 export function openSqliteLedger(file: string, options?: SqlLedgerOptions): LedgerStore {
   const { kysely, Engine } = loadPackages()
   const owner = new LockOwner(new OwnerFile(Engine, file))
-  let connection = openConfigured(Engine, file)
+  const connect = (): SqliteConnection => openFile(Engine, file)
+  const store = sqliteStore({
+    kysely,
+    owner,
+    connect,
+    first: tryOpen(connect, file),
+    dialect: SQLITE,
+  })
+  return new SqlLedger(store, owner, options)
+}
 
-  const close = async (): Promise<void> => {
+/** How an SQLite database is opened. */
+interface SqliteStoreOptions {
+  readonly kysely: typeof KyselyModule
+  readonly owner: LockOwner
+  readonly connect: () => SqliteConnection
+  /** The first connection, if it is open already. */
+  readonly first?: SqliteConnection | undefined
+  readonly dialect: SqlDialect
+  /** Statements that are run once the tables are there. */
+  readonly setUp?: string
+}
+
+/**
+ * A store of one SQLite connection, which is opened on first use.
+ *
+ * @internal
+ */
+export function sqliteStore({
+  kysely,
+  owner,
+  connect,
+  first,
+  dialect,
+  setUp,
+}: SqliteStoreOptions): SqlStore {
+  let connection = first
+  const end = async (): Promise<void> => {
     connection?.close()
     connection = undefined
   }
   const open = async (): Promise<SqlDatabase> => {
-    connection ??= openFile(Engine, file)
-    const dialect = new kysely.SqliteDialect({ database: forKysely(connection) })
-    const db = new kysely.Kysely<LedgerDatabase>({ dialect })
-    await migrate(db, kysely, (work) => db.transaction().execute(work))
-    connection.exec(createNextSubmission(SQLITE.now))
-    const now = kysely.sql<number>`${kysely.sql.raw(SQLITE.now)}`
-    const plus: SqlDatabase['plus'] = (ms) => kysely.sql`${now} + ${ms}`
-    const database = { db, run: statementsOf(db, kysely, SQLITE), now, plus, locksRows: false }
+    connection ??= connect()
+    const db = new kysely.Kysely<LedgerDatabase>({
+      dialect: new kysely.SqliteDialect({ database: forKysely(connection) }),
+    })
+    const target = { db, kysely, dialect }
+    await migrate(target, (work) => db.transaction().execute(work))
+    connection.exec(createNextSubmission(dialect.now))
+    if (setUp !== undefined) connection.exec(setUp)
+    const database = databaseOf(target)
     await owner.start(database)
     return database
   }
-  return new SqlLedger(new SqlStore({ open, end: close }), owner, options)
+  return new SqlStore({ open, end })
 }
 
 /**
- * Loads the packages. The error names all that are missing.
+ * Loads the query builder and SQLite.
  *
  * @internal
  */
 export function loadPackages() {
-  const isOwnSound = isSoundSqlite(process.versions['sqlite'] ?? '0')
-  const [kysely] = requirePeers(isOwnSound ? ['kysely'] : ['kysely', SQLITE_PACKAGE])
-  return { kysely: kysely as typeof KyselyModule, Engine: loadSqlite() }
+  const Engine = loadSqlite()
+  const [kysely] = requirePeers(['kysely']) as [typeof KyselyModule]
+  return { kysely, Engine }
 }
 
 /** @returns `undefined` if another process has the file locked: it is opened on first use then. */
-function openConfigured(Engine: SqliteEngine, file: string): SqliteConnection | undefined {
+function tryOpen(connect: () => SqliteConnection, file: string): SqliteConnection | undefined {
   try {
-    return openFile(Engine, file)
+    return connect()
   } catch (error) {
     if (isSqliteBusy(error)) return undefined
     throw new ConfigError('ledger', explainFailure(failureKind(error), { file }), 'unusable_ledger')

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isLedgerError } from '../../../errors.js'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../../ledger/ledger.js'
-import { ownText } from '../../../ledger/own-text.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
@@ -56,7 +55,7 @@ export class Concluder {
     const id = recordId(payment)
     const isNews = !this.#announced.has(id)
     // Also one that is known: it stays among the last that were concluded.
-    this.#announced.set(ownText(id), true)
+    this.#announced.set(id, true)
     try {
       const isTaken = decision.kind === 'paid' && takes?.(decision) === true
       if (!isTaken) decision = await this.#write(payment, decision)

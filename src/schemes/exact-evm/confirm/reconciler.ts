@@ -75,7 +75,7 @@ export class Reconciler {
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer))
-    ledger.onFreed?.(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
+    ledger.onFreed(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
     this.#startRound()
   }
 
