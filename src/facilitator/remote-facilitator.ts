@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { fingerprintOf } from '../idempotency/fingerprint.js'
@@ -56,8 +55,7 @@ export interface RemoteContext extends Pick<
  */
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
   const { facilitator, formats, ledger, events, logger, watch = (scheme) => scheme } = options
-  const own = randomUUID()
-  const secret = async () => (await ledger.sharedSecret?.('remote-facilitator')) ?? own
+  const secret = () => ledger.sharedSecret('remote-facilitator')
   const log = new RemoteLog(logger)
   const context = { facilitator, ledger, events, logger, log, secret }
   const schemes = new Map(

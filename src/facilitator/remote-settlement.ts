@@ -103,7 +103,8 @@ export class RemoteSettlement implements Reservation {
     const { ledger } = this.#context
     const { entry, terms } = this.#payment
     const { payer } = this
-    if (!(await ledger.relock(entry))) return { refused: 'duplicate_settlement', payer }
+    if (!(await ledger.relock(entry, entry.purchase?.asker)))
+      return { refused: 'duplicate_settlement', payer }
     // It may have changed before it was locked.
     const record = await this.#orReopen(ledger.find(entry))
     const refused = record && checkBuyer(record, purchaseOf(this.#payment))

@@ -66,6 +66,15 @@ export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolea
 }
 
 /**
+ * Tells whether who presents a payment now is who had its record locked last.
+ *
+ * @internal
+ */
+export function isSameAsker(record: LedgerEntry, entry: LedgerEntry): boolean {
+  return record.purchase?.asker === entry.purchase?.asker
+}
+
+/**
  * Tells whether a payment presented now brings the secret that its record was reserved with.
  *
  * @internal

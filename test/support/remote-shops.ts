@@ -54,6 +54,8 @@ export interface RemoteShop {
   readonly url: string
   /** URL of the goods. */
   readonly goods: string
+  /** Ends it before its test ends. */
+  close(): Promise<void>
 }
 
 /** Opens a shop: goods for a cent. */
@@ -80,7 +82,13 @@ export async function openRemoteShop(
   })
   app.get('/goods', protect, (_req, res) => void res.send(`goods of ${name}`))
   const server = await listen(app)
-  toEnd.push(() => gateway.close())
-  toEnd.push(() => server.close())
-  return { gateway, url: server.url, goods: `${server.url}/goods` }
+  let isOpen = true
+  const close = async () => {
+    if (!isOpen) return
+    isOpen = false
+    await server.close()
+    await gateway.close()
+  }
+  toEnd.push(close)
+  return { gateway, url: server.url, goods: `${server.url}/goods`, close }
 }
