@@ -21,7 +21,7 @@ import type {
 } from '../schemes/scheme.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator.js'
 import { createLocalFacilitator } from './local-facilitator.js'
-import { RemoteLog } from './remote-log.js'
+import { RemoteLog, wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
 import { purchaseOf, RemoteSettlement, type RemotePayment } from './remote-settlement.js'
 import { UnprovenLimit } from './unproven-limit.js'
@@ -103,7 +103,13 @@ class RemoteScheme implements Scheme {
       const details = refusalDetails(record, purchase, inTheWay)
       // Where it was sent there, and its transaction is not known here, it is pending with none.
       const isRemote = details.transaction === REMOTE_SUBMISSION.transaction
-      return { refused: inTheWay, payer, ...details, ...(isRemote && { transaction: '' }) }
+      return {
+        refused: inTheWay,
+        message: wordsOf(inTheWay),
+        payer,
+        ...details,
+        ...(isRemote && { transaction: '' }),
+      }
     }
     const isSigned = await this.format.isSignedByPayer(payment)
     if (!isSigned) this.#unproven.count(terms?.purchase?.client)

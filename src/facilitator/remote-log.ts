@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from '../logger.js'
-import type { Reason } from '../protocol/reasons.js'
+import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
 import type { Refusal } from '../schemes/scheme.js'
 import { ownWords } from './remote-results.js'
 
@@ -18,6 +18,13 @@ const UNSUPPORTED: readonly Reason[] = [
   'invalid_payment_requirements',
   'unsupported_asset',
 ]
+
+/** Our words for a reason, where those that it usually has would say more than is known here. */
+export function wordsOf(reason: Reason): string | undefined {
+  return isFailedTransaction(reason)
+    ? 'The facilitator says that the transaction failed on chain.'
+    : undefined
+}
 
 interface LoggedAnswer {
   readonly path: 'verify' | 'settle'
@@ -50,10 +57,13 @@ export class RemoteLog {
         : 'The facilitator refused a payment.',
       { path, reason, facilitatorMessage },
     )
-    const message = isUnsupported
-      ? 'The seller’s facilitator does not take this payment, though it was offered.'
-      : undefined
-    return { refused: reason, message, facilitatorMessage }
+    return {
+      refused: reason,
+      message: isUnsupported
+        ? 'The seller’s facilitator does not take this payment, though it was offered.'
+        : wordsOf(reason),
+      facilitatorMessage,
+    }
   }
 
   /** Logs an answer that does not decide what became of a payment. */

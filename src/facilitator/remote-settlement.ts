@@ -15,6 +15,7 @@ import { paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
 import type { RemoteContext } from './remote-facilitator.js'
+import { wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
 import { hashOrNone, ownWords } from './remote-results.js'
 
@@ -112,7 +113,8 @@ export class RemoteSettlement implements Reservation {
     // Its process ended before it asked.
     if (record === undefined || record.state === 'reserved')
       return terms?.purchase?.redeemOnly ? this.#refuse({ refused: 'quote_expired' }) : this
-    if (record.state === 'failed') return this.#refuse({ refused: record.reason })
+    if (record.state === 'failed')
+      return this.#refuse({ refused: record.reason, message: wordsOf(record.reason) })
     const found = await this.#outcomeOf(record)
     if ('refused' in found) return { ...found, payer }
     return {
@@ -176,11 +178,12 @@ export class RemoteSettlement implements Reservation {
   /** The transaction was mined, and failed. */
   async #fail({ errorReason: reason, transaction, errorMessage }: Unsettled): Promise<Unsettled> {
     const { ledger, events, log } = this.#context
-    const { facilitatorMessage } = log.refusalOf('settle', reason, errorMessage)
+    const { message, facilitatorMessage } = log.refusalOf('settle', reason, errorMessage)
     const failure = { transaction: transaction as Hex, reason }
     await this.#logFailure(ledger.markFailed(this.#payment.entry, failure))
     events.emit('failed', { transaction, reason, ...this.#unsettledEvent(facilitatorMessage) })
-    return unsettledResponse({ reason, transaction, network: this.#network, payer: this.payer })
+    const network = this.#network
+    return unsettledResponse({ reason, message, transaction, network, payer: this.payer })
   }
 
   /** What became of it is not known: the same payment, presented again, asks anew. */

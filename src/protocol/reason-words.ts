@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<Reason, string>> = {
   invalid_exact_evm_payload_signature:
     'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
   insufficient_funds: 'The payer does not have enough of the token.',
-  invalid_transaction_state: 'The transaction failed on chain.',
+  invalid_transaction_state: 'The transaction failed on chain; the merchant was not paid.',
   unexpected_verify_error:
     'The facilitator refused the payment for a reason that is not known here.',
   unexpected_settle_error:

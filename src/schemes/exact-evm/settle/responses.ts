@@ -17,10 +17,5 @@ export function failedResponse(
   transaction = '',
 ): SettleResponse {
   const { network } = payment.payment.requirements
-  // Known here, where the chain was asked; a remote facilitator may be wrong about it.
-  const isKnown = reason === 'invalid_transaction_state' && transaction !== ''
-  const message = isKnown
-    ? 'The transaction failed on chain; the merchant was not paid.'
-    : undefined
-  return unsettledResponse({ reason, message, transaction, network, payer: payment.payer })
+  return unsettledResponse({ reason, transaction, network, payer: payment.payer })
 }
