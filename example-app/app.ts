@@ -42,7 +42,8 @@ export function createApp(
   // a checkout of its own.
   const profile = ucpProfile(gateway, { services: {}, capabilities: {} })
   app.get('/.well-known/ucp', (_req, res) => {
-    res.json(profile)
+    // UCP: public, for at least a minute.
+    res.set('Cache-Control', 'public, max-age=3600').json(profile)
   })
 
   // The gateway's own API and console: /api/v2/…, /ucp/… and /console

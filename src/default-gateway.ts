@@ -2,7 +2,9 @@ import { omitUndefined } from './config/fields.js'
 import { fromEnvironment } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { ConfigError } from './errors.js'
-import { createGateway, type Gateway } from './gateway.js'
+import { createGateway, type CloseOptions, type Gateway } from './gateway.js'
+
+export { requireCall } from './protect/x402-protect.js'
 
 /**
  * Key of the default gateway, which the whole process shares.
@@ -58,7 +60,11 @@ export function standInForDefault(standIn: StandIn): boolean {
  * const app = express()
  * app.get('/weather', x402Protect('$0.01'), (_req, res) => void res.json({ forecast: 'sunny' }))
  * const server = app.listen(3000)
- * process.once('SIGTERM', () => server.close(() => void gateway.close()))
+ * for (const signal of ['SIGINT', 'SIGTERM'])
+ *   process.once(signal, () => {
+ *     server.close()
+ *     void gateway.close()
+ *   })
  * ```
  */
 export function defaultGateway(options: GatewayOptions = {}): Gateway {
@@ -79,13 +85,15 @@ export function defaultGateway(options: GatewayOptions = {}): Gateway {
 
 function create(options: GatewayOptions): Gateway {
   const gateway = createGateway({ ...fromEnvironment(), ...options })
+  let closed: Promise<void> | undefined
   const made: Gateway = {
     ...gateway,
-    async close() {
-      // Only once its relayers have ended: another gateway may use the same accounts.
-      await gateway.close()
-      if (shared[KEY] === made) delete shared[KEY]
-    },
+    close: (within) => (closed ??= close(within)),
+  }
+  const close = async (within?: CloseOptions): Promise<void> => {
+    // Only once its relayers have ended: another gateway may use the same accounts.
+    await gateway.close(within)
+    if (shared[KEY] === made) delete shared[KEY]
   }
   shared[KEY] = made
   return made

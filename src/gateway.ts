@@ -10,18 +10,21 @@ import { Operations } from './health/operations.js'
 import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
 import { ReadinessWatch } from './health/readiness.js'
-import { reportWrongChains } from './health/report-wrong-chains.js'
+import { reportAtStart } from './health/report-at-start.js'
 import { Counters } from './ledger/counters.js'
+import { OpenRequests } from './http/open-requests.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import { resolveFromAnywhere } from './config/from-environment.js'
+import { resolveFromAnywhere, rpcUrlName } from './config/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/projects.js'
 import { closeSharedCounts } from './config/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve.js'
-import { merchantsOf } from './merchants/project.js'
+import type { Network } from './protocol/networks.js'
+import { merchantsOf, type Merchant } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
+import { HeaderSizes } from './protect/header-size.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
 import { quoteSecret } from './merchants/quote-secret.js'
 import { mountConsole } from './console/console-routes.js'
@@ -37,8 +40,27 @@ import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { Router } from 'express'
 
+/** Time that requests under way get when the gateway closes (ms). */
+const CLOSE_TIMEOUT_MS = 10_000
+
 /** Milliseconds that a database is given to take the last counts, when the gateway is closed. */
 const LAST_COUNTS_MS = 1000
+
+/**
+ * Options of `gateway.close`.
+ *
+ * @example
+ * ```ts
+ * import type { CloseOptions, Gateway } from 'express-x402-gateway'
+ *
+ * const options: CloseOptions = { timeoutMs: 30_000 }
+ * const close = (gateway: Gateway): Promise<void> => gateway.close(options)
+ * ```
+ */
+export interface CloseOptions {
+  /** How long requests under way may take (ms). @defaultValue 10000 */
+  readonly timeoutMs?: number | undefined
+}
 
 /**
  * A gateway: its middleware, its API and its core, on one ledger.
@@ -107,8 +129,33 @@ export interface Gateway {
    * @throws {@link ConfigError} (`config_invalid`) unless the option `metrics` is set.
    */
   readonly metricsRouter: () => Router
-  /** Ends background work and closes the ledger. Settlements under way are answered as pending. */
-  readonly close: () => Promise<void>
+  /**
+   * Closes the gateway: refuses new paid requests with 503, lets those under way finish, ends background
+   * work, and then closes the ledger.
+   *
+   * A request that is not finished in time is cut off. A payment that was sent is answered as
+   * `settlement_pending` with its transaction; if the handler still runs, its response is dropped and
+   * nothing is charged. Event streams end at once, and clients that are gone are not waited for.
+   *
+   * @param options - How long requests under way may take.
+   * @returns The same promise each time. Never rejects.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { defaultGateway, x402Protect } from 'express-x402-gateway'
+   *
+   * const app = express()
+   * app.get('/weather', x402Protect('$0.01'), (_req, res) => void res.json({ forecast: 'sunny' }))
+   * const server = app.listen(3000)
+   * for (const signal of ['SIGINT', 'SIGTERM'])
+   *   process.once(signal, () => {
+   *     server.close()
+   *     void defaultGateway().close({ timeoutMs: 20_000 })
+   *   })
+   * ```
+   */
+  readonly close: (options?: CloseOptions) => Promise<void>
 }
 
 /**
@@ -116,7 +163,8 @@ export interface Gateway {
  *
  * @param options - Checked at once; nothing is asked of nodes and databases yet, except that with
  * `admin` the ledger is opened to read its projects. A second later, each node that was not used by then
- * is asked which chain it is on; the logger gets an error if it is another one.
+ * is asked which chain it is on; the logger gets an error if it is another one, and a warning if the node
+ * does not answer.
  * @returns The middleware, the API and the core, bound to these options.
  * @throws {@link ConfigError} (`config_invalid`) with everything that is wrong in `issues`, each by
  * the path of its option.
@@ -140,24 +188,27 @@ export interface Gateway {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return openGateway(resolveFromAnywhere(options), { reportsWrongChains: true })
+  return openGateway(resolveFromAnywhere(options), {
+    nameUrl: (network) => rpcUrlName(options, network),
+  })
 }
 
 /** How a gateway is opened. */
 interface Opening {
-  /** Ends event streams, which would keep the server open, before the gateway is closed. */
-  readonly stopping?: AbortSignal
-  /** Whether nodes of other chains are logged by themselves, without a `check()`. @defaultValue false */
-  readonly reportsWrongChains?: boolean
+  /**
+   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
+   * limited are logged by themselves, without a `check()`.
+   */
+  readonly nameUrl?: (network: Network) => string
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
 export function openGateway(
   resolved: ResolvedOptions,
-  { stopping, reportsWrongChains = false }: Opening = {},
+  { nameUrl }: Opening = {},
 ): Gateway {
   const { logger, projects } = resolved
-  const closing = new AbortController()
+  const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
   warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
@@ -168,20 +219,23 @@ export function openGateway(
   const counters = new Counters({ store: ledger, logger, now: resolved.now })
   countEvents(events, counters)
   const { facilitator, cores } = openCore(resolved, {
-    ...{ ledger, events, counters, telemetry, closed: closing.signal },
+    ...{ ledger, events, counters, telemetry, closed: requests.cutOff },
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
-  if (reportsWrongChains) void reportWrongChains(cores, { logger, closed: closing.signal })
-  const readiness = new ReadinessWatch({ ...surroundings, closed: closing.signal })
+  if (nameUrl) void reportAtStart(cores, { logger, closed: requests.stopping, nameUrl })
+  const readiness = new ReadinessWatch({ ...surroundings, closed: requests.stopping })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({
     ...{ projects, readMerchant, logger },
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const streams = openStreams({ ledger, logger }, [closing.signal, stopping])
+  const streams = openStreams({ ledger, logger }, requests.stopping)
   const context = {
     ...{ ...resolved, facilitator, directory, readMerchant, counters, ledger, streams },
+    headerSizes: new HeaderSizes(),
+    requests,
+    closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     revenue: new RevenueReader(ledger),
@@ -194,23 +248,45 @@ export function openGateway(
     x402Protect: createX402Protect(context),
     gatewayRouter: (options) =>
       createGatewayRouter({ ...context, ...mountConsole(context) }, options),
-    facilitator,
+    facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
     async check() {
       await directory.whenLoaded()
-      return checkGateway({ ...surroundings, projects: directory.all })
+      const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
+      return checkGateway({ ...surroundings, projects: directory.all, headerBytesOf })
     },
     healthRouter: () => createHealthRouter(readiness),
-    metricsRouter() {
-      if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
-      throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
-    },
-    async close() {
-      closing.abort()
-      await closeParts(resolved, { counters, directory, dispatcher, ledger })
-    },
+    metricsRouter: () => openMetricsRouter(resolved, metrics),
+    close: closeOnce(requests, () =>
+      closeParts(resolved, { counters, directory, dispatcher, ledger }),
+    ),
   }
+}
+
+/** @throws `ConfigError` if no metrics are collected. */
+function openMetricsRouter(
+  resolved: ResolvedOptions,
+  metrics: ReturnType<typeof openTelemetry>['metrics'],
+): Router {
+  if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
+  throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
+}
+
+/** Counts what an app verifies and settles without HTTP: it is waited for as requests are. */
+function countCalls(facilitator: Facilitator, requests: OpenRequests): Facilitator {
+  return {
+    verify: (...payment) => requests.addCall(facilitator.verify(...payment)),
+    settle: (...payment) => requests.addCall(facilitator.settle(...payment)),
+    supported: () => facilitator.supported(),
+  }
+}
+
+/** Makes the `close` of a gateway. */
+function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway['close'] {
+  let closed: Promise<void> | undefined
+  return ({ timeoutMs = CLOSE_TIMEOUT_MS } = {}) =>
+    (closed ??= requests.close(timeoutMs).then(close))
 }
 
 interface ClosedParts extends Omit<WebhookParts, 'events'> {

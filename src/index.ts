@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import type { Router } from 'express'
-import { defaultGateway } from './default-gateway.js'
+import { defaultGateway, requireCall } from './default-gateway.js'
 import type { X402Protect } from './protect/x402-protect.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 
@@ -34,8 +34,10 @@ import type { GatewayRouterOptions } from './router/gateway-router.js'
  * })
  * ```
  */
-export const x402Protect: X402Protect = (price, options) =>
-  defaultGateway().x402Protect(price, options)
+export const x402Protect: X402Protect = (price, options) => {
+  requireCall(price)
+  return defaultGateway().x402Protect(price, options)
+}
 
 /**
  * The payment gateway API of the default gateway, as an Express router.
@@ -88,7 +90,7 @@ export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
 export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
-export { createGateway, type Gateway } from './gateway.js'
+export { createGateway, type CloseOptions, type Gateway } from './gateway.js'
 export { defaultGateway } from './default-gateway.js'
 export { fromEnvironment } from './config/from-environment.js'
 export type { GatewayRouterOptions } from './router/gateway-router.js'

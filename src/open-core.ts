@@ -6,11 +6,12 @@ import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRemoteFacilitator } from './facilitator/remote-facilitator.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
-import type { Logger } from './logger.js'
 import type { Asset } from './money/assets.js'
 import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
 import type { EventBus } from './schemes/events.js'
+import { CodeGas } from './schemes/exact-evm/code-gas.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
 import { exactFormat } from './schemes/exact-evm/format.js'
 import {
@@ -50,7 +51,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
     const remote = { ...parts, logger, facilitator, formats, watch }
     return { facilitator: createRemoteFacilitator(remote), cores: [] }
   }
-  const cores = resolved.networks.flatMap((network) => openNetwork(network, { ...parts, logger }))
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
@@ -66,7 +67,8 @@ export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): rea
 
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { ledger, events, counters, telemetry, logger, closed }: CoreParts & { readonly logger: Logger },
+  { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
+  { ledger, events, counters, telemetry, closed }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
@@ -77,6 +79,8 @@ function openNetwork(
   const relayers = new RelayerPool({
     ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
     privateKeys: [firstKey, ...otherKeys],
+    // A settlement that waits is written down before its own time is over.
+    refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
     onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
     onFunds(read) {
       const { relayer, balance, becameLow } = read
@@ -87,6 +91,7 @@ function openNetwork(
   return [
     createSettlementNetwork({
       ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
+      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),
   ]

@@ -1,18 +1,13 @@
 /** A shop of which several run side by side, on one database. Its settings are `X402_*` variables. */
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import { x402Protect } from 'express-x402-gateway'
+import { defaultGateway, x402Protect } from 'express-x402-gateway'
 
 const { PORT = '4021', HOST = '127.0.0.1' } = process.env
 
 const app = express()
 // The load balancer stands in a private network.
 app.set('trust proxy', 'loopback, uniquelocal')
-let isStopping = false
-app.use((_req, res, next) => {
-  if (isStopping) res.set('Connection', 'close')
-  next()
-})
 app.get('/weather', x402Protect('$0.01'), (_req, res) => {
   res.json({ city: 'Berlin', celsius: 21 })
 })
@@ -23,10 +18,12 @@ const server = app.listen(Number(PORT), HOST, () => {
 // The balancer closes idle connections after 60 s, and must be the one that does.
 server.keepAliveTimeout = 75_000
 // What is under way is finished; what comes now goes to the others.
-process.once('SIGTERM', () => {
-  isStopping = true
-  server.close(() => process.exit())
-  setInterval(() => server.closeIdleConnections(), 50)
-})
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    server.close()
+    void defaultGateway()
+      .close()
+      .then(() => process.exit())
+  })
 // Of the script that shows this without Docker: no shop outlives it.
 process.once('disconnect', () => process.exit())

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './chain.js'
-import { classifyNodeError, type NodeErrorKind } from './node-errors.js'
+import { classifyNodeError, nodeWords, type NodeErrorKind } from './node-errors.js'
 import { receiptOf, type ReceiptWatch } from './receipt-watch.js'
 import type { Rpc, RpcAnswer } from './rpc.js'
 import { unwrap } from './rpc-values.js'
@@ -105,7 +105,8 @@ export class Broadcaster {
       const refusal = broadcastOutcome(answer, NOT_MINED_YET.includes(answer.error.code))
       if (refusal.kind !== 'rejected') return refusal
       // The node may have taken it, and failed while it waited for a block.
-      return (await this.#find(transaction)) === 'gone' ? refusal : { kind: 'unknown' }
+      const isGone = (await this.#find(transaction)) === 'gone'
+      return isGone ? refusal : { kind: 'unknown', words: refusal.words }
     } catch (error) {
       // It may wait longer for a block than we wait for an answer, or be lost.
       if (error instanceof ChainError) return this.#send(raw, true)
@@ -138,8 +139,10 @@ function broadcastOutcome(answer: RpcAnswer, lost: boolean): Broadcast {
   const kind = classifyNodeError(answer.error, 'send')
   if (kind === 'already_known') return { kind: 'accepted' }
   // What is refused now may have been taken before, or by another node behind the same URL.
-  if (lost || kind === 'ambiguous') return { kind: 'unknown' }
-  return { kind: 'rejected', cause: rejectionCause(kind) }
+  if (lost) return { kind: 'unknown' }
+  const words = nodeWords(answer.error)
+  if (kind === 'ambiguous' || kind === 'not_ready') return { kind: 'unknown', words }
+  return { kind: 'rejected', cause: rejectionCause(kind), words }
 }
 
 function rejectionCause(kind: NodeErrorKind): RejectionCause {
@@ -147,7 +150,11 @@ function rejectionCause(kind: NodeErrorKind): RejectionCause {
     case 'stale_nonce':
     case 'insufficient_gas_funds':
     case 'fee_too_low':
+    case 'never_valid':
       return kind
+    case 'rate_limited':
+    case 'pool_full':
+      return 'not_now'
     default:
       return 'other'
   }

@@ -77,14 +77,22 @@ export interface SignedTransaction {
   readonly raw: Hex
 }
 
-/** A node's answer to a transaction; `unknown` when it was lost: the node may have the transaction. */
+/**
+ * A node's answer to a transaction; `unknown` when it was lost: the node may have the transaction.
+ *
+ * `words` is what the node said, bounded, without its URL.
+ */
 export type Broadcast =
   | { readonly kind: 'accepted' }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'rejected'; readonly cause: RejectionCause }
+  | { readonly kind: 'unknown'; readonly words?: string | undefined }
+  | { readonly kind: 'rejected'; readonly cause: RejectionCause; readonly words: string }
 
-/** Why a node rejected a transaction. */
-export type RejectionCause = 'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'other'
+/**
+ * Why a node rejected a transaction. `not_now`: because of the moment (rate limit, full pool, limit of
+ * the account); the same bytes may be taken soon. `never_valid`: this node never takes these bytes.
+ */
+export type RejectionCause =
+  'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'not_now' | 'never_valid' | 'other'
 
 /** One network. */
 export interface Chain {

@@ -1,5 +1,6 @@
 import type { Fees, Receipt } from './chain.js'
 import type { Rpc } from './rpc.js'
+import { isThrottled } from './node-errors.js'
 import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
 import { Deduped } from './deduped.js'
 
@@ -64,8 +65,9 @@ export class FeeCache {
       this.#rpc.read('eth_maxPriorityFeePerGas', []),
     ])
     const { baseFeePerGas, number } = membersOf(unwrap(block))
-    // Nodes without eth_maxPriorityFeePerGas take any tip.
-    const maxPriorityFeePerGas = tip.ok ? gasPriceFrom(tip.result) : 0n
+    // Nodes without eth_maxPriorityFeePerGas take any tip; one that is throttled has not said that.
+    const isUnsaid = !tip.ok && !isThrottled(tip.error)
+    const maxPriorityFeePerGas = isUnsaid ? 0n : gasPriceFrom(unwrap(tip))
     const fees = feesAt(gasPriceFrom(baseFeePerGas), maxPriorityFeePerGas)
     this.#known = { fees, block: quantityFrom(number) }
     this.#knownAt = this.#tipAt = performance.now()

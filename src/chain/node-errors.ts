@@ -56,8 +56,28 @@ const WORDINGS = {
   },
   /** The account cannot pay for gas. */
   // geth, Reth: "insufficient funds for gas * price + value"; anvil: "Insufficient funds for gas";
-  // Besu: "Upfront cost exceeds account balance"; Nethermind: "InsufficientFunds".
-  insufficient_gas_funds: { words: /insufficient ?funds|upfront cost exceeds/i },
+  // Besu: "Upfront cost exceeds account balance"; Nethermind: "InsufficientFunds"; Monad: "Signer had
+  // insufficient balance".
+  insufficient_gas_funds: {
+    words: /insufficient ?funds|insufficient balance|upfront cost exceeds/i,
+  },
+  /** The pool takes no more transactions for now: of anybody, of this account, or with this nonce. */
+  // geth: "txpool is full", "account limit exceeded", "in-flight transaction limit reached for
+  // delegated accounts", "gapped-nonce tx from delegated accounts", "future transaction tries to
+  // replace pending transaction", "address already reserved"; Reth: "txpool is full"; Hardhat, zkSync:
+  // "nonce too high"; Besu: "NONCE_TOO_FAR_IN_FUTURE_FOR_SENDER"; Erigon: "pending pool is full".
+  pool_full: {
+    words:
+      /pool (is )?(full|overflow)|in-?flight|gapped[- ]nonce|account limit exceeded|nonce ?(is )?too ?high|nonce_too_far|future transaction|already reserved/i,
+  },
+  /** The bytes are no transaction that this node ever takes. */
+  // geth: "intrinsic gas too low", "floor data gas cost", "exceeds block gas limit", "transaction gas
+  // limit too high", "tx fee (1.2 ether) exceeds the configured cap", "oversized data", "transaction
+  // type not supported", "invalid sender", "rlp: …"; anvil, Reth: "intrinsic gas too low".
+  never_valid: {
+    words:
+      /intrinsic ?gas|floor data gas|exceeds (the )?block gas limit|gas limit too high|exceeds the configured cap|oversized data|transaction type not supported|invalid (sender|signature|chain ?id)|\brlp: /i,
+  },
   /** The node does not have the method. */
   // JSON-RPC, EIP-1474; geth: "the method … does not exist/is not available"; Alchemy:
   // "Unsupported method"; Cloudflare, Ankr: "method is not whitelisted". It must speak of a method:
@@ -75,11 +95,17 @@ const WORDINGS = {
       /(block )?range.{0,60}(large|wide|exceed|limit|max)|(exceed|limited).{0,60}range|more than \d+ (results|logs)|too many (results|logs|blocks)|response size/i,
   },
   /** Too many requests: the node refuses all of them for a while. */
-  // EIP-1474 "limit exceeded", HTTP's 429 as a code (Infura, Alchemy), and what they say with it.
+  // EIP-1474 "limit exceeded"; HTTP's 429 (Infura, Alchemy); proxyd's -32016 and -32012, and what
+  // they say with it: Alchemy "monthly capacity limit exceeded", Arc "request limit reached".
   rate_limited: {
-    codes: [-32005, 429],
-    words: /rate ?limit|too many requests|compute units|request count exceeded|quota/i,
+    codes: [-32005, 429, -32016, -32012],
+    words:
+      /rate ?limit|request limit|capacity|too many requests|compute units|request count exceeded|quota/i,
   },
+  /** A node behind the URL is behind the others, or none of them answers just now. */
+  // geth, Erigon: "header not found"; Nethermind: "header for hash not found"; proxyd: -32011 "no
+  // backend is currently healthy to serve traffic".
+  not_ready: { codes: [-32011], words: /header (for hash )?not found|\bbackends?\b/i },
   /** The node may have done what it was asked to do. */
   // Any node, or a proxy before it, that gave up waiting.
   ambiguous: { words: /timeout|timed out|deadline|internal error|unavailable|try again/i },
@@ -98,15 +124,19 @@ const INTERNAL_ERROR = -32603
  * transaction, everything that may mean that the node has it comes first.
  */
 const MEANINGS = {
-  read: ['reverted', 'unknown_method', 'range_too_large', 'rate_limited', 'ambiguous'],
+  read: ['reverted', 'unknown_method', 'range_too_large', 'rate_limited', 'not_ready', 'ambiguous'],
   send: [
     'already_known',
+    // Before words like "try again": these say that the node did not look at the transaction.
+    'rate_limited',
+    'pool_full',
+    'not_ready',
     'ambiguous',
     'unknown_method',
-    'rate_limited',
     'stale_nonce',
     'insufficient_gas_funds',
     'fee_too_low',
+    'never_valid',
   ],
   /** `eth_sendRawTransactionSync`, which not every node has. */
   sync: ['unknown_method'],
@@ -124,19 +154,35 @@ export function classifyNodeError(
   for (const kind of MEANINGS[asked]) {
     const { codes, words }: Wording = WORDINGS[kind]
     if (codes?.includes(failure.code) || words.test(failure.message)) return kind
-    // Whatever its message says.
-    if (asked === 'send' && kind === 'ambiguous' && failure.code === INTERNAL_ERROR) return kind
   }
-  return 'other'
+  // Some nodes use this code for every refusal of a transaction: it counts where the words say nothing.
+  return asked === 'send' && failure.code === INTERNAL_ERROR ? 'ambiguous' : 'other'
+}
+
+/** Whether a node refuses to answer for the moment: the same question may be answered soon. */
+export function isThrottled(failure: Pick<RpcFailure, 'code' | 'message'>): boolean {
+  const kind = classifyNodeError(failure, 'read')
+  return kind === 'rate_limited' || kind === 'not_ready'
+}
+
+/** Most characters of a node's words in an error or a log. */
+const MOST_WORDS = 200
+
+/** What a node said, fit for a log: a stranger may have written it. */
+export function nodeWords({ redacted, code }: Pick<RpcFailure, 'redacted' | 'code'>): string {
+  const text = redacted
+    .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+  return `${text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text} (${code})`
 }
 
 /** The error for a request that a node refused. */
 export function refusedByNode(failure: RpcFailure): ChainError {
-  const isRateLimited = classifyNodeError(failure, 'read') === 'rate_limited'
+  const isMomentary = isThrottled(failure)
   return new ChainError(
-    isRateLimited ? 'chain_unreachable' : 'chain_refused',
-    isRateLimited ? 'The node takes no more requests for now.' : 'The node refused a request.',
-    { cause: new Error(`${failure.redacted} (${failure.code})`) },
+    isMomentary ? 'chain_unreachable' : 'chain_refused',
+    isMomentary ? 'The node takes no more requests for now.' : 'The node refused a request.',
+    { cause: new Error(nodeWords(failure)) },
   )
 }
 

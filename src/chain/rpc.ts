@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { ChainError } from '../errors.js'
-import type { RpcFailure } from './node-errors.js'
+import { isThrottled, type RpcFailure } from './node-errors.js'
 
 /** Milliseconds a node is given to answer one request. */
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -12,6 +12,15 @@ const READ_RETRIES = 1
 
 /** Milliseconds before such a retry. */
 const RETRY_DELAY_MS = 100
+
+/**
+ * For how many milliseconds a read is asked again that the node does not answer for the moment, and the
+ * pauses in between. They double, and vary: what was refused at once should not return at once.
+ */
+const THROTTLED_MS = { most: 3000, pause: 50, longestPause: 500 }
+
+/** HTTP's status for too many requests. */
+const TOO_MANY_REQUESTS = 429
 
 /** What a node answered. */
 export type RpcAnswer =
@@ -27,7 +36,10 @@ export interface Rpc {
    * HTTP error, something that is not JSON-RPC.
    */
   ask(method: string, params: readonly unknown[]): Promise<RpcAnswer>
-  /** The same for a request that changes nothing: tried again once when its answer was lost. */
+  /**
+   * The same for a request that changes nothing: tried again once when its answer was lost, and for a
+   * few seconds while the node takes no requests.
+   */
   read(method: string, params: readonly unknown[]): Promise<RpcAnswer>
 }
 
@@ -56,12 +68,15 @@ export class HttpRpc implements Rpc {
   readonly #url: string
   readonly #post: Post
   readonly #onRequest: RequestListener | undefined
+  /** Milliseconds for which throttled reads are asked again. */
+  readonly #patienceMs: number
   /** The id of the last request. */
   #lastId = 0
 
   constructor({ url, timeoutMs = DEFAULT_TIMEOUT_MS, onRequest }: HttpRpcOptions) {
     this.#onRequest = onRequest
     this.#url = url
+    this.#patienceMs = Math.min(timeoutMs, THROTTLED_MS.most)
     this.#post = createPost(url, timeoutMs)
   }
 
@@ -96,6 +111,21 @@ export class HttpRpc implements Rpc {
   }
 
   async read(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const end = performance.now() + this.#patienceMs
+    for (
+      let pauseMs = THROTTLED_MS.pause;
+      ;
+      pauseMs = Math.min(pauseMs * 2, THROTTLED_MS.longestPause)
+    ) {
+      const answer = await this.#readOnce(method, params)
+      if (answer.ok || !isThrottled(answer.error)) return answer
+      const pause = pauseMs * (0.5 + Math.random() / 2)
+      if (performance.now() + pause > end) return answer
+      await sleep(pause)
+    }
+  }
+
+  async #readOnce(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     for (let retries = 0; ; retries++) {
       try {
         return await this.ask(method, params)
@@ -113,6 +143,7 @@ export class HttpRpc implements Rpc {
     })
     const answer = parse(text)
     if (status >= 200 && status < 300) return answer
+    if (status === TOO_MANY_REQUESTS) return tooManyRequests(answer)
     // Some nodes refuse with an HTTP status of their own.
     if (isObject(answer) && isFailure(answer.error) && 'code' in answer.error) return answer
     throw this.#unanswered(method, new Error(`HTTP ${status}`))
@@ -123,6 +154,13 @@ export class HttpRpc implements Rpc {
       cause: new Error(redactUrl(summarize(error), this.#url)),
     })
   }
+}
+
+/** A refusal by HTTP status, in the node's words where it has some. */
+function tooManyRequests(answer: unknown): unknown {
+  const error = isObject(answer) ? answer.error : undefined
+  const message = isFailure(error) ? error.message : `HTTP ${TOO_MANY_REQUESTS}`
+  return { error: { code: TOO_MANY_REQUESTS, message } }
 }
 
 function garbled(method: string): ChainError {

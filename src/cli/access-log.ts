@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express'
+import { onceClosed } from '../http/once-closed.js'
 import { ensureRequestId } from '../http/request-id.js'
 
 /** Longest path that is written. */
@@ -17,7 +18,7 @@ export function logAccess(write: ((fields: object) => void) | undefined): Reques
     const startedAt = performance.now()
     // Routers change `req.url` while they run.
     const { method, path, ip } = req
-    res.once('close', () => {
+    onceClosed(res, () => {
       const project = (res.locals['x402Project'] as { readonly id: string } | undefined)?.id
       write({
         ...{ requestId, method, path: path.slice(0, MAX_PATH) },

@@ -1,5 +1,6 @@
 import { isConfigError } from '../errors.js'
 import { closestName } from '../protocol/did-you-mean.js'
+import { visibleLines } from '../protocol/visible-text.js'
 import { EXIT, type Command, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { devnetCommand } from './devnet-command.js'
@@ -50,7 +51,8 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     }
     if (isConfigError(error))
       for (const { option, message } of error.issues) context.complain(`${option}: ${message}`)
-    else context.complain(error instanceof Error ? error.message : String(error))
+    // It may quote a server.
+    else context.complain(visibleLines(error instanceof Error ? error.message : String(error)))
     return EXIT.failed
   }
 }

@@ -4,6 +4,7 @@ import type { DoctorFinding } from './doctor/doctor-finding.js'
 import { examine } from './doctor/examine.js'
 import { readFlags } from './flags.js'
 import { painter } from './style.js'
+import { visible, visibleLines } from '../protocol/visible-text.js'
 
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
 
@@ -14,6 +15,9 @@ const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file
   --config   the configuration [gateway.config.json]
   --ledger   as for serve
   --json     prints everything that was found as one JSON document`
+
+/** Characters of a finding that are printed: it may quote a node. */
+const MAX_MESSAGE = 2000
 
 /** `doctor`: finds what is wrong. */
 export const doctorCommand: Command = {
@@ -32,7 +36,7 @@ export const doctorCommand: Command = {
     context.showProgress?.('')
     const isSound = found.every(({ status }) => status !== 'error')
     if (flags['json'] === undefined) printProblems(found, context)
-    else context.print(JSON.stringify({ ok: isSound, findings: found }, undefined, 2))
+    else context.print(visibleLines(JSON.stringify({ ok: isSound, findings: found }, undefined, 2)))
     return isSound ? EXIT.ok : EXIT.failed
   },
 }
@@ -42,9 +46,9 @@ function printProblems(found: readonly DoctorFinding[], context: CliContext): vo
   const errors = found.filter(({ status }) => status === 'error')
   const warnings = found.filter(({ status }) => status === 'warning')
   for (const { code, message } of errors)
-    context.print(`${paint('bad', 'error')}    ${code}: ${message}`)
+    context.print(`${paint('bad', 'error')}    ${code}: ${visible(message, MAX_MESSAGE)}`)
   for (const { code, message } of warnings)
-    context.print(`${paint('odd', 'warning')}  ${code}: ${message}`)
+    context.print(`${paint('odd', 'warning')}  ${code}: ${visible(message, MAX_MESSAGE)}`)
   if (errors.length + warnings.length === 0) context.print(paint('good', 'All is well.'))
   else context.print(`${count(errors, 'error')}, ${count(warnings, 'warning')}.`)
 }

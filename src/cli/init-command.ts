@@ -9,6 +9,7 @@ import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError, type CommandLine } from './flags.js'
 import { problemWith, QUESTIONS, type Answers, type Question } from './init/answers.js'
 import { configText, envText } from './init/template.js'
+import { ignoreFiles } from './init/ignore-files.js'
 import { writeNew } from './init/write-new.js'
 import { painter } from './style.js'
 
@@ -16,7 +17,7 @@ const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--ne
          [--currency code] [--public-url url] [--port n] [--dir folder] [--force]
 
   Writes gateway.config.json, with comments, and .env with the key of a new relayer, which only you can
-  read. Asks on a terminal for what no flag says; with --yes, defaults are taken. The identify token of
+  read and which .gitignore gets to name. Asks on a terminal for what no flag says; with --yes, defaults are taken. The identify token of
   the project is printed once, to standard output.
 
   --pay-to       the address that is paid
@@ -55,7 +56,8 @@ export const initCommand: Command = {
       ],
       { force: flags['force'] !== undefined },
     )
-    explain(context, { answers, relayer, token, port, files: { config, env, moved } })
+    const ignored = await ignoreFiles(folder, [ENV_FILE, `${ENV_FILE}.old-*`])
+    explain(context, { answers, relayer, token, port, files: { config, env, moved, ignored } })
     return EXIT.ok
   },
 }
@@ -110,6 +112,7 @@ interface Written {
     readonly config: string
     readonly env: string
     readonly moved: readonly string[]
+    readonly ignored: Awaited<ReturnType<typeof ignoreFiles>>
   }
 }
 
@@ -120,13 +123,19 @@ function explain(context: CliContext, { answers, relayer, token, port, files }: 
   const network = findNetwork(answers.network)?.name ?? answers.network
   for (const path of files.moved) complain(`Kept: ${path}`)
   complain(`Written: ${files.config}`)
-  complain(`Written: ${files.env} (mode 600; keep it out of version control, and keep a copy)`)
+  complain(`Written: ${files.env} (mode 600; keep a copy)`)
+  const { path, failure } = files.ignored
+  if (failure === undefined) complain(`Written: ${path} (git ignores the key)`)
+  else
+    complain(
+      `${path} cannot be written (${failure}): keep ${files.env} out of version control yourself.`,
+    )
   complain('The token of the project, for the shop’s server; it is not shown again:')
   print(token)
   complain(`
 ${paint('bold', 'Next:')}
   1. Send some native currency of ${network} to ${relayer}: it pays the gas.
-  2. npm install express-x402-gateway express kysely @photostructure/sqlite@1
+  2. npm install express-x402-gateway express
   3. npx express-x402-gateway doctor
   4. npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`)
 }

@@ -3,8 +3,10 @@ import { WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
 import { EXIT, type Command, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError } from './flags.js'
+import { readBounded } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
 import { PROJECT_TOKEN } from '../protocol/headers.js'
+import { visible } from '../protocol/visible-text.js'
 import { WebhookListener, type Heard } from './webhook-listener.js'
 
 const USAGE = `Usage: express-x402-gateway listen [--forward-to url] [--gateway url] [--token token] [--events names]
@@ -23,6 +25,11 @@ const USAGE = `Usage: express-x402-gateway listen [--forward-to url] [--gateway 
   --url          where the gateway reaches that port [http://127.0.0.1:port/]`
 
 const DEFAULT_GATEWAY = 'http://127.0.0.1:4402'
+
+/** Most bytes of an answer of the gateway. */
+const MAX_BYTES = 1024 * 1024
+
+const NO_GATEWAY = 'that is no gateway, or another path of it.'
 
 /** Milliseconds that the gateway has to answer. */
 const GATEWAY_MS = 15_000
@@ -67,10 +74,12 @@ async function hear(
 ): Promise<ExitCode> {
   const endpoints = `${gateway}/api/v2/merchant/webhooks`
   const created = await call(endpoints, { method: 'POST', token, body })
-  const { id, secret } = created as { id: string; secret: string }
+  const { id, secret } = (created ?? {}) as { id?: unknown; secret?: unknown }
+  if (typeof id !== 'string' || typeof secret !== 'string')
+    throw new Error(`--gateway: ${NO_GATEWAY}`)
   listener.accept(secret)
   const { print, complain, signal } = context
-  print(`Listening at ${body.url} until Ctrl-C. Events are signed with ${secret}`)
+  print(`Listening at ${body.url} until Ctrl-C. Events are signed with ${visible(secret)}`)
   try {
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
@@ -101,11 +110,10 @@ async function call(url: string, { method, token, body }: GatewayCall): Promise<
   } catch {
     throw new Error(`--gateway: nobody answers at ${new URL(url).origin}.`)
   }
-  const text = await response.text()
-  const document = parse(text)
+  const document = parse((await readBounded(response, MAX_BYTES)) ?? '')
   if (response.ok) return document
   const { detail } = { detail: undefined, ...document } as { detail?: unknown }
-  const words = typeof detail === 'string' ? detail : 'that is no gateway, or another path of it.'
+  const words = typeof detail === 'string' ? visible(detail) : NO_GATEWAY
   throw new Error(`The gateway responds with HTTP ${response.status}: ${words}`)
 }
 
@@ -131,10 +139,10 @@ function urlFrom(
 function lineOf({ type, timestamp, data, result }: Heard): string {
   const words = ['id', 'status', 'amount', 'symbol'].map((name) => wordOf(data[name]))
   const version = wordOf(data['version'])
-  const all = [timestamp, type, ...words, version && `v${version}`, '→', result]
+  const all = [wordOf(timestamp), wordOf(type), ...words, version && `v${version}`, '→', result]
   return all.filter(Boolean).join(' ')
 }
 
 function wordOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  return typeof value === 'string' || typeof value === 'number' ? visible(String(value)) : ''
 }

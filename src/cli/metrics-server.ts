@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import express from 'express'
-import type { ResolvedMetrics } from '../config/metrics.js'
+import express, { type RequestHandler } from 'express'
+import { isLoopback, type ResolvedMetrics } from '../config/metrics.js'
 import { ConfigError } from '../errors.js'
 import type { Gateway } from '../gateway.js'
 
@@ -12,9 +12,11 @@ import type { Gateway } from '../gateway.js'
  */
 export async function serveMetrics(
   gateway: Pick<Gateway, 'metricsRouter'>,
-  { host, port }: ResolvedMetrics,
+  { host, port, token }: ResolvedMetrics,
 ): Promise<Server> {
-  const app = express().disable('x-powered-by').use(gateway.metricsRouter())
+  const app = express().disable('x-powered-by')
+  if (token === undefined) app.use(requireLoopbackHost)
+  app.use(gateway.metricsRouter())
   const server = app.listen(port, host)
   try {
     await once(server, 'listening')
@@ -25,4 +27,14 @@ export async function serveMetrics(
     const message = isTaken ? 'is in use; choose another' : `cannot be listened on (${code})`
     throw new ConfigError('metrics.port', `${port} on ${host} ${message}`, 'unusable_address')
   }
+}
+
+/**
+ * Refuses requests for another host than this machine. A page of any site can have its own name lead to 127.0.0.1 (DNS
+ * rebinding), and would read what has no token.
+ */
+const requireLoopbackHost: RequestHandler = (req, res, next) => {
+  const host = req.headers.host?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? ''
+  if (isLoopback(host)) return next()
+  res.status(421).type('text').send('Ask for localhost, or set a token for metrics.\n')
 }

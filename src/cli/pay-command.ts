@@ -7,6 +7,7 @@ import { isConfigError } from '../errors.js'
 import { isHttpUrl } from '../http/http-url.js'
 import { parsePrice } from '../money/price.js'
 import type { Hex } from '../protocol/payment.js'
+import { visibleLines } from '../protocol/visible-text.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { readCommandLine, UsageError, type CommandLine } from './flags.js'
@@ -160,7 +161,10 @@ async function deliver(
   const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml|javascript))/.test(
     headers.get('content-type') ?? '',
   )
-  if (isText) await context.write(body.toString('utf8').replace(/\n?$/, '\n'))
-  else if (body.length > 0)
+  if (isText) {
+    const text = body.toString('utf8').replace(/\n?$/, '\n')
+    // A terminal would obey the seller's control characters; a file or a program gets what was bought.
+    await context.write(context.isRedirected ? text : visibleLines(text))
+  } else if (body.length > 0)
     context.complain(`${body.length} bytes that are no text: --output names a file for them.`)
 }

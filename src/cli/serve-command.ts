@@ -5,7 +5,7 @@ import { portFrom, readFlags, UsageError } from './flags.js'
 import { serve } from './serve.js'
 
 const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file | --memory] [--port n] [--host address]
-         [--access-log]
+         [--access-log] [--trust-proxy proxies]
 
   Runs the payment gateway until SIGTERM or SIGINT. Options come from gateway.config.json, in which
   \${NAME} and { "env": "NAME" } stand for environment variables, from the .env beside it, and from
@@ -17,7 +17,9 @@ const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file 
   --memory       forgets payments when the process ends
   --port         [PORT, else 4402]
   --host         [HOST, else 127.0.0.1]
-  --access-log   logs a line for each request`
+  --access-log   logs a line for each request
+  --trust-proxy  proxies whose X-Forwarded-For counts: how many, or their addresses and subnets, loopback,
+                 linklocal or uniquelocal, separated by commas [X402_TRUST_PROXY, else loopback]`
 
 /** `serve`: runs a gateway. */
 export const serveCommand: Command = {
@@ -26,7 +28,7 @@ export const serveCommand: Command = {
   usage: USAGE,
   async run(args, context) {
     const flags = readFlags(args, {
-      names: ['config', 'ledger', 'port', 'host'],
+      names: ['config', 'ledger', 'port', 'host', 'trust-proxy'],
       switches: ['memory', 'access-log'],
       usage: USAGE,
     })
@@ -36,7 +38,9 @@ export const serveCommand: Command = {
       throw new UsageError('--memory and --ledger exclude each other.', USAGE)
     const port = portFrom(flags['port']) ?? portOf(context)
     const accessLog = flags['access-log'] !== undefined
-    await serve({ ...context, config, ledger, host, port, memory, accessLog })
+    const trusted = flags['trust-proxy']
+    const env = trusted === undefined ? context.env : { ...context.env, X402_TRUST_PROXY: trusted }
+    await serve({ ...context, env, config, ledger, host, port, memory, accessLog })
     return EXIT.ok
   },
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import express, { type RequestHandler } from 'express'
 import { openConfig } from '../config/config-file.js'
 import { resolveOptions, type ResolvedOptions } from '../config/resolve.js'
@@ -20,12 +19,10 @@ import { ledgerLocation, withoutDatabase, type NamedLedger } from './ledger-loca
 import { logCheck } from './log-check.js'
 import { logPayments } from './log-payments.js'
 import { serveMetrics } from './metrics-server.js'
+import { warnOfProxy } from './warn-of-proxy.js'
 
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
-
-/** Milliseconds that open requests have to finish after a signal to end. */
-const SHUTDOWN_MS = 10_000
 
 /** Longer than proxies keep idle connections, mostly 60 s: a server that closes first may lose a request. */
 const KEEP_ALIVE_MS = 75_000
@@ -33,7 +30,7 @@ const KEEP_ALIVE_MS = 75_000
 /** Milliseconds between sweeps that close connections which have become idle. */
 const SWEEP_MS = 50
 
-/** Milliseconds for the last responses, which say that a settlement is pending. */
+/** Milliseconds until connections are cut that stay open although the gateway has closed. */
 const LAST_RESPONSES_MS = 500
 
 /** The flags of `serve`, and its context. */
@@ -60,13 +57,8 @@ export async function serve(command: ServeCommand): Promise<void> {
     metrics = resolved.metrics && (await serveMetrics(gateway, resolved.metrics))
     const app = express()
     app.disable('x-powered-by')
-    // Forwarded headers count only from a reverse proxy on this machine.
-    app.set('trust proxy', 'loopback')
-    app.use((_req, res, next) => {
-      // A kept-alive connection would bring further requests while the process ends.
-      if (signal.aborted) res.set('Connection', 'close')
-      next()
-    })
+    app.set('trust proxy', resolved.trustProxy)
+    app.use(warnOfProxy(logger))
     app.use(logAccess(isLogged ? (fields) => resolved.logger.info('request', fields) : undefined))
     app.use(gateway.healthRouter())
     app.use(gateway.gatewayRouter())
@@ -105,7 +97,7 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
   const ledger = options.ledger ?? openLedger(named)
   if (named !== undefined) await requireUsable(ledger, named)
   const resolved = { ...options, ledger, logger }
-  const gateway = openGateway(resolved, { stopping: command.signal })
+  const gateway = openGateway(resolved)
   logPayments(gateway, logger)
   logger.info('Starting.', {
     configuration: opened.file ?? 'environment',
@@ -173,25 +165,14 @@ function urlOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/**
- * Lets open requests finish, then closes the server.
- *
- * Requests that are still open after 10 s are answered with what is known by then. The ledger holds
- * what they sent, and the next process follows it up. Connections that stay open are cut.
- */
+/** Closes the gateway, which lets open requests finish, and the server. Connections that stay open are cut. */
 async function stop(server: Server, gateway: Gateway): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
-  const finished = new AbortController()
-  const cutOff = async (): Promise<void> => {
-    await sleep(SHUTDOWN_MS, undefined, finished)
-    await gateway.close()
-    await sleep(LAST_RESPONSES_MS, undefined, finished)
-    server.closeAllConnections()
-  }
-  cutOff().catch(() => undefined)
+  await gateway.close()
+  const patience = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS)
   await closed
+  clearTimeout(patience)
   clearInterval(sweep)
-  finished.abort()
 }

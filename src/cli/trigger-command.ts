@@ -1,6 +1,7 @@
 import { newDeliveryId } from '../ledger/delivery-id.js'
 import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
 import { closestName } from '../protocol/did-you-mean.js'
+import { visibleLines } from '../protocol/visible-text.js'
 import { post } from '../webhooks/post.js'
 import { findReceiver, receiverRules } from '../webhooks/receiver-url.js'
 import { isWebhookSecret, signedHeaders } from '../webhooks/signature.js'
@@ -53,7 +54,7 @@ export const triggerCommand: Command = {
       return EXIT.failed
     }
     print(`${type} → HTTP ${result.status}`)
-    if (result.text !== '') print(result.text)
+    if (result.text !== '') print(visibleLines(result.text))
     return result.status >= 200 && result.status < 300 ? EXIT.ok : EXIT.failed
   },
 }

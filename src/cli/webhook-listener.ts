@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { readBounded } from '../http/fetch-json.js'
 import { isSigned } from '../webhooks/signature.js'
 
-/** Most bytes of a message. */
+/** Most bytes of a message, and of the app's answer. */
 const MAX_BYTES = 1024 * 1024
 
 /** Milliseconds that the app has to answer: fewer than the gateway waits. */
@@ -97,7 +98,7 @@ export class WebhookListener {
         redirect: 'manual',
         signal: AbortSignal.timeout(FORWARD_MS),
       })
-      const text = (await response.text()).slice(0, PASSED_ON)
+      const text = ((await readBounded(response, MAX_BYTES)) ?? '').slice(0, PASSED_ON)
       return { status: response.status, text, result: `HTTP ${response.status}` }
     } catch {
       const result = `no response from ${new URL(forwardTo).origin}`

@@ -44,6 +44,7 @@ export const VARIABLES: readonly string[] = [
   'X402_RELAYER_KEY',
   'X402_RPC_URL',
   'X402_TRACES',
+  'X402_TRUST_PROXY',
   'X402_WEBHOOK_SECRET',
 ]
 
@@ -88,6 +89,7 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
   [/^metrics\.port$/, 'X402_METRICS_PORT'],
   [/^traces$/, 'X402_TRACES'],
   [/^accessLog$/, 'X402_ACCESS_LOG'],
+  [/^trustProxy$/, 'X402_TRUST_PROXY'],
 ]
 
 /**
@@ -98,8 +100,8 @@ const VARIABLE_OF_OPTION: ReadonlyArray<readonly [RegExp, string]> = [
  * `X402_PROJECT_TOKEN`, `X402_PUBLIC_URL`, `X402_FACILITATOR_TOKEN`, `X402_QUOTE_SECRET`,
  * `X402_DATABASE_URL`, `X402_REDIS_URL` (rate limits), `X402_ADMIN_TOKEN` (the admin API),
  * `X402_CONSOLE` (`false` for an admin API without the console), `X402_METRICS` with `X402_METRICS_TOKEN`,
- * `X402_METRICS_HOST` and `X402_METRICS_PORT`, `X402_TRACES`, `X402_ACCESS_LOG`. Missing variables are
- * reported later, by the check of the options.
+ * `X402_METRICS_HOST` and `X402_METRICS_PORT`, `X402_TRACES`, `X402_ACCESS_LOG`, `X402_TRUST_PROXY`.
+ * Missing variables are reported later, by the check of the options.
  *
  * @param env - The variables, usually `process.env`.
  * @param database - The variables that may name the ledger's database.

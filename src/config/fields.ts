@@ -55,6 +55,10 @@ export const addressOf = (purpose: string) =>
       (text) => !/^[^\s.]+(\.[^\s.]+)+$/.test(text),
       fatal('invalid_address', 'must be an address; names like acme.eth are not looked up'),
     )
+    .refine(
+      (text) => !/^['"]/.test(text),
+      fatal('invalid_address', "must not be in quotes: Docker's --env-file keeps them"),
+    )
     .refine(isHexAddress, fatal('invalid_address', 'must be 0x and 40 hexadecimal digits'))
     .refine((text) => BigInt(text) !== 0n, fatal('invalid_address', 'must not be the zero address'))
     .refine(

@@ -1,3 +1,4 @@
+import { sameNetwork, type Network } from '../protocol/networks.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import {
   explainUnknownVariables,
@@ -83,6 +84,14 @@ export function resolveFromAnywhere(options: GatewayOptions): ResolvedOptions {
   return resolved
 }
 
+/** Names what sets the URL of a network's node: a variable, where the networks are those of the environment. */
+export function rpcUrlName(options: GatewayOptions, { caip2 }: Pick<Network, 'caip2'>): string {
+  const source = (options as SourcedOptions)[SOURCE]
+  if (source !== undefined && options.networks === source.options.networks) return 'X402_RPC_URL'
+  const name = Object.keys(options.networks ?? {}).find((one) => sameNetwork(one, caip2))
+  return `networks.${name ?? caip2}.rpcUrl`
+}
+
 function nameMistakes<T>(
   env: Environment,
   run: () => T,
@@ -109,5 +118,5 @@ const NOTHING_SET: ConfigIssue = {
   option: 'X402_*',
   code: 'missing_option',
   message:
-    'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env > .env`, and start the app with `node --env-file=.env`',
+    'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env devnet.env`, and start the app with `node --env-file=devnet.env app.mjs`',
 }

@@ -10,8 +10,10 @@ const MIN_TOKEN_LENGTH = 16
 
 const MAX_PORT = 65_535
 
-/** Addresses that only this machine can reach. */
-const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
+/** Tells whether a host is one that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  return /^(127(\.\d{1,3}){3}|::1|localhost)$/i.test(host)
+}
 
 /** Options of metrics, with their defaults. */
 export interface ResolvedMetrics {
@@ -29,7 +31,7 @@ const settings = z
     host: z.string().min(1, 'must not be empty').default(DEFAULT_HOST),
     port: z.int().min(0).max(MAX_PORT).default(DEFAULT_PORT),
   } satisfies FieldsOf<MetricsOptions>)
-  .refine(({ host, token }) => LOOPBACK.test(host) || token !== undefined, {
+  .refine(({ host, token }) => isLoopback(host) || token !== undefined, {
     path: ['token'],
     ...mistake('missing_option', 'is missing: others than this machine can reach that host'),
   })

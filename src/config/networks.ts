@@ -4,6 +4,7 @@ import { isCurrency } from '../money/currency.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import { findNetwork, sameNetwork, UNKNOWN_NETWORK, type Network } from '../protocol/networks.js'
 import { suggestNetwork } from '../protocol/suggest-network.js'
+import { quoteName } from '../protocol/visible-text.js'
 import type { ConfigErrorCode } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
@@ -179,7 +180,7 @@ function explainUnknownAsset(asset: string, network: Network): string {
   const names = knownAssets(network).map(({ symbol }) => symbol)
   const meant = closestName(asset, names)
   if (meant !== undefined)
-    return `'${asset}' is not a known token on ${network.name}; did you mean '${meant}'?`
+    return `${quoteName(asset)} is not a known token on ${network.name}; did you mean '${meant}'?`
   const have = names.length > 0 ? `known there: ${names.join(', ')}` : 'none is known there'
-  return `'${asset}' is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and eip712`
+  return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and eip712`
 }

@@ -8,11 +8,11 @@ export function read(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined
 }
 
-/** The options of metrics, traces and the access log. */
-type Observing = Pick<GatewayOptions, 'metrics' | 'traces' | 'accessLog'>
+/** The options of metrics, traces, the access log, and whose addresses it has. */
+type Observing = Pick<GatewayOptions, 'metrics' | 'traces' | 'accessLog' | 'trustProxy'>
 
 /**
- * Reads the variables of metrics, traces and the access log.
+ * Reads the variables of these options.
  *
  * @param file - The option `metrics` of the configuration file; variables override its members.
  * @returns Only what is set. Invalid values are reported later, by the check of the options.
@@ -20,10 +20,12 @@ type Observing = Pick<GatewayOptions, 'metrics' | 'traces' | 'accessLog'>
 export function observingFrom(env: Environment, file?: Observing['metrics']): Observing {
   const traces = flag(read(env, 'X402_TRACES'))
   const accessLog = flag(read(env, 'X402_ACCESS_LOG'))
+  const trustProxy = read(env, 'X402_TRUST_PROXY')
   return {
     ...metricsFrom(env, file),
     ...(traces !== undefined && { traces }),
     ...(accessLog !== undefined && { accessLog }),
+    ...(trustProxy !== undefined && { trustProxy: trustedFrom(trustProxy) }),
   }
 }
 
@@ -49,6 +51,12 @@ function metricsFrom(env: Environment, file: Observing['metrics']): Pick<Observi
 export function flag(text: string | undefined): boolean | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
   return text as undefined
+}
+
+/** Reads which proxies are trusted: a number, `false`, or addresses. */
+function trustedFrom(text: string): NonNullable<Observing['trustProxy']> {
+  if (text === 'false') return false
+  return /^\d{1,9}$/.test(text) ? Number(text) : text
 }
 
 const numberOf = (text: string): number =>

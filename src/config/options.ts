@@ -236,6 +236,13 @@ export interface GatewayOptions {
   /** Whether `serve` logs a line for each request. Of no meaning in an app. @defaultValue false */
   readonly accessLog?: boolean
   /**
+   * Which proxies in front of `serve` are trusted: their addresses and subnets, separated by commas, the names
+   * `loopback`, `linklocal` and `uniquelocal`, or how many proxies there are. Only behind these, a client has the
+   * address of `X-Forwarded-For`. The words are those of Express's `trust proxy`, which an app sets itself.
+   * @defaultValue `'loopback'`
+   */
+  readonly trustProxy?: string | number | false
+  /**
    * Most bytes of all responses of paid routes that are held at once until they are paid. Beyond
    * it, and for one payer beyond a quarter of it, paid routes respond with 503.
    * @defaultValue 256 MiB

@@ -7,6 +7,7 @@ import type { DocumentError } from '../protocol/document.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import { sameHex } from '../protocol/hex.js'
 import { sameNetwork, type Network } from '../protocol/networks.js'
+import { isName, NOT_A_NAME, quoteName } from '../protocol/visible-text.js'
 import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
@@ -29,7 +30,10 @@ const limit = z.string().transform((text, context) => {
 })
 
 const merchantSchema = z.strictObject({
-  name: z.string().optional(),
+  name: z
+    .string()
+    .refine(isName, { message: NOT_A_NAME, params: { code: 'invalid_value' } })
+    .optional(),
   payTo: addressOf('the address that is paid'),
   currency: currency.default('USD'),
   accepts: z
@@ -139,7 +143,7 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
       report(
         `accepts.${index}`,
         'unknown_asset',
-        `'${asset}' on '${network}' is not among \`networks\`; ${suggestAccepted(asset, network, offered)}`,
+        `${quoteName(asset)} on ${quoteName(network)} is not among \`networks\`; ${suggestAccepted(asset, network, offered)}`,
       )
     return []
   })

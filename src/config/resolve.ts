@@ -25,6 +25,7 @@ import { resolveRates } from './rates.js'
 import { RedisCounts } from './redis-counts.js'
 import { receiverRules, type ReceiverRules } from '../webhooks/receiver-url.js'
 import { isObject, readOption, type Report } from './report.js'
+import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
@@ -113,6 +114,7 @@ const optionsSchema = z.strictObject({
   metrics: metricsSchema,
   traces: z.boolean().default(false),
   accessLog: z.boolean().default(false),
+  trustProxy: trustProxySchema,
   maxHeldBytesTotal: z.int().positive().default(DEFAULT_MAX_HELD_BYTES_TOTAL),
   settleTimeoutMs: z.int().positive().default(DEFAULT_SETTLE_TIMEOUT_MS),
   now: callback<() => number>().default(() => Date.now),
@@ -146,6 +148,7 @@ export interface ResolvedOptions {
   readonly metrics: ResolvedMetrics | undefined
   readonly traces: boolean
   readonly accessLog: boolean
+  readonly trustProxy: TrustedProxies
   readonly maxHeldBytesTotal: number
   readonly settleTimeoutMs: number
   /** Milliseconds since the epoch. */

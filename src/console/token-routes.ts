@@ -12,7 +12,7 @@ import { onceForKey } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject, respondDone } from './changes.js'
 import type { AdminContext, AdminEndpoint } from './context.js'
 import { isoTime } from './pages.js'
-import { isStoredId } from './project-ids.js'
+import { isStoredId, VISIBLE } from './project-ids.js'
 
 export const CREATE_MEMBERS = { known: ['label'], tolerated: [] }
 
@@ -20,7 +20,10 @@ export const CREATE_MEMBERS = { known: ['label'], tolerated: [] }
 export const createSchema = z.object({
   label: z
     .string()
-    .regex(/^[^\p{Cc}]{0,200}$/u, 'must be at most 200 characters without control characters')
+    .regex(
+      new RegExp(`^${VISIBLE}{0,200}$`, 'u'),
+      'must be at most 200 characters without control characters',
+    )
     .default(''),
 })
 

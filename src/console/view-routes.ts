@@ -30,7 +30,12 @@ export function adminViews(context: AdminContext): Router {
 
 /** `/api/v2/admin/settlements.csv` and `events`. */
 export function adminStreams(context: AdminContext): Router {
-  return streamRoutes(context, { parameters: ['project'], scopeOf, documentOf: adminView })
+  return streamRoutes(context, {
+    owner: 'operators',
+    parameters: ['project'],
+    scopeOf,
+    documentOf: adminView,
+  })
 }
 
 /** `/api/v2/admin/settlements`: as each project's own list, across projects. */

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
+import { OwnFile } from './own-file.js'
 import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
 
 /** Options of {@link runDevnetCommand}. */
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
-  /** Writes `X402_*` variables for the default gateway, instead of JSON. @defaultValue false */
-  readonly asEnvironment?: boolean
+  /** Where `X402_*` variables for the default gateway are written, instead of JSON to `write`. */
+  readonly environmentFile?: string | undefined
   /** Writes one line; the line break is not included. */
   readonly write: (line: string) => void
   /** Called with the URL of its JSON-RPC once that is written. */
@@ -15,13 +16,13 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
 
 /**
  * Runs a local chain until the signal aborts, and writes its data: `DevnetInfo` as one line of JSON, or
- * the variables of a `.env` file.
+ * variables to a file.
  *
- * @throws {@link ConfigError} when an option is invalid or anvil is not installed.
+ * @throws {@link ConfigError} when an option is invalid, anvil is not installed, or the file is not ours.
  * @throws Error when anvil cannot start, or ends by itself.
  */
 export async function runDevnetCommand({
-  asEnvironment = false,
+  environmentFile,
   write,
   onReady,
   signal,
@@ -29,13 +30,20 @@ export async function runDevnetCommand({
 }: DevnetCommand): Promise<void> {
   if (signal.aborted) return
   const aborted = once(signal, 'abort')
+  const file = environmentFile === undefined ? undefined : new OwnFile(environmentFile)
+  await file?.check()
   const { devnet, exited } = await openDevnet(options)
-  if (!signal.aborted) {
-    write(asEnvironment ? environmentFor(devnet) : JSON.stringify(devnet))
-    onReady?.(devnet.rpcUrl)
+  let lastWords: string | undefined
+  try {
+    if (!signal.aborted) {
+      if (file === undefined) write(JSON.stringify(devnet))
+      else await file.write(environmentFor(devnet))
+      onReady?.(devnet.rpcUrl)
+    }
+    lastWords = await Promise.race([exited, aborted.then(() => undefined)])
+  } finally {
+    await devnet.close()
   }
-  const lastWords = await Promise.race([exited, aborted.then(() => undefined)])
-  await devnet.close()
   if (lastWords !== undefined) throw new Error(`anvil ended: ${lastWords}`)
 }
 

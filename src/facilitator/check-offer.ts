@@ -19,7 +19,7 @@ export function checkOffer(
   if (network === undefined) return { refused: 'invalid_network' }
   if (sameOffer(accepted.value, requirements)) return undefined
   return {
-    refused: 'accepted_mismatch',
+    refused: 'invalid_payment_requirements',
     message: describeDifference(accepted.value, requirements, 'the requirements'),
   }
 }

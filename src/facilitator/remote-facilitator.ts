@@ -3,13 +3,14 @@ import { checksumAddress } from '../crypto/checksum-address.js'
 import { fingerprintOf } from '../idempotency/fingerprint.js'
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/ledger.js'
+import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
 import { isAuthorized } from '../protocol/decoded-payment.js'
 import { isUndecided } from '../protocol/reason-finality.js'
 import { checkRecord, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
-import { checkTerms } from '../schemes/scheme.js'
+import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
 import type {
   PresentedPayment,
   Refusal,
@@ -35,6 +36,8 @@ export interface RemoteFacilitatorOptions {
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
   /** Wraps each scheme, for those who watch its payments. @defaultValue not wrapped */
   readonly watch?: (scheme: Scheme) => Scheme
 }
@@ -42,7 +45,7 @@ export interface RemoteFacilitatorOptions {
 /** What payments of a remote facilitator share. */
 export interface RemoteContext extends Pick<
   RemoteFacilitatorOptions,
-  'facilitator' | 'ledger' | 'events' | 'logger'
+  'facilitator' | 'ledger' | 'events' | 'logger' | 'closed'
 > {
   readonly log: RemoteLog
   /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
@@ -54,10 +57,11 @@ export interface RemoteContext extends Pick<
  * which request of ours a payment belongs to.
  */
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
-  const { facilitator, formats, ledger, events, logger, watch = (scheme) => scheme } = options
+  const { facilitator, formats, ledger, events, logger, closed } = options
+  const { watch = (scheme: Scheme) => scheme } = options
   const secret = () => ledger.sharedSecret('remote-facilitator')
   const log = new RemoteLog(logger)
-  const context = { facilitator, ledger, events, logger, log, secret }
+  const context = { facilitator, ledger, events, logger, closed, log, secret }
   const schemes = new Map(
     [...formats].map(([name, format]) => [name, watch(new RemoteScheme(context, format))]),
   )
@@ -87,14 +91,16 @@ class RemoteScheme implements Scheme {
   }
 
   /** As {@link Scheme.verify}. */
-  async verify({ payment, terms, purpose }: PresentedPayment): Promise<Verified | Refusal> {
+  async verify({ payment, terms: given, purpose }: PresentedPayment): Promise<Verified | Refusal> {
     const { ledger } = this.#context
     if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
-    const mismatch = terms && checkTerms(payment.requirements, terms)
-    if (mismatch !== undefined) return { refused: mismatch }
-    const entry = ledgerEntryOf(payment, terms)
+    const mismatch = given && checkTerms(payment.requirements, given)
+    const entry = ledgerEntryOf(payment, given)
     const payer = checksumAddress(entry.from)
     const record = await ledger.find(entry)
+    // What it was taken for on earlier terms, it still buys.
+    if (mismatch !== undefined && !isGoodOnEarlierTerms(record, entry)) return { refused: mismatch }
+    const terms = given && mismatch !== undefined ? redeemingOnly(given) : given
     if (record === undefined && terms?.purchase?.redeemOnly)
       return { refused: 'quote_expired', payer }
     const purchase = purchaseOf({ entry, terms })

@@ -1,5 +1,6 @@
 import { isFacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import { onAbort } from '../http/on-abort.js'
 import type { LedgerEntry, LedgerRecord } from '../ledger/ledger.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import { provesBuyer, type PresentedPurchase } from '../ledger/purchase.js'
@@ -96,6 +97,11 @@ export class RemoteSettlement implements Reservation {
     return this.#context.ledger.unlock(this.#payment.entry)
   }
 
+  /** As {@link Reservation.undeliver}. */
+  undeliver(): Promise<void> {
+    return this.#context.ledger.undeliver(this.#payment.entry)
+  }
+
   /**
    * Takes up a payment that was sent there before, and whose outcome was not known or whose payer got
    * nothing for it. Of many requests that present it at once, one gets it.
@@ -123,6 +129,7 @@ export class RemoteSettlement implements Reservation {
       release: () => this.reopen(),
       markDelivered: () => this.markDelivered(),
       reopen: () => this.reopen(),
+      undeliver: () => this.undeliver(),
     }
   }
 
@@ -160,10 +167,26 @@ export class RemoteSettlement implements Reservation {
     const { payment, terms } = this.#payment
     const request = requestOf(this.#payment)
     const asker = idempotencyKey(await secret(), fingerprintOf(request))
-    return facilitator.settle(request.payload, request.requirements, {
+    const answering = facilitator.settle(request.payload, request.requirements, {
       ...(terms ?? termsOf(payment)),
       purchase: { ...terms?.purchase, asker },
     })
+    return this.#untilClosed(answering)
+  }
+
+  /** Waits for an answer; once the gateway closes, the outcome is unknown. */
+  async #untilClosed(answering: Promise<SettleResponse>): Promise<SettleResponse> {
+    const { closed } = this.#context
+    if (closed === undefined) return answering
+    const network = this.#network
+    let remove: (() => void) | undefined
+    const pending = new Promise<SettleResponse>((resolve) => {
+      const reason = 'settlement_pending'
+      remove = onAbort(closed, () =>
+        resolve(unsettledResponse({ reason, transaction: '', network, payer: this.payer })),
+      )
+    })
+    return Promise.race([answering, pending]).finally(remove)
   }
 
   async #conclude(response: Settled): Promise<Settled> {

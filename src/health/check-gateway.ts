@@ -1,7 +1,7 @@
 import type { Chain } from '../chain/chain.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
 import type { LedgerStore } from '../ledger/ledger.js'
-import type { Project } from '../merchants/project.js'
+import type { Merchant, Project } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import type { RateSource } from '../money/rates.js'
 import type { Network } from '../protocol/networks.js'
@@ -29,6 +29,8 @@ export interface CheckedParts {
   readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
   readonly projects: readonly Project[]
   readonly rates: RateSource
+  /** Bytes of the `PAYMENT-REQUIRED` header with which a merchant's routes ask. */
+  readonly headerBytesOf: (merchant: Merchant) => number
   /** The remote facilitator, if there is one. */
   readonly remote?: Pick<Facilitator, 'supported'> | undefined
   /** Milliseconds since the epoch. */
@@ -37,12 +39,12 @@ export interface CheckedParts {
 
 /** Checks everything a gateway needs outside itself. Never throws for an outside failure. */
 export async function checkGateway(parts: CheckedParts): Promise<readonly Finding[]> {
-  const { ledger, cores, projects, rates } = parts
+  const { ledger, cores } = parts
   const found = await Promise.all([
     findings({ subject: 'ledger' }, () => checkLedger(ledger)),
     ...cores.map((core) => checkCore(parts, core)),
     facilitatorFindings(parts),
-    checkProjects(projects, rates),
+    checkProjects(parts),
   ])
   return found.flat()
 }

@@ -4,20 +4,25 @@ import type { Merchant, Project } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import { formatDecimal } from '../money/decimal.js'
 import type { RateSource } from '../money/rates.js'
-import { failed, fine, findings, type Finding } from './finding.js'
+import { CLIENT_HEADER_BYTES, PROXY_HEADER_BYTES } from '../protocol/headers.js'
+import { failed, fine, findings, type Finding, type Place } from './finding.js'
+
+/** What projects are checked with. */
+interface ProjectsToCheck {
+  readonly projects: readonly Project[]
+  readonly rates: RateSource
+  readonly headerBytesOf: (merchant: Merchant) => number
+}
 
 /** Checks each project: that it has a merchant, and that prices in its currency can be paid. */
-export async function checkProjects(
-  projects: readonly Project[],
-  rates: RateSource,
-): Promise<readonly Finding[]> {
-  const found = await Promise.all(projects.map((project) => checkProject(project, rates)))
+export async function checkProjects(parts: ProjectsToCheck): Promise<readonly Finding[]> {
+  const found = await Promise.all(parts.projects.map((project) => checkProject(parts, project)))
   return found.flat()
 }
 
 async function checkProject(
+  { rates, headerBytesOf }: ProjectsToCheck,
   { id: project, merchant }: Project,
-  rates: RateSource,
 ): Promise<readonly Finding[]> {
   const place = { subject: 'project', project } as const
   if (merchant === undefined) {
@@ -44,7 +49,25 @@ async function checkProject(
   }
   const names = taken.map(({ asset }) => nameOf(asset)).join(', ')
   const message = `Project ${project} takes prices in ${currency}, paid in ${names} to ${merchant.payTo}.`
-  return [fine(place, message), ...failures]
+  const headerBytes = headerBytesOf(merchant)
+  return [
+    fine(place, message, { headerBytes }),
+    ...checkHeader(place, { project, headerBytes }),
+    ...failures,
+  ]
+}
+
+function checkHeader(
+  place: Place,
+  { project, headerBytes }: { readonly project: string; readonly headerBytes: number },
+): readonly Finding[] {
+  if (headerBytes <= PROXY_HEADER_BYTES) return []
+  const clients =
+    headerBytes > CLIENT_HEADER_BYTES
+      ? `, and some clients refuse more than ${CLIENT_HEADER_BYTES}`
+      : ''
+  const message = `402s of project ${project} have a PAYMENT-REQUIRED header of ${headerBytes} bytes: nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;${clients}. Or offer fewer tokens, or shorten descriptions.`
+  return [{ ...place, status: 'warning', code: 'header_too_large', message, headerBytes }]
 }
 
 /**

@@ -1,7 +1,9 @@
 import { formatEther } from 'viem/utils'
 import type { Chain } from '../chain/chain.js'
 import type { LedgerStore } from '../ledger/ledger.js'
+import { gasTokenOf } from '../protocol/networks.js'
 import type { RelayerPool } from '../relayer/pool.js'
+import { describeDelegation } from '../relayer/delegated-account.js'
 import { fine, findings, type Finding, type Place } from './finding.js'
 
 /** Milliseconds after which a transaction that is not mined is worth a warning. */
@@ -9,14 +11,14 @@ const STUCK_MS = 60_000
 
 /** What the relayers of one network are checked with. */
 export interface RelayersToCheck {
-  readonly chain: Pick<Chain, 'network' | 'getMinedNonce' | 'getPendingNonce'>
+  readonly chain: Pick<Chain, 'network' | 'getCode' | 'getMinedNonce' | 'getPendingNonce'>
   readonly relayers: Pick<RelayerPool, 'accounts'>
   readonly ledger: Pick<LedgerStore, 'listTransactions'>
 }
 
 type Account = RelayersToCheck['relayers']['accounts'][number]
 
-/** Checks each relayer of a network: its gas money, and that its transactions are mined. */
+/** Checks each relayer of a network: its gas money, that its transactions are mined, and its account. */
 export async function checkRelayers(parts: RelayersToCheck): Promise<readonly Finding[]> {
   const network = parts.chain.network.caip2
   const found = await Promise.all(
@@ -25,6 +27,7 @@ export async function checkRelayers(parts: RelayersToCheck): Promise<readonly Fi
       return findings(place, async () => [
         await checkFunds(parts, account, place),
         ...(await checkNonces(parts, account, place)),
+        ...(await checkDelegation(parts, account, place)),
       ])
     }),
   )
@@ -38,17 +41,18 @@ async function checkFunds(
 ): Promise<Finding> {
   const { balance, settlements, isLow } = await funds.read()
   const details = { balance: balance.toString(), settlements: Number(settlements) }
-  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} for gas`
+  const token = gasTokenOf(chain.network)
+  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} ${token} for gas`
   if (settlements < 1n)
     return {
       ...{ ...place, ...details, status: 'error', code: 'relayer_without_funds' },
-      message: `${what}, not enough for one settlement: send native currency to it.`,
+      message: `${what}, not enough for one settlement: send ${token} to it.`,
     }
   const enough = `${what}, enough for about ${settlements} settlements`
   if (!isLow) return fine(place, `${enough}.`, details)
   return {
     ...{ ...place, ...details, status: 'warning', code: 'relayer_low' },
-    message: `${enough}: send native currency to it.`,
+    message: `${enough}: send ${token} to it.`,
   }
 }
 
@@ -86,6 +90,16 @@ async function checkNonces(
     'transactions_stuck',
     `${who} has ${waiting.length} transactions that are not mined; the oldest is ${Math.round(first.ageMs / 1000)} s old. The gateway replaces it with higher fees unless gas costs more than maxFeePerGasGwei.`,
   )
+}
+
+async function checkDelegation(
+  { chain }: RelayersToCheck,
+  { address }: Account,
+  place: Place,
+): Promise<readonly Finding[]> {
+  const message = await describeDelegation(chain, address)
+  if (message === undefined) return []
+  return [{ ...place, status: 'warning', code: 'relayer_delegated', message }]
 }
 
 /** Whether the ledger has no transaction with an account nonce, nor a later one. */

@@ -13,10 +13,12 @@ export type FindingSubject =
  * latest block is from the future, by this machine's clock. `relayer_low`: the balance pays for few
  * more settlements. `nonce_gap`: a transaction waits for an account nonce that has none.
  * `transactions_stuck`: transactions are not mined for long. `foreign_transactions`: the account has
- * pending transactions that are not the gateway's. `token_missing`: no such contract.
+ * pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702 account, of
+ * which nodes take few pending transactions. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
  * not tell its domain. `token_decimals_mismatch`: it counts in other units. `merchant_missing`: the
- * project has tokens, but nobody who is paid. `network_unsupported`: the facilitator does not settle
+ * project has tokens, but nobody who is paid. `header_too_large`: proxies or clients refuse the header of
+ * its 402s unless they are told otherwise. `network_unsupported`: the facilitator does not settle
  * on that network. `check_failed`: something threw that is no error of this package.
  */
 export type FindingCode =
@@ -28,11 +30,13 @@ export type FindingCode =
   | 'nonce_gap'
   | 'transactions_stuck'
   | 'foreign_transactions'
+  | 'relayer_delegated'
   | 'token_missing'
   | 'token_domain_mismatch'
   | 'token_domain_unknown'
   | 'token_decimals_mismatch'
   | 'merchant_missing'
+  | 'header_too_large'
   | 'network_unsupported'
   | 'check_failed'
   | Exclude<GatewayErrorCode, 'config_invalid'>
@@ -75,6 +79,8 @@ export interface Finding {
   readonly settlements?: number
   /** Transactions of a relayer that are not mined. */
   readonly pending?: number
+  /** Bytes of the `PAYMENT-REQUIRED` header of a project's 402s: of the largest one that is known. */
+  readonly headerBytes?: number
   /** Number of the latest block. */
   readonly block?: number
   /** Age of the latest block in seconds. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Deduped } from '../chain/deduped.js'
+import { gasTokenOf } from '../protocol/networks.js'
 import { facilitatorFindings, type CheckedParts, type OwnNetwork } from './check-gateway.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
@@ -22,7 +23,10 @@ export interface Readiness {
 }
 
 /** Options of {@link ReadinessWatch}. */
-export interface ReadinessOptions extends Omit<CheckedParts, 'projects' | 'rates'> {
+export interface ReadinessOptions extends Omit<
+  CheckedParts,
+  'projects' | 'rates' | 'headerBytesOf'
+> {
   /** Aborted once the gateway is closed. */
   readonly closed: AbortSignal
 }
@@ -100,6 +104,6 @@ async function checkFunded(
       return fine(place, `A relayer on ${network.name} can pay for gas.`)
   return failed(place, {
     code: 'relayer_without_funds',
-    message: `No relayer on ${network.name} can pay for gas: send native currency to one.`,
+    message: `No relayer on ${network.name} can pay for gas: send ${gasTokenOf(network)} to one.`,
   })
 }

@@ -71,7 +71,10 @@ async function readResponse(
 }
 
 /** Reads the text of a response; `undefined` when it is longer than `maxBytes`. */
-async function readBounded(response: Response, maxBytes: number): Promise<string | undefined> {
+export async function readBounded(
+  response: Response,
+  maxBytes: number,
+): Promise<string | undefined> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   // Leaving the loop cancels the stream, and closes the connection.

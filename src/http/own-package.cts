@@ -8,9 +8,9 @@ import path = require('node:path')
 
 const NAME = 'express-x402-gateway'
 
-/** Folder and version of this package. In a bundle there is neither. */
+/** Folder and version of this package. In a bundle there is neither; in an ES module not even `__dirname`. */
 export const ownPackage: { readonly folder?: string; readonly version?: string } =
-  findFrom(__dirname)
+  typeof __dirname === 'string' ? findFrom(__dirname) : {}
 
 // The build puts a package.json without a name beside its files.
 function findFrom(folder: string): typeof ownPackage {

@@ -37,6 +37,7 @@ export const STATUS = {
   settlement_pending: same(503),
   idempotency_in_progress: same(503),
   server_busy: same(503),
+  shutting_down: same(503),
   unsupported_currency: outside(400),
   amount_out_of_range: outside(400),
   rate_unavailable: outside(502),

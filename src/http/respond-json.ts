@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
+import type { OpenRequests } from './open-requests.js'
 
 /** Makes a JSON document for a request. */
 export type Produce<Context> = (
@@ -12,10 +13,14 @@ export type Produce<Context> = (
  *
  * @param produce - Makes the document. What it throws goes to the error handler, with Express 4 too.
  */
-export function respondJson<Context>(context: Context, produce: Produce<Context>): RequestHandler {
+export function respondJson<Context extends { readonly requests: OpenRequests }>(
+  context: Context,
+  produce: Produce<Context>,
+): RequestHandler {
   return function respond(req, res, next) {
-    Promise.resolve()
-      .then(() => produce(context, req, res))
+    const producing = Promise.resolve().then(() => produce(context, req, res))
+    context.requests
+      .during(producing)
       .then((document) => writeJson(res, document))
       .catch(next)
   }

@@ -15,6 +15,12 @@ export interface Problem {
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
+/** The answer to requests that come, or are not finished, while the gateway closes. */
+export const SHUTTING_DOWN = {
+  code: 'shutting_down',
+  detail: 'The server is shutting down. Send the same request again in a few seconds.',
+} as const satisfies Problem
+
 /** A problem with a request, thrown for the router's error handler to respond with. */
 export class RequestProblem extends Error implements Problem {
   constructor(

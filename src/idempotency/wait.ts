@@ -1,6 +1,7 @@
 /** Waiting for a key that another request has claimed. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isClosed } from '../http/once-closed.js'
 import type { IdempotencyStore, RepeatableRequest } from './store.js'
 
 /** Milliseconds between two queries for a busy key: at first, and at most. */
@@ -18,6 +19,8 @@ export interface WaitContext {
   readonly idempotency: IdempotencyStore
   /** Milliseconds to wait for the answer of an earlier request with the same key. */
   readonly settleTimeoutMs: number
+  /** Ends the wait: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
 }
 
 /** A request that waits while another one has its key. */
@@ -36,7 +39,7 @@ export interface WaitingRequest extends RepeatableRequest {
  * @returns `busy` if it stays so until `timeoutMs` are over.
  */
 export async function askUntilFree<T extends { readonly state: string }>(
-  { idempotency: store, settleTimeoutMs: timeoutMs }: WaitContext,
+  { idempotency: store, settleTimeoutMs: timeoutMs, closed }: WaitContext,
   { key, fingerprint, res }: WaitingRequest,
   ask: () => Promise<T>,
 ): Promise<T> {
@@ -53,7 +56,7 @@ export async function askUntilFree<T extends { readonly state: string }>(
     let pauseMs = FIRST_PAUSE_MS
     while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
       await sleep(pauseMs)
-      if (res?.destroyed === true) return found
+      if ((res && isClosed(res)) || closed?.aborted === true) return found
       found = await ask()
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
     }

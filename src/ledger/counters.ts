@@ -3,7 +3,7 @@ import type { RelayerAccount } from './relayer-transactions.js'
 import { ALL_COUNTED, COUNTED_DAYS, type Count, type CountStore } from './counts.js'
 
 /** What is counted, in the order in which it happens to a payment. */
-export const COUNTED = ['asked', 'presented', 'refused', 'settled', 'failed'] as const
+export const COUNTED = ['asked', 'presented', 'refused', 'waived', 'settled', 'failed'] as const
 
 /** Phases of a payment whose time is measured. */
 export const PHASES = ['verify', 'handler', 'settle', 'total'] as const
@@ -64,7 +64,7 @@ export class Counters {
     this.#timer = setInterval(() => void this.flush(), options.flushMs ?? FLUSH_MS).unref()
   }
 
-  /** @param label - Why, for what is refused or has failed: a reason of ours. */
+  /** @param label - Why, for what is refused, waived or has failed: one of a closed set. */
   count(project: string | undefined, what: Counted, label = ''): void {
     this.#add(`${what} ${label} ${project ?? ALL_COUNTED}`)
   }
@@ -78,6 +78,11 @@ export class Counters {
   spend({ chainId, relayer }: RelayerAccount, wei: bigint): void {
     const gwei = Number((wei + GWEI - 1n) / GWEI)
     this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, gwei)
+  }
+
+  /** Counts gas by a label of its own. */
+  countGas(kind: string, label: string, gas: number): void {
+    this.#add(`${kind} ${label} ${ALL_COUNTED}`, gas)
   }
 
   /** Writes what was counted. Never rejects: what cannot be written now is written with the next. */

@@ -118,12 +118,16 @@ function csvLine(values: ReadonlyArray<string | number | boolean | undefined>): 
 }
 
 /**
- * A field. A quote before `=`, `+`, `-` and `@`, their wide forms, tab, return and line feed keeps
- * spreadsheets from computing it.
+ * Where a spreadsheet would begin to compute: before `=`, `+`, `-` and `@`, their wide forms, tab, return and
+ * line feed. A field begins at its start and, for a spreadsheet that splits at semicolons or tabs, behind each
+ * of them.
  */
+const FORMULA = /(^|[;\t])(?=\s*[=+\-@\t\r\n＝＋－＠])/gu
+
+/** A field. A quote before what looks like a formula keeps spreadsheets from computing it. */
 function csvField(text: string): string {
-  const safe = /^[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  const safe = text.replaceAll(FORMULA, "$1'")
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 function isoTime(ms: number): string {

@@ -163,6 +163,11 @@ export interface Locks {
    * transfer log has paid for another record.
    */
   markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void>
+  /**
+   * Opens a payment again that the caller has marked as delivered, though nothing went out. A payment that
+   * has a refund stays as it is.
+   */
+  undeliver(key: AuthorizationKey): Promise<void>
 }
 
 /**
@@ -209,6 +214,7 @@ const STORE_METHODS: Readonly<
   markFailed: true,
   markSettledLate: true,
   markDelivered: true,
+  undeliver: true,
   unlock: true,
   relock: true,
   listSubmitted: true,
@@ -239,6 +245,7 @@ export function isLedgerStore(value: unknown): value is LedgerStore {
   const store = value as Partial<Record<string, unknown>>
   return (
     Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
+    typeof store['isInMemory'] === 'boolean' &&
     typeof store['idempotency'] === 'object' &&
     typeof store['projects'] === 'object' &&
     typeof store['sessions'] === 'object' &&

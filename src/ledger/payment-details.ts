@@ -1,5 +1,6 @@
 /** What a record keeps of a payment for the merchant's books: what was sold, for which price. */
 import { sha256 } from '../crypto/sha256.js'
+import { withoutInvisible } from '../protocol/visible-text.js'
 
 /**
  * What a payment was for. It is shown and searched for, and decides nothing.
@@ -56,10 +57,10 @@ export function boundDetails(details: PaymentDetails): PaymentDetails {
   // its own.
   const bound: Writable<PaymentDetails> = {}
   if (resource !== undefined) bound.resource = boundResource(resource)
-  if (method !== undefined) bound.method = visible(method, MAX_METHOD_LENGTH)
-  if (route !== undefined) bound.route = visible(route, MAX_ROUTE_LENGTH)
+  if (method !== undefined) bound.method = withoutInvisible(method, MAX_METHOD_LENGTH)
+  if (route !== undefined) bound.route = withoutInvisible(route, MAX_ROUTE_LENGTH)
   if (decimals !== undefined) bound.decimals = decimals
-  if (askedPrice !== undefined) bound.askedPrice = visible(askedPrice, MAX_PRICE_LENGTH)
+  if (askedPrice !== undefined) bound.askedPrice = withoutInvisible(askedPrice, MAX_PRICE_LENGTH)
   if (reference !== undefined) bound.reference = reference
   return bound
 }
@@ -67,16 +68,11 @@ export function boundDetails(details: PaymentDetails): PaymentDetails {
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** A resource's URL as it is kept. */
-export function boundResource(url: string): string {
-  return visible(url, MAX_RESOURCE_LENGTH)
+function boundResource(url: string): string {
+  return withoutInvisible(url, MAX_RESOURCE_LENGTH)
 }
 
 /** The name under which an index knows a URL: an index holds less than a URL may have. */
 export function resourceHash(url: string): string {
   return sha256(boundResource(url), 'base64url').slice(0, 22)
-}
-
-/** Removes control characters and halves of surrogate pairs: PostgreSQL stores neither. */
-function visible(text: string, maxLength: number): string {
-  return text.slice(0, maxLength).replaceAll(/[\p{Cc}\p{Cs}]/gu, '')
 }

@@ -54,6 +54,24 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
 }
 
 /**
+ * Tells whether a payment that was taken on earlier terms still buys what it was taken for: the payee,
+ * token or price may be another one by now.
+ *
+ * A record that does not say what it was made for may be another merchant's, or another route's. One whose
+ * transaction failed buys nothing: its terms would hold for as long as the authorization.
+ *
+ * @internal
+ */
+export function isGoodOnEarlierTerms(
+  record: LedgerRecord | undefined,
+  entry: LedgerEntry,
+): record is LedgerRecord {
+  if (record?.project === undefined || record.purchase === undefined) return false
+  if (record.state === 'failed' || (record.paidLate && !record.delivered)) return false
+  return isSamePurchase(record, entry)
+}
+
+/**
  * Tells whether a record and the payment presented now name the same proof of the buyer.
  *
  * @internal

@@ -185,13 +185,6 @@ export interface FinalQuery {
 /** A final record, reduced to what a check against the chain needs, because there may be many. */
 export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 
-/** Type guard for records whose outcome the chain has decided. */
-export function isFinal(
-  record: LedgerRecord,
-): record is Extract<LedgerRecord, { state: 'settled' | 'failed' }> {
-  return record.state === 'settled' || record.state === 'failed'
-}
-
 /** Computes a record's id: 128 bits of the SHA-256 of its key, as hexadecimal digits. */
 export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
   const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()

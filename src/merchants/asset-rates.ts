@@ -7,19 +7,22 @@ import type { Rate, RateSource } from '../money/rates.js'
 /**
  * Finds a rate that a quote needs.
  *
- * @throws {@link RateError} `rate_unavailable` where there is none.
+ * @throws {@link RateError} `unsupported_currency` where no source knows the pair, `rate_unavailable` where it has
+ * no rate now.
  */
 export async function requireRate(rates: RateSource, base: string, quote: string): Promise<Rate> {
   const rate = await rates.getRate(base, quote)
+  if (rate === undefined)
+    throw new RateError('unsupported_currency', `No source has a rate from ${base} to ${quote}.`)
   // A rate of zero, by mistake of a source, would make everything free.
-  if (rate !== undefined && rate.rate.units > 0n) return rate
-  throw new RateError('rate_unavailable', `There is no rate from ${base} to ${quote}.`)
+  if (rate.rate.units > 0n) return rate
+  throw new RateError('rate_unavailable', `The rate from ${base} to ${quote} is zero.`)
 }
 
 /**
  * Checks that a pegged token with `depegGuardBps` is worth its currency.
  *
- * @throws {@link RateError} `rate_unavailable` where it is off by more, or no rate is known.
+ * @throws {@link RateError} `rate_unavailable` where it is off by more; as {@link requireRate} where no rate is known.
  */
 export async function requirePeg(
   { symbol, currency, rateSymbol = symbol, depegGuardBps }: Asset,

@@ -103,7 +103,8 @@ class MerchantQuoter implements Quoter {
       this.#merchant.accepts.map((asset) =>
         this.#quoteAsset(asset, price, style).catch((error: unknown) => {
           if (!isRateError(error)) throw error
-          failure ??= error
+          // Later, a source that is away may have a rate; one that knows no pair will not.
+          if (failure?.code !== 'rate_unavailable') failure = error
           return []
         }),
       ),

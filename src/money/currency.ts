@@ -1,5 +1,5 @@
 import { data } from 'currency-codes'
-import { showValue } from './explain-amount.js'
+import { quoteName } from '../protocol/visible-text.js'
 
 /** Codes of ISO 4217 with "N.A." for digits: metals, bond units, baskets, test codes. */
 const WITHOUT_DIGITS: ReadonlySet<string> = new Set(
@@ -43,13 +43,10 @@ export function isCurrency(code: unknown): code is string {
   return typeof code === 'string' && digitsByCode.has(code)
 }
 
-/** Longest part of a wrong code that a message repeats. */
-const MAX_SHOWN = 20
-
 /** Explains why a value is not a currency, and what to write instead. */
 export function explainCurrency(code: unknown): string {
   if (typeof code !== 'string') return "the currency must be a string, e.g. 'USD'"
-  const shown = showValue(code.slice(0, MAX_SHOWN))
+  const shown = quoteName(code)
   const upperCase = code.toUpperCase()
   if (code !== upperCase && isCurrency(upperCase))
     return `currency codes are written in upper case: '${upperCase}', not ${shown}`

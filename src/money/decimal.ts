@@ -21,7 +21,7 @@ const MAX_DECIMAL_LENGTH = 100
 
 const PLAIN_DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/
 
-/** The form in which `String(number)` writes finite numbers that are not negative. */
+/** The form in which `toPrecision` writes finite numbers that are not negative. */
 const NUMBER_TEXT = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
 
 /**
@@ -38,20 +38,23 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { units: BigInt(whole + fraction), scale: fraction.length }
 }
 
+/** Digits that every decimal keeps on its way through a float. What comes after them is noise of arithmetic. */
+const FLOAT_DIGITS = 15
+
 /**
- * Reads a decimal number from the shortest text that names the very same float.
+ * Reads a decimal number from a float, by its first 15 digits.
  *
- * That text is what the developer typed: `0.1` is one tenth, not 0.1000000000000000055….
+ * They are what the developer meant: `0.1` is one tenth, and `0.1 + 0.2` is three.
  *
  * @returns `undefined` for `NaN`, infinities and negative numbers.
  */
 export function decimalFromNumber(value: number): Decimal | undefined {
-  const match = NUMBER_TEXT.exec(String(value))
+  const match = NUMBER_TEXT.exec(value.toPrecision(FLOAT_DIGITS))
   if (match === null) return undefined
   const [, whole = '', fraction = '', exponent = '0'] = match
   const scale = fraction.length - Number(exponent)
   const units = BigInt(whole + fraction)
-  if (scale >= 0) return { units, scale }
+  if (scale >= 0) return trimDecimal({ units, scale })
   return { units: units * powerOfTen(-scale), scale: 0 }
 }
 

@@ -101,6 +101,11 @@ function readText(price: string, options: ParsePriceOptions): ParsedPrice {
     const message = `the sign of ${showValue(price)} may mean yen or yuan; write '100 JPY' or '100 CNY'`
     throw invalid(options, message)
   }
+  const [, second] = /^[\d.]+ ([A-Za-z]+)$/.exec(amount) ?? []
+  if (second !== undefined) {
+    const message = `${showValue(price)} names its currency twice; write '0.01 USD', or { asset: 'USDC', network: 'base', amount: '10000' }`
+    throw invalid(options, message)
+  }
   return {
     kind: 'fiat',
     amount: readAmount(amount, options, price),
@@ -135,8 +140,9 @@ function readAmount(amount: unknown, options: ParsePriceOptions, text = amount):
 
 function readCurrency(currency: unknown, { option = 'price' }: ParsePriceOptions): string {
   if (isCurrency(currency)) return currency
-  const tokens = isTokenSymbol(currency)
-    ? `; for the token ${currency}, write the currency that it is pegged to, or { asset: '${currency}', network: 'base', amount: '10000' }`
+  const symbol = typeof currency === 'string' ? currency.toUpperCase() : undefined
+  const tokens = isTokenSymbol(symbol)
+    ? `; for the token ${symbol}, write the currency that it is pegged to, e.g. '0.01 USD', or { asset: '${symbol}', network: 'base', amount: '10000' }`
     : ''
   throw new ConfigError(option, explainCurrency(currency) + tokens, 'unknown_currency')
 }

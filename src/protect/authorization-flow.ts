@@ -1,22 +1,29 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
+import { onceClosed } from '../http/once-closed.js'
 import type { Logger } from '../logger.js'
+import { onAbort } from '../http/on-abort.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import { keepPrivate } from './cache-control.js'
 import { isConditionalStatus, removeConditions } from './conditional-requests.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
-import { attachPayment, endUnsettled, markDelivered, releaseUnpaid } from './payment-attempt.js'
-import type { ReservedAttempt } from './payment-attempt.js'
+import { attachPayment, endUnsettled, releaseUnpaid } from './payment-attempt.js'
+import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
+import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
+import { watchForStream } from './watch-for-stream.js'
 
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
+  readonly waived: WaivedCounter
   readonly logger: Logger
+  readonly requests: OpenRequests
 }
 
 /**
@@ -25,7 +32,7 @@ export interface AuthorizationFlowContext {
  */
 export async function runThenSettle(
   context: AuthorizationFlowContext,
-  { maxHeldBytes }: Pick<PaidRoute, 'maxHeldBytes'>,
+  { maxHeldBytes, chargeIf, warnings }: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf' | 'warnings'>,
   attempt: ReservedAttempt,
 ): Promise<Exit> {
   const { payer } = attempt.reservation
@@ -35,7 +42,7 @@ export async function runThenSettle(
     return { kind: 'server_busy' }
   }
   try {
-    await runHeld(context, attempt, { maxHeldBytes, lease })
+    await runHeld(context, attempt, { maxHeldBytes, lease, chargeIf, warnings })
     return { kind: 'over' }
   } finally {
     lease.release()
@@ -46,14 +53,18 @@ export async function runThenSettle(
 async function runHeld(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  limits: HeldLimits,
+  { chargeIf, warnings, ...limits }: HeldLimits & Pick<PaidRoute, 'chargeIf' | 'warnings'>,
 ): Promise<void> {
-  const { res, next } = attempt
-  const held = await holdResponse(context, attempt, limits)
+  const { req, res, next } = attempt
+  const waiver = openWaiver(res)
+  const held = await holdResponse(context, attempt, { limits, waiver })
+  if (!warnings.has('stream')) watchForStream(res, () => warnings.warnOfStream(req))
+  const remove = onAbort(context.requests.cutOff, () => held.stop())
   try {
-    next()
+    // If its client is gone already, it has ended as aborted.
+    if (!held.clientGone) next()
     const end = await held.finished
-    const exit = isChargeable(end, held)
+    const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
       ? await settleThenSend(attempt, held)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
@@ -62,6 +73,8 @@ async function runHeld(
       return held.replace(() => respondExit(res, outsideFailure(context, error, attempt)))
     held.discard()
     throw error
+  } finally {
+    remove()
   }
 }
 
@@ -69,10 +82,10 @@ async function runHeld(
 async function holdResponse(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  limits: HeldLimits,
+  { limits, waiver }: { readonly limits: HeldLimits; readonly waiver: Waiver },
 ): Promise<HeldResponse> {
   try {
-    attachPayment(attempt, { payer: attempt.reservation.payer })
+    attachPayment(attempt, { payer: attempt.reservation.payer, waive: waiver.waive })
     removeConditions(attempt.req)
     return new HeldResponse(attempt.res, limits)
   } catch (error) {
@@ -86,6 +99,30 @@ function isChargeable(end: HeldEnd, { clientGone }: HeldResponse): boolean {
   return end.kind === 'ended' && !clientGone && end.status < 400 && end.status !== 304
 }
 
+/** A response that has ended, and what the app says of it. */
+interface JudgedResponse extends Pick<PaidRoute, 'chargeIf'> {
+  readonly end: HeldEnd
+  readonly held: HeldResponse
+  readonly waiver: Waiver
+}
+
+/** Whether a response is charged for. If the app fails to tell, its payment is released. */
+async function isCharged(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  { end, held, waiver, chargeIf }: JudgedResponse,
+): Promise<boolean> {
+  if (!isChargeable(end, held)) return false
+  try {
+    const reason = whyFree({ held, res: attempt.res, waiver, chargeIf })
+    if (reason !== undefined) context.waived.count(attempt.project, reason)
+    return reason === undefined
+  } catch (error) {
+    await releaseUnpaid(context, attempt)
+    throw error
+  }
+}
+
 /** Settles the payment, and then sends the response. */
 async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
   const { res, claim, reservation } = attempt
@@ -96,8 +133,10 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
       await claim.keep(serializeUnpaid(held.response()) ?? claim.kept)
     return endUnsettled(attempt, settlement)
   }
-  setPaymentResponse(res, settlement)
-  keepPrivate(res)
+  held.amend(() => {
+    setPaymentResponse(res, settlement)
+    keepPrivate(res)
+  })
   const response = claim.hasKey ? held.response() : undefined
   // Nobody has received the response: the payer may ask once more, by id or with the same payment.
   if (held.clientGone && response?.body === undefined) {
@@ -107,9 +146,23 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
   const stored = response && serializeResponse(response)
   if (stored !== undefined) await claim.keep(stored)
   await markDelivered(attempt)
+  if (!held.clientGone) await sendDelivered(attempt, held)
+  else if (response?.body === undefined) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
   if (stored !== undefined) await claim.finish(stored)
-  if (!held.clientGone) held.send()
   return { kind: 'over' }
+}
+
+/** Sends a response that is recorded as delivered. If it cannot be sent, its payment is good once more. */
+async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Promise<void> {
+  try {
+    held.send()
+  } catch (error) {
+    if (!attempt.res.headersSent) await markUndelivered(attempt)
+    throw error
+  }
 }
 
 /** A response that is not charged for. */
@@ -135,6 +188,8 @@ async function endUncharged(
       return { kind: 'over' }
     case 'no_room':
       return { kind: 'server_busy' }
+    case 'stopped':
+      return { kind: 'shutting_down' }
     case 'too_large':
       if (held.clientGone) return { kind: 'over' }
       return refuseTooLarge(attempt.res, held, limits)
@@ -152,12 +207,12 @@ async function refuseTooLarge(
   held: HeldResponse,
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
-  const detail = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
-  const closed = new Promise<unknown>((resolve) => {
+  const remedy = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
+  const closed = new Promise<void>((resolve) => {
     res.once('finish', resolve)
-    res.once('close', resolve)
+    onceClosed(res, resolve)
   })
-  held.replace(() => respondExit(res, { kind: 'too_large', detail }))
+  held.replace(() => respondExit(res, { kind: 'too_large' }))
   await closed
-  throw new ConfigError('maxHeldBytes', detail, 'out_of_range')
+  throw new ConfigError('maxHeldBytes', remedy, 'out_of_range')
 }

@@ -1,38 +1,44 @@
-import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { isDefaultAsset } from '../money/assets.js'
-import { powerOfTen } from '../money/decimal.js'
+import { formatDecimal, powerOfTen, trimDecimal } from '../money/decimal.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 
 /** Dollars that official clients pay at once by default. */
 const CLIENT_LIMIT_DOLLARS = 1n
 
 /**
- * Makes a check that warns, once for each merchant of a route, of prices that official clients do not pay
- * by default: they pay well-known stablecoins only, and at most $1.00 at once.
+ * Says why official clients do not pay any of the entries by default: they pay the well-known stablecoin of
+ * each network only, and at most $1.00 at once.
  *
- * @param warned - Projects that this route was warned of. It gets those that are warned of now.
+ * @returns Words after the name of the route; `undefined` if they pay one.
  */
-export function clientLimitWarning(
+export function clientLimitWords(
   merchant: Merchant,
-  logger: Logger,
-  warned = new Set<string>(),
-): (accepts: readonly PaymentRequirements[]) => void {
-  const { project } = merchant
-  return (accepts) => {
-    if (warned.has(project) || accepts.some((entry) => isWithinClientLimits(entry, merchant)))
-      return
-    warned.add(project)
-    logger.warn(
-      'Official x402 clients will not pay this route with their default spend controls: ' +
-        'they pay the well-known stablecoin of each network only, and at most $1.00 at once.',
-      { merchant: project },
-    )
-  }
+  accepts: readonly PaymentRequirements[],
+): string | undefined {
+  const prices = accepts.flatMap((entry) => defaultPrice(merchant, entry) ?? [])
+  if (prices.some(({ isWithin }) => isWithin)) return undefined
+  const [price] = prices
+  if (price !== undefined)
+    return `costs ${price.text}: official clients refuse more than $1.00 unless their owner raises the limit.`
+  const tokens = accepts.map((entry) => {
+    const asset = findAcceptedAsset(merchant, entry)
+    return asset === undefined ? entry.asset : `${asset.symbol} on ${asset.network.name}`
+  })
+  return `takes only ${tokens.join(', ')}: official clients refuse every token but the well-known stablecoin of each network unless their owner allows it.`
 }
 
-function isWithinClientLimits(entry: PaymentRequirements, merchant: Merchant): boolean {
+/** What an entry costs in a token that official clients pay with; `undefined` if it is another. */
+function defaultPrice(merchant: Merchant, entry: PaymentRequirements) {
   const asset = findAcceptedAsset(merchant, entry)
-  if (asset === undefined || !isDefaultAsset(asset)) return false
-  return BigInt(entry.amount) <= CLIENT_LIMIT_DOLLARS * powerOfTen(asset.decimals)
+  if (asset === undefined || !isDefaultAsset(asset)) return undefined
+  const units = BigInt(entry.amount)
+  const { decimals } = asset
+  const [whole = '0', cents = ''] = formatDecimal(trimDecimal({ units, scale: decimals })).split(
+    '.',
+  )
+  return {
+    text: `$${whole}.${cents.padEnd(2, '0')}`,
+    isWithin: units <= CLIENT_LIMIT_DOLLARS * powerOfTen(decimals),
+  }
 }

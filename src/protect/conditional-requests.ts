@@ -5,6 +5,7 @@
  * paid handler never sees a condition, and responds with what was paid for.
  */
 import type { IncomingMessage } from 'node:http'
+import { removeHeaders } from './request-headers.js'
 
 /** Statuses of a failed condition or range: nothing was delivered, so nothing is charged. */
 const CONDITIONAL_STATUSES: ReadonlySet<number> = new Set([304, 412, 416])
@@ -24,16 +25,5 @@ export function removeConditions(req: IncomingMessage): void {
   const removed = new Set(Object.keys(req.headers).filter((name) => name.startsWith('if-')))
   if (removed.size === 0) return
   if (removed.has('if-range')) removed.add('range')
-
-  // Last, because Node derives the other two from the raw headers on first access.
-  for (const name of removed) {
-    Reflect.deleteProperty(req.headers, name)
-    Reflect.deleteProperty(req.headersDistinct, name)
-  }
-  const { rawHeaders } = req
-  const raw: string[] = []
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    if (!removed.has((rawHeaders[index] ?? '').toLowerCase()))
-      raw.push(...rawHeaders.slice(index, index + 2))
-  req.rawHeaders = raw
+  removeHeaders(req, removed)
 }

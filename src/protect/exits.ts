@@ -1,6 +1,7 @@
 import type { Response } from 'express'
 import { retryAfterOf, type OutsideFailure } from '../errors.js'
-import type { Problem } from '../http/respond-problem.js'
+import { failureWords } from '../http/failure-words.js'
+import { SHUTTING_DOWN, type Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { requestFields, type LoggedRequest } from './log-fields.js'
@@ -28,7 +29,7 @@ export type Exit =
     }
   /** The settlement failed, or the payment was settled before. */
   | { readonly kind: 'not_settled'; readonly offer: Offer; readonly settlement: Unsettled }
-  /** A transaction was sent, and its outcome is unknown. */
+  /** A transaction was written down, and its outcome is unknown; the node may not take it yet. */
   | { readonly kind: 'settlement_pending'; readonly settlement: Unsettled }
   /** The response to the first request with this payment is given again. */
   | { readonly kind: 'repeated'; readonly stored: string }
@@ -40,10 +41,12 @@ export type Exit =
   | ExceededLimit
   /** There is no memory left to hold another response. */
   | { readonly kind: 'server_busy' }
+  /** The gateway is closing. */
+  | { readonly kind: 'shutting_down' }
   /** The handler answered a condition or a range, which costs nothing. */
   | { readonly kind: 'condition_failed'; readonly status: number }
   /** The handler's response is larger than what may be held. */
-  | { readonly kind: 'too_large'; readonly detail: string }
+  | { readonly kind: 'too_large' }
   /** A chain, a rate, the ledger or a relayer failed. */
   | { readonly kind: 'outside_failure'; readonly failure: OutsideFailure }
 
@@ -68,6 +71,7 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'busy':
     case 'conflict':
     case 'server_busy':
+    case 'shutting_down':
       return respondRouteProblem(res, PROBLEMS[exit.kind])
     case 'rate_limited':
       return respondRateLimited(res, exit)
@@ -77,11 +81,12 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'too_large':
       // The connection is closed, so that the handler's reads and writes end with it.
       res.set('Connection', 'close')
-      return respondRouteProblem(res, { code: 'answer_too_large', detail: exit.detail })
+      return respondRouteProblem(res, PROBLEMS.too_large)
     case 'outside_failure': {
-      const { code, message: detail } = exit.failure
-      const retryAfterSeconds = retryAfterOf(exit.failure)
-      return respondRouteProblem(res, { code, detail, retryAfterSeconds })
+      const { failure } = exit
+      const detail = failureWords(failure, 'route')
+      const retryAfterSeconds = retryAfterOf(failure)
+      return respondRouteProblem(res, { code: failure.code, detail, retryAfterSeconds })
     }
   }
 }
@@ -93,7 +98,7 @@ export function outsideFailure(
   logged: LoggedRequest,
 ): Exit {
   const fields = { code: failure.code, ...requestFields(logged) }
-  logger.error('A payment could not be taken.', { ...fields, error: failure })
+  logger.error(`A payment could not be taken: ${failure.message}`, { ...fields, error: failure })
   return { kind: 'outside_failure', failure }
 }
 
@@ -102,7 +107,7 @@ const PROBLEMS = {
   settlement_pending: {
     code: 'settlement_pending',
     detail:
-      'The payment was sent, but is not known to be mined yet. Present the same payment again; do not sign another.',
+      'The payment was accepted, and is not known to be mined yet. It is sent until it is mined or its authorization lapses. Present the same payment again; do not sign another.',
   },
   busy: {
     code: 'idempotency_in_progress',
@@ -117,4 +122,10 @@ const PROBLEMS = {
     detail:
       'Too many answers wait for their payments at this moment; nothing was charged. Present the same payment again later.',
   },
+  too_large: {
+    code: 'answer_too_large',
+    detail:
+      'The answer is too large for the seller to hold until it is paid; nothing was charged. Only the seller can change that.',
+  },
+  shutting_down: SHUTTING_DOWN,
 } as const satisfies { readonly [Kind in Exit['kind']]?: Problem }

@@ -1,9 +1,11 @@
 import type { Request } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import { isClosed } from '../http/once-closed.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import type { Counters } from '../ledger/counters.js'
 import { isReason } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type MerchantTerms, type Refusal } from '../schemes/scheme.js'
@@ -30,6 +32,7 @@ import type { FindRoute } from './route-finder.js'
 import { shareHiddenClass } from './share-hidden-class.js'
 import { isUnpaid } from './stored-response.js'
 import { settleThenRun } from './upfront-flow.js'
+import type { WaivedCounter } from './waiver.js'
 
 /** What the paid routes of a gateway share. */
 export interface PaidRequestContext extends OnceContext, MatchContext {
@@ -38,6 +41,10 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly heldBudget: HeldBudget
   /** What happens, by day and project. */
   readonly counters: Counters
+  /** Counts payments that the app waives. */
+  readonly waived: WaivedCounter
+  /** The requests that are waited for when the gateway closes. */
+  readonly requests: OpenRequests
   /** Counts requests that present a payment; `undefined` if they are not limited. */
   readonly countRequest: CountRequest | undefined
 }
@@ -68,7 +75,9 @@ export async function handlePaidRequest(
   requireFirst(req)
   problemPage?.meet(req, res)
   const route = await find(req)
-  return route === undefined ? respondNobodyPaid(res) : charge(context, route, exchange)
+  if (route === undefined) return respondNobodyPaid(res)
+  if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
+  return context.requests.during(charge(context, route, exchange))
 }
 
 /** @throws `ConfigError` for the second of two `x402Protect`: one payment cannot pay for both. */
@@ -111,8 +120,8 @@ async function charge(
     logged = attempt
     const byId = paymentIdKey(route, attempt)
     const result = await once(context, byId, async (claim) => {
-      // The client may have disconnected while its request waited for the key.
-      if (claim.hasKey && res.destroyed) return
+      // The client may have disconnected while its request waited for a price, a limit or the key.
+      if (isClosed(res)) return
       respondExit(res, await takePayment(context, route, { claim, ...attempt }))
     })
     if (result.kind !== 'produced') respondExit(res, result)
@@ -153,6 +162,11 @@ async function takePayment(
   const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
   if (isRefusal(reservation)) return endRefused(attempt, reservation)
   const reserved = { reservation, ...attempt }
+  // Nobody is there to receive what the handler would make.
+  if (isClosed(res)) {
+    await releaseUnpaid(context, reserved)
+    return { kind: 'over' }
+  }
   // Only now that the payer is verified: else anyone could use up the payer's allowance.
   const exceeded = await context.countRequest?.({ req, res, payer: reservation.payer })
   if (exceeded !== undefined) {
@@ -160,7 +174,7 @@ async function takePayment(
     return exceeded
   }
   if (payment.storedOnly && kept !== undefined) return redeemStored(reserved, kept)
-  return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(reserved)
+  return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }
 
 /** The merchant's terms, for this purchase. */
@@ -188,7 +202,7 @@ async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Ex
     return { kind: 'repeated', stored: kept }
   }
   const isUnsent = transaction === undefined && settledBy === undefined
-  // `settlement_pending` without a hash: something was sent, so the client must not sign anew.
+  // `settlement_pending` without a hash: something was sent or waits to be, so the client must not sign anew.
   if (!isUnsent || refused === 'settlement_pending')
     return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
   await claim.abandon()

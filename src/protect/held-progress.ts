@@ -5,7 +5,6 @@ export interface HeldProgress {
   readonly res: ServerResponse
   /** Otherwise the handler sees the response as it is. */
   readonly isHeld: boolean
-  readonly headersSent: boolean
   readonly writableEnded: boolean
 }
 
@@ -13,32 +12,24 @@ export interface HeldProgress {
 const PROGRESS = Symbol('progress')
 
 type Held = ServerResponse & { readonly [PROGRESS]: HeldProgress }
-type Member = 'headersSent' | 'writableEnded'
 
 /**
- * The members of a response that show its progress. All responses have the same getters, and keep them: an
+ * The member of a response that shows its progress. All responses have the same getter, and keep it: an
  * object that loses a member becomes a dictionary to V8. Where responses share a hidden class anyway, that
  * is slower and larger (where they do not, see `shareHiddenClass`).
  */
-const MEMBERS: Readonly<Record<Member, PropertyDescriptor>> = {
-  headersSent: memberOf('headersSent'),
-  writableEnded: memberOf('writableEnded'),
+const WRITABLE_ENDED: PropertyDescriptor & ThisType<Held> = {
+  configurable: true,
+  get() {
+    const progress = this[PROGRESS]
+    if (progress.isHeld) return progress.writableEnded
+    // The response itself, of which `this` may be a derived object.
+    return Reflect.get(Object.getPrototypeOf(progress.res) as object, 'writableEnded', this)
+  },
 }
 
-function memberOf(name: Member): PropertyDescriptor & ThisType<Held> {
-  return {
-    configurable: true,
-    get() {
-      const progress = this[PROGRESS]
-      if (progress.isHeld) return progress[name]
-      // The response itself, of which `this` may be a derived object.
-      return Reflect.get(Object.getPrototypeOf(progress.res) as object, name, this)
-    },
-  }
-}
-
-/** Shows a handler the progress of its held response, as members of the response. */
+/** Shows a handler the progress of its held response, as a member of the response. */
 export function showProgress(progress: HeldProgress): void {
   Object.assign(progress.res, { [PROGRESS]: progress })
-  Object.defineProperties(progress.res, MEMBERS)
+  Object.defineProperty(progress.res, 'writableEnded', WRITABLE_ENDED)
 }

@@ -1,10 +1,12 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { ServerResponse, type OutgoingHttpHeaders } from 'node:http'
+import { isClosed, onceClosed } from '../http/once-closed.js'
+import { destroyLater } from './destroy-later.js'
 import { HeldBody, type HeldLimits } from './held-body.js'
 import { showProgress, type HeldProgress } from './held-progress.js'
 import { PipedSources } from './piped-sources.js'
-import { ignoredHeaderMethods, setHead, type HeadArguments } from './response-head.js'
+import { fixHead, ignoredHeaderMethods, markHead, type HeadArguments } from './response-head.js'
 import { headersSince, MAX_STORED_BYTES, type RecordedResponse } from './stored-response.js'
-import { optionalArguments, refuseWrite, toBytes } from './write-arguments.js'
+import { optionalArguments, refuseWrite, toBytes, type WriteCallback } from './write-arguments.js'
 
 /** How a handler's response ended. */
 export type HeldEnd =
@@ -16,6 +18,8 @@ export type HeldEnd =
   | { readonly kind: 'too_large' }
   /** The memory for all held responses is used up. */
   | { readonly kind: 'no_room' }
+  /** The gateway closes. */
+  | { readonly kind: 'stopped' }
 
 type Trailers = Parameters<ServerResponse['addTrailers']>[0]
 
@@ -23,7 +27,8 @@ type Trailers = Parameters<ServerResponse['addTrailers']>[0]
  * A response that is held back until the payment for it is settled.
  *
  * The handler notices no difference: write callbacks are called, `headersSent` and `writableEnded`
- * have their usual values. `write` returns true while there is room: memory is bounded anyway, and
+ * have their usual values, and what Node would refuse to send is refused by the same call with the same
+ * error. `write` returns true while there is room: memory is bounded anyway, and
  * middleware in front (compression) delays `drain` listeners until the head is written. Once the
  * response is given up, what the handler writes is discarded, as if its client had disconnected.
  *
@@ -41,9 +46,12 @@ export class HeldResponse implements HeldProgress {
   readonly #body: HeldBody
   readonly #sources: PipedSources
   #finish: (end: HeldEnd) => void = () => undefined
-  #trailers: Trailers | undefined
-  /** Fixed with the first byte. */
-  #status: number | undefined
+  /** Lets the app destroy the response again, which has to wait while this one is complete. */
+  #allowDestroy: (() => void) | undefined
+  /** A response with the same head, which Node has written; fixed with the first byte. */
+  #head: ServerResponse | undefined
+  /** The head was fixed before the handler ended the response, so that its length was not known. */
+  #isStreamed = false
   /** The handler has ended its response. */
   #isEnded = false
   /** What the handler writes is discarded. */
@@ -64,10 +72,10 @@ export class HeldResponse implements HeldProgress {
     this.#headersBefore = res.getHeaders()
     this.#statusBefore = res.statusCode
     this.finished = new Promise((resolve) => (this.#finish = resolve))
-    res.once('close', this.#onClose)
     this.#sources = new PipedSources(res)
     this.#closeGates()
     showProgress(this)
+    onceClosed(res, this.#onClose)
   }
 
   get res(): ServerResponse {
@@ -78,40 +86,62 @@ export class HeldResponse implements HeldProgress {
     return this.#isHeld
   }
 
-  get headersSent(): boolean {
-    return this.#status !== undefined
-  }
-
   get writableEnded(): boolean {
     return this.#isEnded
   }
 
   /** Whether the client has disconnected; changes while the response is held. */
   get clientGone(): boolean {
-    return this.#isClientGone
+    return this.#isClientGone || isClosed(this.#res)
+  }
+
+  /** The body so far, as the handler wrote it; empty once it was dropped. */
+  get body(): Buffer {
+    return this.#body.read() ?? Buffer.alloc(0)
   }
 
   /** The response so far, to be stored. */
   response(): RecordedResponse {
     return {
-      status: this.#status ?? this.#res.statusCode,
+      status: this.#head?.statusCode ?? this.#res.statusCode,
       headers: headersSince(this.#headersBefore, this.#res.getHeaders()),
       body:
         this.#body.size <= MAX_STORED_BYTES ? (this.#body.read() ?? Buffer.alloc(0)) : undefined,
     }
   }
 
-  /** Sends the response as the handler wrote it. */
+  /** Changes headers, which are fixed for the handler. */
+  amend(change: (res: ServerResponse) => void): void {
+    markHead(this.#res, undefined)
+    try {
+      change(this.#res)
+    } finally {
+      markHead(this.#res, this.#head)
+    }
+  }
+
+  /**
+   * Sends the response as the handler wrote it.
+   *
+   * @throws What middleware in front throws. Unless the head has been written, another response may be.
+   */
   send(): void {
     const res = this.#res
+    const { statusCode, statusMessage } = this.#head ?? res
+    const body = this.#body.read()
     this.#isSent = true
     this.#openGates()
-    if (this.#status !== undefined) res.statusCode = this.#status
-    if (this.#trailers !== undefined) res.addTrailers(this.#trailers)
-    const body = this.#body.read()
-    if (body === undefined) res.end()
-    else res.end(body)
-    this.#body.drop()
+    Object.assign(res, { statusCode, statusMessage })
+    try {
+      if (this.#isStreamed) res.writeHead(statusCode)
+      if (body === undefined) res.end()
+      else res.end(body)
+    } catch (error) {
+      this.#isSent = res.headersSent
+      throw error
+    } finally {
+      this.#body.drop()
+    }
   }
 
   /**
@@ -126,6 +156,7 @@ export class HeldResponse implements HeldProgress {
     for (const name of res.getHeaderNames()) res.removeHeader(name)
     for (const [name, value] of Object.entries(this.#headersBefore))
       if (value !== undefined) res.setHeader(name, value)
+    res.addTrailers({})
     res.statusCode = this.#statusBefore
     res.statusMessage = ''
   }
@@ -154,6 +185,11 @@ export class HeldResponse implements HeldProgress {
     }
   }
 
+  /** Gives the response up, unless its handler has ended it: the gateway closes. */
+  stop(): void {
+    if (!this.#isOver) this.#giveUp('stopped')
+  }
+
   readonly #onClose = (): void => {
     this.#isClientGone = true
     if (!this.#isEnded) this.#giveUp('aborted')
@@ -169,7 +205,7 @@ export class HeldResponse implements HeldProgress {
         if (!this.#isOver) this.#start()
       },
       addTrailers: (trailers: Trailers): void => {
-        this.#trailers = trailers
+        if (!this.#isOver) this.#original.addTrailers.call(this.#res, trailers)
       },
       // Informational responses would be sent at once, while this one is held.
       writeEarlyHints: (_hints: unknown, callback?: () => void): void => {
@@ -183,15 +219,19 @@ export class HeldResponse implements HeldProgress {
   #openGates(): void {
     const res = this.#res
     res.off('close', this.#onClose)
+    markHead(res, undefined)
     Object.assign(res, this.#original)
+    this.#allowDestroy?.()
+    this.#allowDestroy = undefined
     this.#isHeld = false
   }
 
   readonly #write = (chunk: unknown, ...rest: readonly unknown[]): boolean => {
     const { encoding, callback } = optionalArguments(rest)
-    if (this.#isOver) return refuseWrite(callback)
+    if (this.#isOver) return this.#refuse(callback)
     const bytes = toBytes(chunk, encoding)
-    this.#start()
+    const { head } = this.#start()
+    if (head.strictContentLength) head.write(bytes)
     this.#hold(bytes)
     if (callback) process.nextTick(callback)
     return !this.#isGivenUp
@@ -202,37 +242,54 @@ export class HeldResponse implements HeldProgress {
     const [chunk, ...rest] = typeof args[0] === 'function' ? [undefined, args[0]] : args
     const { encoding, callback } = optionalArguments(rest)
     if (this.#isOver) {
-      refuseWrite(callback)
+      if (this.#isEnded && !chunk && callback) res.once('finish', callback)
+      else this.#refuse(callback)
       return res
     }
-    const bytes = chunk === undefined || chunk === null ? undefined : toBytes(chunk, encoding)
-    // Throws if a wrapped `writeHead` does: the response has not ended then.
-    const status = this.#start()
+    // As Node does, which takes an empty string, null and 0 for nothing.
+    const bytes = chunk ? toBytes(chunk, encoding) : undefined
+    // Throws what Node would, and what a wrapped `writeHead` does: the response has not ended then.
+    const { head, isFirst } = this.#start()
+    if (head.strictContentLength) head.end(bytes)
     if (bytes) this.#hold(bytes)
     if (callback) res.once('finish', callback)
+    this.#isStreamed = !isFirst
     this.#isEnded = true
-    this.#finish({ kind: 'ended', status })
+    this.#allowDestroy = destroyLater(res)
+    this.#finish({ kind: 'ended', status: head.statusCode })
     return res
   }
 
   readonly #writeHead = (...head: HeadArguments): ServerResponse => {
-    if (this.#isOver) return this.#res
-    setHead(this.#res, head)
-    this.#status ??= head[0]
-    return this.#res
+    const res = this.#res
+    if (this.#isGivenUp) return res
+    // Throws that the head has been sent. Middleware in front is not told of heads that are not written.
+    if (this.#head !== undefined)
+      return Reflect.apply(ServerResponse.prototype.writeHead, res, head)
+    this.#head = fixHead(res, head)
+    return res
   }
 
   get #isOver(): boolean {
     return this.#isEnded || this.#isGivenUp
   }
 
+  #refuse(callback: WriteCallback | undefined): false {
+    return refuseWrite(
+      callback,
+      this.#isEnded ? 'ERR_STREAM_WRITE_AFTER_END' : 'ERR_STREAM_DESTROYED',
+    )
+  }
+
   /**
    * Fixes the head, as Node does before the first byte is sent: calls `writeHead`, which others may
    * have wrapped to add their headers.
    */
-  #start(): number {
-    if (this.#status === undefined) this.#res.writeHead(this.#res.statusCode)
-    return (this.#status ??= this.#res.statusCode)
+  #start(): { readonly head: ServerResponse; readonly isFirst: boolean } {
+    if (this.#head !== undefined) return { head: this.#head, isFirst: false }
+    const res = this.#res
+    res.writeHead(res.statusCode)
+    return { head: (this.#head ??= fixHead(res, [res.statusCode])), isFirst: true }
   }
 
   #hold(bytes: Buffer): void {
@@ -240,7 +297,7 @@ export class HeldResponse implements HeldProgress {
     if (exceeded !== undefined) this.#giveUp(exceeded)
   }
 
-  #giveUp(kind: 'aborted' | 'too_large' | 'no_room'): void {
+  #giveUp(kind: Exclude<HeldEnd['kind'], 'ended'>): void {
     this.#isGivenUp = true
     this.#body.drop()
     this.#finish({ kind })

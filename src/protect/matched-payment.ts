@@ -15,12 +15,12 @@ export interface MatchedPayment extends Payment {
   readonly appliedRate: AppliedRate | undefined
   /** The price as it was asked. Unknown of an earlier quote to which no rate was applied. */
   readonly askedPrice: string | undefined
-  /** Whether its quote has expired, so that it is good only for a purchase that is already open. */
+  /** Whether its terms do not hold any more, so that it is good only for a purchase that is already open. */
   readonly redeemOnly: boolean
   /**
-   * Whether it was taken at an earlier price that nobody signed: it buys the response that was made for
-   * it then, and no handler runs for it. A price function may depend on anything, for example on what
-   * is in a cart by now.
+   * Whether a price function asked another price then, which nobody signed: it buys the response that was
+   * made for it then, and no handler runs for it. The function may depend on anything, for example on
+   * what is in a cart by now.
    */
   readonly storedOnly: boolean
 }

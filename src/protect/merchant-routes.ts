@@ -45,7 +45,7 @@ export class MerchantRoutes {
     const { price, options } = declared
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
-    this.#context = { ...context, keeper: shareDocuments(), warned: new Set() }
+    this.#context = { ...context, keeper: shareDocuments() }
     this.#declared = declared
   }
 

@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import { z } from 'zod'
 import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
@@ -79,6 +79,18 @@ export interface ProtectOptions {
    */
   readonly paymentFlow?: PaymentFlow
   /**
+   * Whether an answer is charged for: `(_res, body) => !JSON.parse(body.toString()).error`. It is asked
+   * once the handler has ended a response that would be charged for, not one of 400 or above, and before
+   * anything of it is sent. An answer that is not charged for is sent as it is, without
+   * `PAYMENT-RESPONSE`, and the payment is good for another request. If the function throws or returns
+   * anything but a boolean, the error goes to the app's error handlers, and nothing is charged.
+   *
+   * `body` is what the handler wrote, empty for `HEAD`. It needs `paymentFlow: 'authorization'`. A handler
+   * that knows by itself calls `paidRequest(req).waive()`.
+   * @defaultValue every complete response below 400, and no 304
+   */
+  readonly chargeIf?: (res: Response, body: Buffer) => boolean
+  /**
    * How long an authorization should be valid, in seconds from 10 to 86400. Payers are asked to sign
    * for that long. @defaultValue the merchant's
    */
@@ -145,6 +157,7 @@ const optionsSchema = z.strictObject({
   mimeType: z.string().optional(),
   merchant: z.union([z.string(), fn]).optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
+  chargeIf: fn.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).optional(),
   minValiditySeconds: z.number().min(0).max(86_400).optional(),
   skip: fn.optional(),
@@ -170,10 +183,16 @@ const optionsSchema = z.strictObject({
  */
 export function checkOptions(options: ProtectOptions): void {
   const read = readOptions(optionsSchema, options)
-  if (read.ok) return
-  throw new ConfigError(
-    read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
-  )
+  if (!read.ok)
+    throw new ConfigError(
+      read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
+    )
+  if (options.chargeIf !== undefined && options.paymentFlow === 'upfront')
+    throw new ConfigError(
+      'chargeIf',
+      "is asked once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
+      'conflicting_options',
+    )
 }
 
 /**

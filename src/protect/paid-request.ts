@@ -31,6 +31,30 @@ export interface PaidRequest {
   readonly payload: PaymentPayload
   /** Hash of the transaction. Only in the `upfront` flow, where it is mined before the handler runs. */
   readonly transaction?: string
+  /**
+   * Says that this answer is free: the payment is released once the response has ended, and the answer is
+   * sent without `PAYMENT-RESPONSE`. For protocols whose errors have status 200: MCP, GraphQL, JSON-RPC.
+   *
+   * @param reason - Counted, by day and project: one of a few names of your own, like `'tool_error'`. At
+   * most 40 characters, `a-z`, `0-9` and `_`; everything else is counted as `other`.
+   * @throws `ConfigError` (`waived_too_late`) once the response has ended, and (`conflicting_options`) with
+   * `paymentFlow: 'upfront'`, where the payment is settled before the handler runs.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { paidRequest, x402Protect } from 'express-x402-gateway'
+   *
+   * const app = express()
+   * app.post('/rpc', express.json(), x402Protect('$0.01'), (req, res) => {
+   *   const { id, method } = req.body as { id: number; method: string }
+   *   if (method === 'weather') return void res.json({ jsonrpc: '2.0', id, result: 'sunny' })
+   *   paidRequest(req).waive('unknown_method')
+   *   res.json({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })
+   * })
+   * ```
+   */
+  readonly waive: (reason?: string) => void
 }
 
 declare global {

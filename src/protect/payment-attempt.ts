@@ -5,6 +5,7 @@ import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import type { Reservation } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
+import { hidePayment } from './hide-payment.js'
 import { requestFields } from './log-fields.js'
 import type { MatchedPayment } from './matched-payment.js'
 import type { Offer } from './offer.js'
@@ -33,16 +34,17 @@ export interface ReservedAttempt extends PaymentAttempt {
   readonly reservation: Reservation
 }
 
-/** Shows the handler what was paid, as `req.x402` and `res.locals.x402`. */
+/** Shows the handler what was paid, as `req.x402` and `res.locals.x402`, and not the payment itself. */
 export function attachPayment(
   { req, res, payment }: PaymentAttempt,
-  parties: Pick<PaidRequest, 'payer' | 'transaction'>,
+  parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive'>,
 ): void {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements
   const paid: PaidRequest = { amount, asset, network, requirements, payload, ...parties }
   req.x402 = paid
   res.locals['x402'] = paid
+  hidePayment(req)
 }
 
 /** Gives an unused payment back: its payer may present it for another request. */
@@ -67,6 +69,12 @@ export async function markDelivered({ reservation, claim }: ReservedAttempt): Pr
     await claim.abandon()
     throw error
   })
+}
+
+/** Opens a payment again that was recorded as delivered, though nothing went out. */
+export async function markUndelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
+  await claim.keep(undefined)
+  await reservation.undeliver()
 }
 
 /** Ends the claim of a payment that was not settled, or is not known to be. @returns Its exit. */

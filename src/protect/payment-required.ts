@@ -68,22 +68,15 @@ export function askForPayment(
   const { paywall, price } = offer
   if (paywall !== undefined) varyByAccept(res)
   if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, status })
-  respondPaymentRequired(res, document, status)
-}
-
-/** Responds with a 402, or a 400: the document as the body, and encoded in the header. */
-function respondPaymentRequired(
-  res: Response,
-  document: PaymentRequired,
-  status: 402 | 400 = 402,
-): void {
   const json = JSON.stringify(document)
   const bytes = Buffer.from(json, 'utf8')
   const encoding = bytes.length === json.length ? 'latin1' : 'utf8'
-  writePaymentRequired(res, { json, header: bytes.toString('base64'), encoding }, status)
+  const header = bytes.toString('base64')
+  offer.onWritten?.(header.length)
+  writePaymentRequired(res, { json, header, encoding }, status)
 }
 
-/** {@link respondPaymentRequired}, with a document that has been written before. */
+/** Responds with a 402, or a 400: the document as the body, and encoded in the header. */
 export function writePaymentRequired(
   res: Response,
   { json, header, encoding }: WrittenDocument,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import { onceClosed } from '../http/once-closed.js'
 
 /** The streams that are piped into a response. */
 export class PipedSources {
@@ -26,6 +27,6 @@ export class PipedSources {
       }
     }
     this.#res.once('finish', destroy)
-    this.#res.once('close', destroy)
+    onceClosed(this.#res, destroy)
   }
 }

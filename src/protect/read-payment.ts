@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import { decodePayload, type DecodedPayload } from '../protocol/decoded-payment.js'
 import type { DocumentError } from '../protocol/document.js'
-import { parsePaymentPayload, X402_VERSION } from '../protocol/payment.js'
+import { isOtherVersion, parsePaymentPayload } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
 
@@ -23,7 +23,7 @@ export type PresentedHeader =
 const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
 
 /** As Node writes them. */
-const PAYMENT_HEADER_KEYS = PAYMENT_HEADERS.map((name) => name.toLowerCase())
+export const PAYMENT_HEADER_KEYS = PAYMENT_HEADERS.map((name) => name.toLowerCase())
 
 /** Whether a request has a payment header, readable or not. */
 export function bringsPayment({ headers }: Request): boolean {
@@ -51,12 +51,6 @@ export function readPayment(req: Request, formats: SchemeFormats): PresentedHead
   if (errors.length > 0) return unreadable(describe('payload', errors))
   if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
   return { kind: 'payment', decoded, accepted: accepted.value }
-}
-
-function isOtherVersion(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('x402Version' in value)) return false
-  const { x402Version } = value
-  return Number.isInteger(x402Version) && x402Version !== X402_VERSION
 }
 
 function describe(parent: string, errors: readonly DocumentError[]): string {

@@ -45,7 +45,7 @@ export function routeDetails(
 }
 
 /** The pattern of the Express route, below the path that its router is mounted at. */
-function routeOf({ route, baseUrl }: Request): string | undefined {
+export function routeOf({ route, baseUrl }: Request): string | undefined {
   const { path } = (route ?? {}) as { readonly path?: unknown }
   return typeof path === 'string' ? baseUrl + path : undefined
 }

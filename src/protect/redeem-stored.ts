@@ -36,7 +36,7 @@ export async function refuseUnstored(
   { ledger }: { readonly ledger: Pick<LedgerStore, 'find'> },
   { payment, project }: PaymentAttempt,
 ): Promise<Refusal> {
-  if (!isAuthorized(payment)) return { refused: 'accepted_mismatch' }
+  if (!isAuthorized(payment)) return { refused: 'invalid_payment_requirements' }
   const record = await ledger.find(payment.key)
   switch (record?.state) {
     case 'reserved':
@@ -50,6 +50,6 @@ export async function refuseUnstored(
     }
     case 'failed':
     case undefined:
-      return { refused: 'accepted_mismatch' }
+      return { refused: 'invalid_payment_requirements' }
   }
 }

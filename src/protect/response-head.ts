@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
+import { ServerResponse, type OutgoingHttpHeader } from 'node:http'
 
 /** The arguments of Node's `writeHead`. */
 export type HeadArguments = readonly [status: number, ...rest: unknown[]]
@@ -20,6 +20,44 @@ export function setHead(res: ServerResponse, [status, ...rest]: HeadArguments): 
   // An array may contain a header several times, for example Set-Cookie.
   for (const [name, value] of pairs)
     res.appendHeader(name, typeof value === 'number' ? String(value) : value)
+}
+
+/**
+ * Applies the arguments of `writeHead` to a response, and fixes its head without sending it. From then on
+ * `headersSent` is true, and methods that would change the head throw `ERR_HTTP_HEADERS_SENT`.
+ *
+ * Node writes the same head for a response without a connection first, so that a status, a reason or
+ * trailers that it refuses are refused now, and not when the response is sent.
+ *
+ * @returns That response.
+ */
+export function fixHead(res: ServerResponse, head: HeadArguments): ServerResponse {
+  const written = new ServerResponse(res.req)
+  const { statusCode, statusMessage, strictContentLength } = res
+  Object.assign(written, { statusCode, statusMessage, strictContentLength })
+  for (const [name, value] of Object.entries(res.getHeaders()))
+    if (value !== undefined) written.setHeader(name, value)
+  try {
+    Reflect.apply(ServerResponse.prototype.writeHead, written, head)
+  } finally {
+    res.statusCode = written.statusCode
+    res.statusMessage = written.statusMessage
+  }
+  setHead(res, [res.statusCode, ...head.slice(1)])
+  markHead(res, written)
+  return written
+}
+
+/**
+ * Makes a response's head look sent, as another one's is, or changeable again.
+ *
+ * Node's own methods go by `_header`, and so does middleware for sessions and compression.
+ *
+ * @param written - `undefined` for a head that may change.
+ */
+export function markHead(res: ServerResponse, written: ServerResponse | undefined): void {
+  const { _header = null } = (written ?? {}) as { readonly _header?: string | null }
+  Reflect.set(res, '_header', _header)
 }
 
 /** Reads headers in any form that `writeHead` takes: an object, pairs, or alternating names and values. */

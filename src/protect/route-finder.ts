@@ -1,10 +1,12 @@
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
 import type { Price } from '../money/price.js'
+import { visible } from '../protocol/visible-text.js'
 import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { checkOptions } from './options.js'
 import type { MerchantFunction, PriceFunction, ProtectOptions } from './options.js'
 import { PaidRoute } from './route.js'
+import { RouteWarnings } from './route-warnings.js'
 
 /**
  * Finds the route that a request pays, and with it the merchant. Called once for each request.
@@ -24,12 +26,16 @@ export function routeFinder(
   options: ProtectOptions = {},
 ): FindRoute {
   checkOptions(options)
+  const warnings = new RouteWarnings(context.logger, options.description)
   const { merchant, ...others } = options
   if (merchant === undefined || isFixed(context, merchant)) {
-    const route = new PaidRoute(context, price, { ...others, ...(merchant && { merchant }) })
+    const route = new PaidRoute({ ...context, warnings }, price, {
+      ...others,
+      ...(merchant && { merchant }),
+    })
     return () => route
   }
-  const routes = new MerchantRoutes(context, { price, options: others })
+  const routes = new MerchantRoutes({ ...context, warnings }, { price, options: others })
   if (typeof merchant === 'string') return () => routes.find(merchant)
   return async (req) => routes.find(await choose(context, merchant, req))
 }
@@ -45,11 +51,6 @@ function isFixed(
 
 /** Longest id of a project that an error repeats. */
 const MAX_SHOWN = 80
-
-/** An id that may come from the request, as a log may show it: it forges no line and moves no cursor. */
-function shown(id: string): string {
-  return id.slice(0, MAX_SHOWN).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
-}
 
 /**
  * Asks the app who is paid for a request.
@@ -72,7 +73,7 @@ async function choose(
   if (directory.find(id) !== undefined || !directory.isLoaded) return id
   throw new ConfigError(
     'merchant',
-    `its function returned '${shown(id)}', which is the id of no project`,
+    `its function returned '${visible(id, MAX_SHOWN)}', which is the id of no project`,
     'unknown_project',
   )
 }

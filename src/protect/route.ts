@@ -14,7 +14,8 @@ import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { checkConvertible, checkSmallest, isFree } from './checked-price.js'
-import { clientLimitWarning } from './client-limits.js'
+import { clientLimitWords } from './client-limits.js'
+import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
@@ -23,6 +24,7 @@ import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywal
 import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { DocumentKeeper, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
+import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 
@@ -40,8 +42,10 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly logger: Logger
   /** Where prepared documents are kept. @defaultValue each route has a memory of its own */
   readonly keeper?: DocumentKeeper | undefined
-  /** Projects that the route was warned of. @defaultValue none */
-  readonly warned?: Set<string> | undefined
+  /** What the declared route has warned of. @defaultValue nothing yet */
+  readonly warnings?: RouteWarnings | undefined
+  /** Told how large the headers of its 402s are. @defaultValue nobody is */
+  readonly headerSizes?: HeaderSizes | undefined
 }
 
 /** Options of a route whose merchant is known. */
@@ -59,7 +63,9 @@ export class PaidRoute {
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
+  readonly chargeIf: ProtectOptions['chargeIf']
   readonly minValiditySeconds: number | undefined
+  readonly warnings: RouteWarnings
   readonly redeemWithoutProof: RedeemWithoutProof
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
@@ -72,8 +78,6 @@ export class PaidRoute {
   readonly #style: QuoteStyle
   /** The quotes of a fixed price to which no rate applies. */
   readonly #fixedQuotes: readonly Quote[] | undefined
-  /** Warns of entries that official clients do not pay by default. */
-  readonly #warnOnce: (accepts: readonly PaymentRequirements[]) => void
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
@@ -85,17 +89,25 @@ export class PaidRoute {
     this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
-    this.#warnOnce = clientLimitWarning(this.merchant, context.logger, context.warned)
+    this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
     this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
     this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
+    if (this.respondUnpaid && accepts)
+      this.#noteHeader(headerBytesOf({ resource: this.#resourceAt(TYPICAL_URL), accepts }))
     this.paymentFlow = paymentFlow ?? 'authorization'
+    this.chargeIf = options.chargeIf
     this.maxHeldBytes = resolveMaxHeldBytes(options, context.maxHeldBytesTotal)
     // With `upfront`, the authorization need not outlive the handler.
     this.minValiditySeconds =
       options.minValiditySeconds ?? (paymentFlow === 'upfront' ? 0 : undefined)
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
+  }
+
+  /** Whether every request costs the same. */
+  get hasFixedPrice(): boolean {
+    return typeof this.#price !== 'function'
   }
 
   /**
@@ -109,18 +121,24 @@ export class PaidRoute {
     if (isFree(price)) return undefined
     const resource = this.#resourceAt(this.#urlOf(req))
     const { paywall } = this
+    const onWritten = (headerBytes: number): void =>
+      this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
+    const shown = { askedPrice, price, paywall, onWritten }
     if (this.#fixedQuotes !== undefined)
-      return { askedPrice, price, paywall, ...offerOf(resource, this.#fixedQuotes) }
+      return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
     try {
       const quotes = await this.#quoter.quote(price, this.#style)
-      this.#warnOnce(quotes.map(({ entry }) => entry))
+      this.#warnOfLimits(
+        quotes.map(({ entry }) => entry),
+        req,
+      )
       const signed = quotes.map((quote) => this.#sign(quote, req, resource))
-      return { askedPrice, price, paywall, ...offerOf(resource, await Promise.all(signed)) }
+      return { ...shown, ...offerOf(resource, await Promise.all(signed)) }
     } catch (error) {
       if (!isRateError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
-      if (error.code !== 'rate_unavailable' || !bringsPayment(req)) throw error
+      if (!bringsPayment(req)) throw error
       return { paywall, ...offerOf(resource, [], error) }
     }
   }
@@ -178,13 +196,26 @@ export class PaidRoute {
     if (!this.#context.hasRates) checkConvertible(this.#price.price, this.merchant)
     try {
       const accepts = this.#quoter.quoteFixed(this.#price.price, this.#style)
-      if (accepts !== undefined) this.#warnOnce(accepts)
+      if (accepts !== undefined) this.#warnOfLimits(accepts)
       return accepts
     } catch (error) {
       // At declaration, the currency is the developer's mistake.
       if (isRateError(error)) throw new ConfigError('price', error.message, 'invalid_price')
       throw error
     }
+  }
+
+  /** Warns of entries that official clients do not pay by default. */
+  #warnOfLimits(accepts: readonly PaymentRequirements[], req?: Request): void {
+    const { project } = this.merchant
+    if (this.warnings.has('client_limits', project)) return
+    const words = clientLimitWords(this.merchant, accepts)
+    if (words !== undefined) this.warnings.warn('client_limits', { req, words, project })
+  }
+
+  #noteHeader(headerBytes: number, req?: Request): void {
+    this.#context.headerSizes?.note(this.merchant.project, headerBytes)
+    this.warnings.warnOfHeader(headerBytes, req)
   }
 
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {

@@ -1,6 +1,7 @@
 /** A handler's response as it is stored, for a payer who asks for it again. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
+import { onceClosed } from '../http/once-closed.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { keepPrivate } from './cache-control.js'
 import { exposeHeaders, paymentResponseHeaders, respondRouteProblem } from './respond.js'
@@ -121,10 +122,11 @@ export function respondAgain(res: Response, stored: string): void {
  * or if the client disconnected before the end.
  */
 export function recordResponse(res: Response): Promise<RecordedResponse> {
-  const { write, end } = res
+  const { write, end, writeHead } = res
   const before = res.getHeaders()
   const chunks: Buffer[] = []
   let bytes = 0
+  let status: number | undefined
   const record = (chunk: unknown, encoding: unknown): void => {
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
     const copy =
@@ -135,12 +137,18 @@ export function recordResponse(res: Response): Promise<RecordedResponse> {
   }
   return new Promise((resolve) => {
     const recorded = (isWhole: boolean): RecordedResponse => ({
-      status: res.statusCode,
+      status: status ?? res.statusCode,
       headers: headersSince(before, res.getHeaders()),
       body: isWhole && bytes <= MAX_STORED_BYTES ? Buffer.concat(chunks) : undefined,
     })
-    res.once('close', () => resolve(recorded(false)))
-    Object.assign(res, {
+    onceClosed(res, () => resolve(recorded(false)))
+    const recording = {
+      // The handler may set another status once the head is sent: that has no effect.
+      writeHead(...head: unknown[]) {
+        const written = Reflect.apply(writeHead, res, head) as Response
+        status ??= res.statusCode
+        return written
+      },
       write(...args: unknown[]) {
         record(args[0], args[1])
         return Reflect.apply(write, res, args) as boolean
@@ -152,7 +160,8 @@ export function recordResponse(res: Response): Promise<RecordedResponse> {
         resolve(recorded(true))
         return ended
       },
-    })
+    }
+    Object.assign(res, recording)
   })
 }
 

@@ -1,31 +1,65 @@
+import { isClosed, onceClosed } from '../http/once-closed.js'
+import { onAbort } from '../http/on-abort.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
-import { attachPayment, endUnsettled, markDelivered } from './payment-attempt.js'
-import type { ReservedAttempt } from './payment-attempt.js'
-import { paymentResponseHeaders, setPaymentResponse } from './respond.js'
+import { HeldResponse } from './held-response.js'
+import { attachPayment, endUnsettled } from './payment-attempt.js'
+import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
+import { paymentResponseHeaders, respondRouteProblem, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
+import { refuseWaiver } from './waiver.js'
+
+/** For the buyer of a handler that has begun no answer when the gateway closes. */
+const CUT_OFF = {
+  code: 'shutting_down',
+  detail:
+    'The server is shutting down before it has answered. The payment is settled: PAYMENT-RESPONSE names the transaction, by which the seller finds it.',
+} as const
 
 /** The `upfront` flow: settles the payment, then runs the handler, which may stream. */
-export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
+export async function settleThenRun(
+  { requests }: { readonly requests: OpenRequests },
+  attempt: ReservedAttempt,
+): Promise<Exit> {
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
-  if (res.destroyed) {
+  if (isClosed(res)) {
     await reservation.reopen()
     return { kind: 'over' }
+  }
+  if (requests.cutOff.aborted) {
+    await reservation.reopen()
+    setPaymentResponse(res, settlement)
+    return { kind: 'shutting_down' }
   }
   // Stored without a body until the handler's response is known.
   const headers = paymentResponseHeaders(settlement)
   await claim.keep(serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
+  if (isClosed(res)) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
 
-  attachPayment(attempt, { payer: reservation.payer, transaction: settlement.transaction })
+  const { transaction } = settlement
+  attachPayment(attempt, { payer: reservation.payer, transaction, waive: refuseWaiver })
   removeConditions(req)
   const recorded = claim.hasKey ? recordResponse(res) : undefined
   setPaymentResponse(res, settlement)
   keepPrivateOnHead(res)
+  let isCutOff = false
+  const remove = onAbort(requests.cutOff, () => {
+    if (res.headersSent) return
+    isCutOff = true
+    new HeldResponse(res, { maxHeldBytes: 0 }).replace(() => respondRouteProblem(res, CUT_OFF))
+  })
+  onceClosed(res, remove)
   next()
-  if (recorded !== undefined) await claim.finish(serializeResponse(await recorded))
+  if (recorded === undefined) return { kind: 'over' }
+  const response = await recorded
+  if (!isCutOff) await claim.finish(serializeResponse(response))
   return { kind: 'over' }
 }

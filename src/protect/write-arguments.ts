@@ -1,4 +1,5 @@
 /** The arguments of `write` and `end`, as Node interprets them. */
+import { OutgoingMessage } from 'node:http'
 
 /** Called once the chunk is taken, or with the error that prevents it. */
 export type WriteCallback = (error?: Error | null) => void
@@ -18,24 +19,25 @@ export function optionalArguments(rest: readonly unknown[]): {
 /**
  * Copies the bytes of a chunk, since its writer may reuse the memory.
  *
- * @throws TypeError for a chunk that Node would not write either.
+ * @throws What Node throws for a chunk that it would not write either.
  */
 export function toBytes(chunk: unknown, encoding: BufferEncoding | undefined): Buffer {
   if (typeof chunk === 'string') return Buffer.from(chunk, encoding)
   if (chunk instanceof Uint8Array) return Buffer.from(chunk)
+  new OutgoingMessage().write(chunk)
   throw new TypeError('The chunk must be a string, a Buffer or a Uint8Array.')
 }
 
 /**
- * Reports to a writer that the response is closed.
+ * Reports to a writer that the response has ended, or is closed.
  *
  * Uses `setImmediate`, so that a writer in a tight loop does not starve other events.
  */
-export function refuseWrite(callback: WriteCallback | undefined): false {
+export function refuseWrite(
+  callback: WriteCallback | undefined,
+  code: 'ERR_STREAM_WRITE_AFTER_END' | 'ERR_STREAM_DESTROYED',
+): false {
   if (callback)
-    setImmediate(
-      callback,
-      Object.assign(new Error('The response is closed.'), { code: 'ERR_STREAM_DESTROYED' }),
-    )
+    setImmediate(callback, Object.assign(new Error('The response is closed.'), { code }))
   return false
 }

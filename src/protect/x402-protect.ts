@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
+import { ConfigError } from '../errors.js'
 import type { Price } from '../money/price.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
@@ -8,13 +9,14 @@ import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-
 import { routeFinder } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
 import type { Exchange } from './payment-attempt.js'
+import { WaivedCounter } from './waiver.js'
 
 /**
  * Declares that a route costs money, and makes the middleware that charges for it.
  *
  * A request without a payment gets a 402 that says what to pay (x402 v2). With a payment, the handler
  * runs, and its response is held until the payment is settled; a response with a status of 400 or more
- * is sent without being charged for. With `paymentFlow: 'upfront'`, the payment is settled before the
+ * is sent without being charged for, and so is one that `chargeIf` or `waive()` gives away. With `paymentFlow: 'upfront'`, the payment is settled before the
  * handler runs. If it cannot be taken now, because a chain, a rate or the ledger failed, the response
  * is a 503, and the same payment may be presented again.
  *
@@ -70,7 +72,7 @@ export type X402Middleware = <
  *
  * @internal
  */
-export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest'> &
+export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest' | 'waived'> &
   MerchantRoutesContext &
   PaymentRateLimitContext
 
@@ -84,8 +86,10 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
     ...gateway,
     heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
     countRequest: createPaymentRateLimit(gateway),
+    waived: new WaivedCounter(gateway.counters),
   }
   return function x402Protect(price, options) {
+    requireCall(price)
     const find = routeFinder(context, price, options)
     const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, find, problemPage }
@@ -95,4 +99,21 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
       handlePaidRequest(context, paid, exchange).catch(next)
     }
   }
+}
+
+/**
+ * Recognises that `x402Protect` itself was given to Express as a handler, without its call.
+ *
+ * @throws `ConfigError` if what should be a price is a request.
+ *
+ * @internal
+ */
+export function requireCall(price: unknown): void {
+  const isObject = typeof price === 'object' && price !== null
+  if (!isObject || !('method' in price && 'headers' in price && 'url' in price)) return
+  throw new ConfigError(
+    'price',
+    "x402Protect is called with a price: x402Protect('$0.01')",
+    'invalid_price',
+  )
 }

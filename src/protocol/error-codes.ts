@@ -22,6 +22,7 @@ export type ConfigErrorCode =
   | 'unknown_project'
   | 'unknown_event'
   | 'unpaid_request'
+  | 'waived_too_late'
   | 'duplicate_network'
   | 'duplicate_asset'
   | 'duplicate_key'
@@ -41,8 +42,8 @@ export type ChainErrorCode =
 
 /**
  * Why there is no token amount. `rate_unavailable`: no source has a usable rate now.
- * `unsupported_currency`: the merchant takes no token for that currency. `amount_out_of_range`: the
- * amount is outside the merchant's limits.
+ * `unsupported_currency`: the merchant takes no token for that currency, or no source knows the rate it
+ * needs. `amount_out_of_range`: the amount is outside the merchant's limits.
  */
 export type RateErrorCode = 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range'
 

@@ -61,3 +61,9 @@ export function decodeHeader(text: string): DecodedHeader {
     return { ok: false, problem: `it is nested deeper than ${MAX_NESTING} levels` }
   return { ok: true, value }
 }
+
+/** Bytes of `PAYMENT-REQUIRED` that nginx takes by default: one page for the head, with room for the others. */
+export const PROXY_HEADER_BYTES = 3500
+
+/** Bytes of `PAYMENT-REQUIRED` that every client takes. */
+export const CLIENT_HEADER_BYTES = 8192

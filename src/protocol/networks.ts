@@ -132,6 +132,31 @@ function parseUnknownNetwork(id: string): Network | undefined {
   return { caip2, chainId, name: caip2, testnet: false }
 }
 
+/** What gas is paid in, by chain id, on the networks of our table where that is not ETH. */
+const GAS_TOKENS: ReadonlyMap<number, string> = new Map([
+  [137, 'POL'],
+  [80002, 'POL'],
+  [43114, 'AVAX'],
+  [43113, 'AVAX'],
+  [42220, 'CELO'],
+  [41923, 'EDU'],
+  [14, 'FLR'],
+  [4689, 'IOTX'],
+  [143, 'MON'],
+  [3338, 'PEAQ'],
+  [1329, 'SEI'],
+  [1328, 'SEI'],
+  [324705682, 'CREDIT'],
+  [988, 'USDT0'],
+  [2201, 'USDT0'],
+  [1514, 'DATA'],
+])
+
+/** What gas is paid in, for people: `ETH`, or words on a network outside our table. */
+export function gasTokenOf({ chainId, shortName }: Pick<Network, 'chainId' | 'shortName'>): string {
+  return GAS_TOKENS.get(chainId) ?? (shortName === undefined ? 'its native currency' : 'ETH')
+}
+
 /** Milliseconds between two blocks on most networks. */
 const USUAL_MS = 2000
 

@@ -229,6 +229,19 @@ const parserOf =
   (value: unknown): Parsed<T> =>
     parseDocument(schema, value)
 
+/** Tells whether a document says that it is of another version of x402. */
+export function isOtherVersion(document: unknown): boolean {
+  const version = versionOf(document)
+  return Number.isInteger(version) && version !== X402_VERSION
+}
+
+/** `x402Version` of a document of any shape. */
+export function versionOf(document: unknown): unknown {
+  return typeof document === 'object' && document !== null && 'x402Version' in document
+    ? document.x402Version
+    : undefined
+}
+
 /** Reads the payment of a request. */
 export const parsePaymentPayload = parserOf<PaymentPayload>(payloadSchema)
 

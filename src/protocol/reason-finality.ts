@@ -26,7 +26,6 @@ const FINAL: readonly Reason[] = [
   'invalid_exact_evm_payload_authorization_valid_before',
   'eip6492_factory_not_allowed',
   'unsupported_asset',
-  'accepted_mismatch',
   'pay_to_mismatch',
   'resource_mismatch',
   'quote_mismatch',

@@ -7,7 +7,8 @@ const WORDS: Readonly<Record<Reason, string>> = {
   invalid_x402_version: 'The payment is of another version of x402; this server takes version 2.',
   unsupported_scheme: 'The scheme of the payment is none that is offered.',
   invalid_network: 'The network of the payment is none that the merchant takes payments on.',
-  invalid_payment_requirements: 'The payment requirements name something that cannot be settled.',
+  invalid_payment_requirements:
+    'The payment accepts another offer than the one of this request, or one that cannot be settled.',
   invalid_exact_evm_payload_recipient_mismatch:
     'The authorization pays another address than the payTo of the offer.',
   invalid_exact_evm_payload_authorization_value_mismatch:
@@ -15,7 +16,7 @@ const WORDS: Readonly<Record<Reason, string>> = {
   invalid_exact_evm_payload_authorization_valid_after:
     'The authorization is not valid yet: its validAfter is in the future. Check the clock of the payer.',
   invalid_exact_evm_payload_authorization_valid_before:
-    'The authorization has lapsed, or will before it can be settled. Sign another one, valid for as long as maxTimeoutSeconds of the offer.',
+    'The authorization has lapsed, or will before it can be settled. Check the clock of the payer, and sign another one, valid for as long as maxTimeoutSeconds of the offer.',
   invalid_exact_evm_payload_signature:
     'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
   insufficient_funds: 'The payer does not have enough of the token.',
@@ -36,9 +37,8 @@ const WORDS: Readonly<Record<Reason, string>> = {
   duplicate_settlement:
     'Another request is being paid with this authorization. Wait for that one, or sign another authorization.',
   settlement_pending:
-    'The transaction was sent, and is not known to be mined yet. Present the same payment again; do not sign another.',
+    'The payment was accepted, and is not known to be mined yet. Present the same payment again; do not sign another.',
   unsupported_asset: 'The merchant does not take this token.',
-  accepted_mismatch: 'The payment accepts another offer than the one of this request.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
   resource_mismatch: 'The payment names another resource than the one that is asked for.',
   quote_mismatch:

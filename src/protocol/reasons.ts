@@ -23,7 +23,7 @@ export const reasons = [
   'unsupported_scheme',
   /** The network is unknown here, or the merchant does not take payments on it. */
   'invalid_network',
-  /** The requirements name something that can never be settled. */
+  /** They are not what the payment accepts, or not what is offered; or they can never be settled. */
   'invalid_payment_requirements',
   /** The authorization pays somebody else. */
   'invalid_exact_evm_payload_recipient_mismatch',
@@ -65,8 +65,6 @@ export const reasons = [
 
   /** The merchant does not take this token. */
   'unsupported_asset',
-  /** `accepted` and `paymentRequirements` are not the same offer. */
-  'accepted_mismatch',
   /** `payTo` is not the merchant's address. */
   'pay_to_mismatch',
   /** The payment names a different resource than the one it is presented for. */

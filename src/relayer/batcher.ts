@@ -27,6 +27,8 @@ export interface BatcherOptions {
   readonly send: (request: TransactionRequest) => Promise<SendResult>
   /** Most transactions that may be on their way to the node at the same time. */
   readonly maxSending: number
+  /** Resolves when a transaction may be sent: not while each relayer waits for the node to take one. */
+  readonly whenReady: () => Promise<unknown>
   /** Whether calls can share a transaction: whether the network has Multicall3. */
   readonly canBatch: () => Promise<boolean>
   /** Milliseconds at most that a transaction waits for settlements that are expected. @defaultValue 4 */
@@ -87,7 +89,9 @@ export class Batcher {
   }
 
   async #flush(): Promise<void> {
-    const { canBatch, maxSending, gatherMs = GATHER_MS } = this.#options
+    const { canBatch, whenReady, maxSending, gatherMs = GATHER_MS } = this.#options
+    // What comes meanwhile shares the transaction, and is checked right before it is sent.
+    if (this.#sending < maxSending) await whenReady()
     const most = (await canBatch()) ? MAX_MEMBERS : 1
     const gathers = this.#waiting.length < most && this.#waiting[0]?.member.isAlone !== true
     if (gathers && this.#sending < maxSending) await this.#expected.wait(gatherMs)
@@ -137,8 +141,10 @@ export class Batcher {
         ...batchRequest(all),
         members: (submission, stored) => toMembers(all, submission, stored),
       })
-      const isBatchRejected = sent.kind === 'rejected' && sent.cause === 'other' && all.length > 1
-      if (isBatchRejected) return await this.#attemptEach(all)
+      // The node may reject it because of one member.
+      const isRefused =
+        sent.kind === 'rejected' && (sent.cause === 'never_valid' || sent.cause === 'other')
+      if (isRefused && all.length > 1) return await this.#attemptEach(all)
       const { submission } = sent
       const kind = sent.kind === 'accepted' ? 'accepted' : 'unknown'
       for (const { resolve } of all) resolve({ kind, submission })
@@ -161,10 +167,12 @@ export class Batcher {
   }
 }
 
-function batchRequest(all: readonly QueuedMember[]): Pick<TransactionRequest, 'call' | 'gas'> {
+function batchRequest(
+  all: readonly QueuedMember[],
+): Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
   const members = all.map(({ member }) => member)
   const [only] = members
-  if (only !== undefined && members.length === 1) return { call: only.call, gas: only.gas }
+  if (only !== undefined && members.length === 1) return only
   const data = aggregate(members.map(({ call }) => call))
   return { call: { to: MULTICALL3, data }, gas: batchGasLimit(members, data) }
 }

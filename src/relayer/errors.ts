@@ -1,20 +1,28 @@
 /** Why nothing is sent now. */
 import type { Chain } from '../chain/chain.js'
 import { ChainError, RelayerError } from '../errors.js'
+import { gasTokenOf } from '../protocol/networks.js'
+import type { Address } from '../protocol/payment.js'
 
-/** No relayer has enough native currency for gas. */
-export function withoutFunds({ network }: Chain): RelayerError {
-  return new RelayerError(
-    'relayer_without_funds',
-    `No relayer on ${network.caip2} can pay for gas: send native currency to one.`,
-  )
+/**
+ * No relayer has enough native currency for gas.
+ *
+ * @param relayers - The accounts of the network.
+ */
+export function withoutFunds({ network }: Pick<Chain, 'network'>, relayers: readonly Address[]) {
+  const token = gasTokenOf(network)
+  const message =
+    relayers.length === 1
+      ? `Relayer ${relayers[0]} on ${network.name} is out of gas money. Send ${token} to it.`
+      : `Relayers ${relayers.join(', ')} on ${network.name} are out of gas money. Send ${token} to one of them.`
+  return new RelayerError('relayer_without_funds', message)
 }
 
 /** Gas costs more than the operator's cap. */
 export function gasPriceTooHigh({ network }: Chain): RelayerError {
   return new RelayerError(
     'gas_price_too_high',
-    `Gas on ${network.caip2} costs more than this gateway may pay now.`,
+    `Gas on ${network.name} costs more than maxFeePerGasGwei allows. Raise it, or wait.`,
   )
 }
 

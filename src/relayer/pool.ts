@@ -2,7 +2,6 @@ import { MULTICALL3 } from '../chain/abi.js'
 import type { Chain, Receipt } from '../chain/chain.js'
 import { ChainError, isLedgerError } from '../errors.js'
 import type { LedgerStore, Submission } from '../ledger/ledger.js'
-import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
@@ -62,9 +61,10 @@ export class RelayerPool {
       send: (request) => this.sendAlone(request),
       maxSending: this.addresses.length,
       gatherMs: options.gatherMs,
+      whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
     })
-    const timer = setInterval(() => void this.#lookAfter(options.logger), LOOK_INTERVAL_MS)
+    const timer = setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
@@ -91,7 +91,17 @@ export class RelayerPool {
    * {@link LedgerError} and {@link ChainError} when they could not be asked.
    */
   async requireReady(): Promise<void> {
-    await this.#relayers.withLeastBusy(new Set(), () => undefined)
+    await this.#relayers.withLeastBusy({}, () => undefined)
+  }
+
+  /**
+   * Chooses the relayer that a call is estimated for which the account of its sender may decide about.
+   *
+   * @throws As {@link RelayerPool.requireReady}.
+   */
+  async chooseSender(): Promise<Address> {
+    const address = await this.#relayers.withLeastBusy({}, (relayer) => relayer.address)
+    return address ?? this.addresses[0]
   }
 
   /**
@@ -130,7 +140,7 @@ export class RelayerPool {
       last = attempt.sent && (await this.#repriced(attempt.sent, relayer))
       if (last === undefined) attempts.tried.add(relayer)
       else if (last.kind !== 'rejected') return last
-      else if (await this.#mayBeBroadcast(last))
+      else if (last.cause === 'not_now' || (await this.#mayBeBroadcast(last)))
         return { kind: 'unknown', submission: last.submission }
       else if (!this.#mayRetry(last, relayer, attempts)) return last
     }
@@ -157,7 +167,8 @@ export class RelayerPool {
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {
-    return this.#relayers.withLeastBusy(tried, async (relayer) => ({
+    const { sender } = request
+    return this.#relayers.withLeastBusy({ tried, sender }, async (relayer) => ({
       relayer,
       sent: await relayer.send(request),
     }))
@@ -193,6 +204,8 @@ export class RelayerPool {
         return isFirst
       }
       case 'fee_too_low':
+      case 'not_now':
+      case 'never_valid':
       case 'other':
         return false
     }
@@ -200,11 +213,13 @@ export class RelayerPool {
 
   /** Why no relayer could send. */
   #whyNotSent(last: SendResult | undefined): Error {
-    return last === undefined ? earlierUnknown(this.#chain) : withoutFunds(this.#chain)
+    return last === undefined
+      ? earlierUnknown(this.#chain)
+      : withoutFunds(this.#chain, this.addresses)
   }
 
   /** Looks after transactions, unless that is under way. */
-  async #lookAfter(logger: Logger): Promise<void> {
+  async #lookAfter({ logger, closed }: RelayerPoolOptions): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true
     try {
@@ -213,7 +228,7 @@ export class RelayerPool {
     } catch (error) {
       const isOutside = error instanceof ChainError || isLedgerError(error)
       // Once until it succeeds: it is tried twice a second.
-      if (!this.#isLogged)
+      if (!this.#isLogged && !closed.aborted)
         logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
           network: this.#chain.network.caip2,
           error,

@@ -8,12 +8,16 @@ import type { Address, Hex } from '../protocol/payment.js'
 import { gasPriceTooHigh } from './errors.js'
 import { feesWithin } from './fees.js'
 import { RelayerFunds, type FundsRead } from './funds.js'
+import { isForNow, Refusals } from './refusals.js'
 import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
 import { LostLocks, type SendResult, type Sign, type TransactionRequest } from './transaction.js'
 
 /** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
 const LOCATE_MS = { first: 50, attempts: 6 }
+
+/** Longest pause in milliseconds between two attempts while the node refuses for the moment. */
+const LONGEST_PAUSE_MS = 1000
 
 /** After failed lookups, callers fail fast for this many milliseconds. */
 const LOCATE_PAUSE_MS = 1000
@@ -24,6 +28,11 @@ export interface RelayerOptions extends Pick<
   'chain' | 'ledger' | 'maxFeePerGas' | 'stuckMs' | 'logger'
 > {
   readonly privateKey: Hex
+  /**
+   * For how many milliseconds the next transaction waits while the node refuses an earlier one for the
+   * moment: then it is at least written down behind it.
+   */
+  readonly refusedMs: number
   /** Whether other settlements wait until the node has the transaction that is being sent. */
   readonly isAwaited: () => boolean
   /** Called with each reading of the balance. */
@@ -45,12 +54,13 @@ export class Relayer {
   readonly funds: RelayerFunds
   readonly #options: RelayerOptions
   readonly #signTransaction: TransactionSigner
+  readonly #refusals: Refusals
   readonly #resubmitter: Resubmitter
   /** The chain's next account nonce when it was last asked; `undefined` when it must be asked again. */
   #leastNonce: number | undefined
   /** Transactions of this process that are not known to be mined, by account nonce. */
   readonly #pending = new Map<number, Submission>()
-  /** A broadcast whose answer was lost. */
+  /** A transaction that the node may not have: its answer was lost, or it refused for the moment. */
   #unknown: Submission | undefined
   /** When it may be looked up again, by `performance.now()`. */
   #retryAfter = 0
@@ -66,7 +76,13 @@ export class Relayer {
     this.address = address
     this.funds = new RelayerFunds({ chain, address, onRead: onFunds })
     this.#signTransaction = createTransactionSigner(privateKey)
-    this.#resubmitter = new Resubmitter({ ...options, address, sign: this.#sign })
+    this.#refusals = new Refusals({ ...options, address })
+    this.#resubmitter = new Resubmitter({
+      ...options,
+      address,
+      refusals: this.#refusals,
+      sign: this.#sign,
+    })
   }
 
   /** Transactions of this process that are being sent or are pending. */
@@ -74,9 +90,14 @@ export class Relayer {
     return this.#queued + this.#pending.size
   }
 
-  /** Whether an unknown broadcast must be looked up before the next transaction is sent. */
+  /** Whether the next transaction waits for an earlier one, which the node may not have. */
   get hasUnknown(): boolean {
     return this.#unknown !== undefined
+  }
+
+  /** Resolves when nothing keeps the next transaction waiting. Never rejects. */
+  async whenReady(): Promise<void> {
+    if (this.#unknown !== undefined) await this.#last
   }
 
   /**
@@ -193,45 +214,56 @@ export class Relayer {
 
   async #broadcast(submission: Submission): Promise<SendResult> {
     const broadcast = await this.#options.chain
-      .broadcastSync(submission, () => this.#queued > 1 || this.#options.isAwaited())
+      .broadcastSync(
+        submission,
+        () => this.#queued > 1 || this.#options.isAwaited() || this.#options.closed.aborted,
+      )
       .catch((error: unknown): Broadcast => {
         // Whatever went wrong, the transaction may be out: it never counts as unsent.
         this.#report(error)
         return { kind: 'unknown' }
       })
+    this.#refusals.note(broadcast)
     this.#pending.set(submission.accountNonce, submission)
-    if (broadcast.kind === 'unknown') {
+    if (broadcast.kind === 'unknown' || isForNow(broadcast)) {
       this.#unknown = submission
       void this.#inTurn(() => this.#resolveUnknown()).catch(this.#report)
     }
     return { ...broadcast, submission }
   }
 
-  /** @returns Whether no earlier transaction may be missing at the node. */
+  /** @returns Whether the next transaction may be sent. */
   async #resolveUnknown(): Promise<boolean> {
     const one = this.#unknown
     if (one === undefined) return true
     if (performance.now() < this.#retryAfter) return false
+    const end = performance.now() + this.#options.refusedMs
     let pauseMs = LOCATE_MS.first
-    for (let attempt = 1; ; attempt++) {
-      if (await this.#isDecided(one).catch(notIfUnreachable)) {
-        this.#unknown = undefined
+    for (let unanswered = 0; ;) {
+      const found = await this.#locate(one).catch(unknownIfUnreachable)
+      // It may have been mined meanwhile. One that is refused for long is left to the resubmitter: what
+      // comes next is at least written down behind it.
+      const isOver = found === 'decided' || (found === 'refused' && performance.now() > end)
+      if (isOver || this.#unknown !== one) {
+        if (this.#unknown === one) this.#unknown = undefined
         return true
       }
-      if (attempt === LOCATE_MS.attempts || this.#options.closed.aborted) break
+      if (found === 'unknown') unanswered++
+      if (unanswered === LOCATE_MS.attempts || this.#options.closed.aborted) break
       await sleep(pauseMs)
-      pauseMs *= 2
+      pauseMs = Math.min(pauseMs * 2, found === 'refused' ? LONGEST_PAUSE_MS : Infinity)
     }
     this.#retryAfter = performance.now() + LOCATE_PAUSE_MS
     return false
   }
 
-  /** Whether the node has a transaction, or has taken or rejected it now. */
-  async #isDecided({ transaction, raw }: Submission): Promise<boolean> {
+  /** Finds out whether the node has a transaction, or takes or rejects it now. */
+  async #locate({ transaction, raw }: Submission): Promise<'decided' | 'refused' | 'unknown'> {
     const { chain } = this.#options
-    if (await chain.hasTransaction(transaction)) return true
-    const { kind } = await chain.broadcast(raw)
-    return kind !== 'unknown'
+    if (await chain.hasTransaction(transaction)) return 'decided'
+    const broadcast = this.#refusals.note(await chain.broadcast(raw))
+    if (isForNow(broadcast)) return 'refused'
+    return broadcast.kind === 'unknown' ? 'unknown' : 'decided'
   }
 
   readonly #report = (error: unknown): void => {
@@ -240,7 +272,7 @@ export class Relayer {
   }
 }
 
-function notIfUnreachable(error: unknown): false {
-  if (error instanceof ChainError) return false
+function unknownIfUnreachable(error: unknown): 'unknown' {
+  if (error instanceof ChainError) return 'unknown'
   throw error
 }

@@ -6,11 +6,27 @@ import { Relayer, type RelayerOptions } from './relayer.js'
 /** Milliseconds after which a transaction that is not mined is replaced. */
 const DEFAULT_STUCK_MS = 30_000
 
+/** The slowest networks have a block in this time (ms), and their nodes take a transaction again. */
+export const DEFAULT_REFUSED_MS = 12_000
+
 /** Options of {@link Relayers}. */
-export interface RelayersOptions extends Omit<RelayerOptions, 'privateKey' | 'stuckMs'> {
+export interface RelayersOptions extends Omit<
+  RelayerOptions,
+  'privateKey' | 'stuckMs' | 'refusedMs'
+> {
   readonly privateKeys: readonly [Hex, ...Hex[]]
   /** Milliseconds after which a transaction that is not mined is replaced. @defaultValue 30000 */
   readonly stuckMs?: number | undefined
+  /** See {@link RelayerOptions}. @defaultValue 12000 */
+  readonly refusedMs?: number | undefined
+}
+
+/** Which relayers may be chosen. */
+interface RelayerChoice {
+  /** Those that are not tried again. @defaultValue none */
+  readonly tried?: ReadonlySet<Relayer>
+  /** The only one that may. @defaultValue any */
+  readonly sender?: Address | undefined
 }
 
 /** The relayers of one network. */
@@ -22,9 +38,10 @@ export class Relayers {
   readonly #all: readonly Relayer[]
 
   constructor(options: RelayersOptions) {
-    const { privateKeys, stuckMs = DEFAULT_STUCK_MS } = options
+    const { privateKeys, stuckMs = DEFAULT_STUCK_MS, refusedMs = DEFAULT_REFUSED_MS } = options
     const [firstKey, ...otherKeys] = privateKeys
-    const open = (privateKey: Hex): Relayer => new Relayer({ ...options, privateKey, stuckMs })
+    const open = (privateKey: Hex): Relayer =>
+      new Relayer({ ...options, privateKey, stuckMs, refusedMs })
     const first = open(firstKey)
     const others = otherKeys.map(open)
     this.#options = options
@@ -66,7 +83,7 @@ export class Relayers {
    * @returns `undefined` when all were tried.
    */
   async withLeastBusy<T>(
-    tried: ReadonlySet<Relayer>,
+    { tried = NONE, sender }: RelayerChoice,
     use: (relayer: Relayer) => T,
   ): Promise<Awaited<T> | undefined> {
     const { chain, maxFeePerGas } = this.#options
@@ -75,14 +92,17 @@ export class Relayers {
     for (;;) {
       const [best] = this.#all
         .filter((relayer) => !tried.has(relayer) && !poor.has(relayer))
+        .filter(({ address }) => sender === undefined || address === sender)
         .toSorted(byPreference)
       if (best === undefined && tried.size > 0) return undefined
-      if (best === undefined) throw withoutFunds(chain)
+      if (best === undefined) throw withoutFunds(chain, this.addresses)
       if (best.funds.suffice === true) return await use(best)
       if (!(await best.funds.check())) poor.add(best)
     }
   }
 }
+
+const NONE: ReadonlySet<Relayer> = new Set()
 
 /** Relayers that can send at once come first, the least busy one before all. */
 function byPreference(one: Relayer, other: Relayer): number {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { parseTransaction } from 'viem/utils'
-import type { Chain, FeeValues } from '../chain/chain.js'
+import type { Broadcast, Chain, FeeValues } from '../chain/chain.js'
 import type {
   LedgerStore,
   PendingRelayer,
@@ -11,10 +11,16 @@ import { LISTED_TRANSACTIONS, LOOK_AFTER_MS } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { bumpFees, feesWithin } from './fees.js'
+import { isForNow, type Refusals } from './refusals.js'
 import type { Sign, TransactionRequest } from './transaction.js'
 
-/** Milliseconds after which an empty transaction takes the place of one that the node rejects. */
-const REJECTED_MS = 5000
+/**
+ * Milliseconds for which the node rejects a transaction for what it is before an empty one takes its place: all later ones wait for it. Words that nobody has told us of may be about the moment.
+ */
+const GIVE_UP_MS = { never_valid: 5000, other: 60_000 }
+
+/** Milliseconds between two attempts while the node refuses for the moment: doubled up to the longest. */
+const REFUSED_PAUSE_MS = { first: 500, longest: 4000 }
 
 /** Gas of a transaction that does nothing but use a nonce. */
 const EMPTY_TRANSACTION_GAS = 21_000n
@@ -28,11 +34,22 @@ export interface ResubmitterOptions {
   readonly ledger: LedgerStore
   readonly address: Address
   readonly sign: Sign
+  readonly refusals: Refusals
   /** Most wei per gas that a transaction may offer. */
   readonly maxFeePerGas?: bigint | undefined
   /** Milliseconds after which a transaction that is not mined is replaced. */
   readonly stuckMs: number
   readonly logger: Logger
+}
+
+/** A transaction that the node refuses for the moment. */
+interface Refused {
+  readonly transaction: Hex
+  /** How much of the account was mined then: after a block it may be taken. */
+  readonly minedNonce: number
+  readonly pauseMs: number
+  /** When it is sent again, by `performance.now()`. */
+  readonly until: number
 }
 
 /** What a signed transaction was made of. */
@@ -45,13 +62,18 @@ interface ParsedTransaction {
  * Makes sure that every account nonce that was handed out is used in the end.
  *
  * It works from the ledger alone, whichever process has sent a transaction. One that the node does not
- * have is broadcast. One that is stuck while blocks are mined is replaced with higher fees. A nonce
- * that no payment needs any more is used by an empty transaction.
+ * have is broadcast; one that the node refuses for the moment waits with its bytes and its nonce. One
+ * that is stuck while blocks are mined is replaced with higher fees. A nonce that no payment needs any
+ * more is used by an empty transaction.
  */
 export class Resubmitter {
   readonly #options: ResubmitterOptions
   /** The first nonce that was not mined when the chain was last asked, and the block then. */
   #waiting: { readonly nonce: number; readonly block: bigint } | undefined
+  /** When this node first rejected a transaction for what it is, by `performance.now()`. */
+  readonly #rejectedAt = new LRUCache<Hex, number>({ max: REMEMBERED })
+  /** What the node refuses for the moment; those after it wait too. */
+  #refused: Refused | undefined
   /** The last transaction that was logged as too expensive to replace. */
   #tooDear: Hex | undefined
   /** Hashes of replacements, by the hash of what they replaced. */
@@ -83,8 +105,12 @@ export class Resubmitter {
     ])
     if (minedNonce !== pending.minedNonce) await ledger.noteMinedNonce(pending, minedNonce)
     if (minedNonce >= pending.nextNonce) return minedNonce
-    if (waitingNonce < pending.nextNonce) await this.#sendMissing(pending, waitingNonce)
-    await this.#replaceStuck(pending, minedNonce)
+    const now = { ...pending, minedNonce }
+    if (waitingNonce < pending.nextNonce) await this.#sendMissing(now, waitingNonce)
+    else this.#refused = undefined
+    // Higher fees help no transaction that the node has never taken.
+    const isRefused = this.#refused !== undefined && waitingNonce <= minedNonce
+    if (!isRefused) await this.#replaceStuck(now, minedNonce)
     return minedNonce
   }
 
@@ -118,7 +144,12 @@ export class Resubmitter {
 
   async #resend(one: Submission): Promise<void> {
     const next = await this.reprice(one)
-    if (next !== undefined) await this.#options.chain.broadcast(next.raw)
+    if (next !== undefined) await this.#broadcast(next)
+  }
+
+  async #broadcast({ raw }: Submission): Promise<Broadcast> {
+    const { chain, refusals } = this.#options
+    return refusals.note(await chain.broadcast(raw))
   }
 
   /** Broadcasts transactions that the node does not have, from the first nonce that it waits for. */
@@ -126,21 +157,56 @@ export class Resubmitter {
     const listed = await this.#options.ledger.listTransactions(pending, fromNonce)
     const byNonce = new Map(listed.map((one) => [one.accountNonce, one]))
     const end = Math.min(pending.nextNonce, fromNonce + LISTED_TRANSACTIONS)
+    if (this.#isPausing(pending, byNonce.get(fromNonce))) return
     for (let nonce = fromNonce; nonce < end; nonce++) {
       const one = byNonce.get(nonce)
-      if (one === undefined) await this.#fill(nonce)
-      else if (one.ageMs >= LOOK_AFTER_MS.age) await this.#sendAgain(one)
+      if (one !== undefined && one.ageMs < LOOK_AFTER_MS.age) continue
+      const sent = await (one === undefined ? this.#fill(nonce) : this.#sendAgain(one))
+      if (sent !== undefined && isForNow(sent)) return this.#pause(pending, one)
     }
+    this.#refused = undefined
   }
 
-  async #sendAgain(one: RelayerTransaction): Promise<void> {
+  /** Whether the first missing transaction was refused a moment ago, and no block was mined since. */
+  #isPausing({ minedNonce }: PendingRelayer, first: RelayerTransaction | undefined): boolean {
+    const refused = this.#refused
+    if (refused === undefined || refused.transaction !== first?.transaction) return false
+    // What no payment needs any more is replaced at once.
+    if (!first.isNeeded && !this.#isEmpty(first)) return false
+    return refused.minedNonce === minedNonce && performance.now() < refused.until
+  }
+
+  /** Waits longer each time before the same transaction is sent again. */
+  #pause({ minedNonce }: PendingRelayer, one: RelayerTransaction | undefined): void {
+    if (one === undefined) return
+    const past = this.#refused
+    const isSame = past?.transaction === one.transaction && past.minedNonce === minedNonce
+    const pauseMs = isSame
+      ? Math.min(past.pauseMs * 2, REFUSED_PAUSE_MS.longest)
+      : REFUSED_PAUSE_MS.first
+    const { transaction } = one
+    this.#refused = { transaction, minedNonce, pauseMs, until: performance.now() + pauseMs }
+  }
+
+  /** @returns What the node said of what was sent, if anything was. */
+  async #sendAgain(one: RelayerTransaction): Promise<Broadcast | undefined> {
     const isEmpty = this.#isEmpty(one)
     if (!one.isNeeded && !isEmpty) return this.#fill(one.accountNonce, one)
-    const broadcast = await this.#options.chain.broadcast(one.raw)
-    if (broadcast.kind !== 'rejected') return
-    if (broadcast.cause === 'fee_too_low') await this.#resend(one)
-    const isHopeless = broadcast.cause === 'other' && one.ageMs >= REJECTED_MS
-    if (isHopeless && !isEmpty) await this.#fill(one.accountNonce, one)
+    const broadcast = await this.#broadcast(one)
+    if (broadcast.kind !== 'rejected') return broadcast
+    const { cause, words } = broadcast
+    if (cause === 'fee_too_low') await this.#resend(one)
+    if (cause !== 'never_valid' && cause !== 'other') return broadcast
+    const rejectedAt = this.#rejectedAt.get(one.transaction) ?? performance.now()
+    this.#rejectedAt.set(one.transaction, rejectedAt)
+    if (isEmpty || performance.now() - rejectedAt < GIVE_UP_MS[cause]) return broadcast
+    this.#options.logger.warn('A transaction is given up: the node has rejected it for too long.', {
+      network: this.#options.chain.network.caip2,
+      relayer: this.#options.address,
+      transaction: one.transaction,
+      node: words,
+    })
+    return this.#fill(one.accountNonce, one)
   }
 
   /** Replaces the first transaction if it is stuck, and later ones that offer less than a new one. */
@@ -160,20 +226,20 @@ export class Resubmitter {
   }
 
   /** Uses a nonce for a transaction that moves nothing. */
-  async #fill(accountNonce: number, earlier?: Submission): Promise<void> {
+  async #fill(accountNonce: number, earlier?: Submission): Promise<Broadcast | undefined> {
     const { chain, ledger, address, sign, maxFeePerGas } = this.#options
     const current = await chain.getFees()
     const bumped = earlier && bumpFees(parse(earlier).fees, current, maxFeePerGas)
     const fees = bumped ?? feesWithin(current, maxFeePerGas)
-    if (fees === undefined) return // Until gas costs less, the nonce waits.
+    if (fees === undefined) return undefined // Until gas costs less, the nonce waits.
     const call = { to: address, data: '0x' } as const
     const signed = await sign({ call, gas: EMPTY_TRANSACTION_GAS }, accountNonce, fees)
     const empty =
       earlier === undefined
         ? signed
         : { ...signed, replaces: [earlier.transaction, ...(earlier.replaces ?? [])] }
-    if (await ledger.fillNonce(chain.network.chainId, empty, earlier?.transaction))
-      await chain.broadcast(empty.raw)
+    const isFilled = await ledger.fillNonce(chain.network.chainId, empty, earlier?.transaction)
+    return isFilled ? this.#broadcast(empty) : undefined
   }
 
   #isEmpty({ raw }: Submission): boolean {

@@ -1,12 +1,15 @@
 /** What the relayer sends, and what became of it. */
 import type { Call, FeeValues, RejectionCause } from '../chain/chain.js'
 import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/ledger.js'
+import type { Address } from '../protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
 
 /** A call to be sent as a transaction. */
 export interface TransactionRequest {
   readonly call: Call
   readonly gas: bigint
+  /** The only relayer that may send it. @defaultValue the least busy one */
+  readonly sender?: Address | undefined
   /**
    * What the ledger writes down of each payment, in one change with the transaction. Called again
    * with another transaction when one was rejected. Throws when the call must not be sent any more.
@@ -53,7 +56,7 @@ export class LostLocks extends Error {
 }
 
 /** A settlement that may share its transaction with others. */
-export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas'> {
+export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
   readonly key: AuthorizationKey
   /** Whether it needs a transaction of its own. @defaultValue false */
   readonly isAlone?: boolean | undefined

@@ -89,6 +89,6 @@ export function merchantOf(res: Response): Merchant {
   if (merchant !== undefined) return merchant
   throw new RequestProblem(
     'merchant_not_configured',
-    'This project has no merchant yet: configure who is paid, and in what.',
+    'This project has no merchant yet, so nobody can be paid.',
   )
 }

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import type { OpenRequests } from '../http/open-requests.js'
 import type { Produce } from '../http/respond-json.js'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
 import type { OnceContext } from '../idempotency/once.js'
@@ -21,6 +22,8 @@ export interface RouterContext extends OnceContext {
   readonly facilitator: ReservingFacilitator
   readonly ledger: LedgerStore
   readonly directory: ProjectDirectory
+  /** The requests that are waited for when the gateway closes. */
+  readonly requests: OpenRequests
   /** What happens, by day and project. */
   readonly counters: Counters
   readonly revenue: RevenueReader

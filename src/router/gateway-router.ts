@@ -2,9 +2,10 @@ import express, { type ErrorRequestHandler, type Router } from 'express'
 import { isOutsideFailure, retryAfterOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
+import { failureWords } from '../http/failure-words.js'
 import { publicRootOf } from '../http/public-url.js'
 import { ensureRequestId } from '../http/request-id.js'
-import { RequestProblem, respondProblem } from '../http/respond-problem.js'
+import { RequestProblem, respondProblem, SHUTTING_DOWN } from '../http/respond-problem.js'
 import { identifyProject, requireProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { createDocs } from './docs/docs-api.js'
@@ -105,7 +106,9 @@ export function createGatewayRouter(
     ensureRequestId(req, res)
     const { baseUrl } = req
     setRootUrl(res, () => publicRootOf(req, context.publicUrl) + baseUrl, context.docsUrl)
-    gateway(req, res, next)
+    if (context.requests.add(res)) return gateway(req, res, next)
+    res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+    respondProblem(res, 'api', SHUTTING_DOWN)
   })
   return router
 }
@@ -117,11 +120,15 @@ function respondError(logger: Logger): ErrorRequestHandler {
     if (res.headersSent) return next(error)
     if (error instanceof RequestProblem) return respondProblem(res, 'api', error)
     if (isOutsideFailure(error)) {
-      const { code, message: detail } = error
-      logger.error('A gateway request failed.', { code, ...requestFields(req, res), error })
+      const { code, message } = error
+      logger.error(`A gateway request failed: ${message}`, {
+        code,
+        ...requestFields(req, res),
+        error,
+      })
       const retryAfterSeconds = retryAfterOf(error) ?? RETRY_AFTER_SECONDS
       if (STATUS[code].api >= 500) res.set('Retry-After', String(retryAfterSeconds))
-      return respondProblem(res, 'api', { code, detail })
+      return respondProblem(res, 'api', { code, detail: failureWords(error, 'api') })
     }
     logger.error('A gateway request met a bug.', { ...requestFields(req, res), error })
     respondProblem(res, 'api', {

@@ -18,6 +18,33 @@ export function limitKeyOf(req: Request, res: Response): string {
   return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
 }
 
+/** Webhooks that a project may have sent by hand in a minute. */
+const SENDINGS = { windowMs: 60_000, limit: 60 }
+
+/**
+ * Limits requests that have something sent to a URL of the project's choice, whatever the limits of requests are: a
+ * gateway must not become a tool against others.
+ *
+ * @param actorOf - Who has it sent.
+ */
+export function limitSendings(actorOf: (res: Response) => string, logger: Logger): RequestHandler {
+  return rateLimit({
+    ...limiterSettings(SENDINGS, logger),
+    standardHeaders: false,
+    requestPropertyName: 'x402SendingLimit',
+    keyGenerator: (_req, res) => actorOf(res),
+    handler(_req, res, next) {
+      res.set('Retry-After', String(SENDINGS.windowMs / 1000))
+      next(
+        new RequestProblem(
+          'rate_limited',
+          `More than ${SENDINGS.limit} webhooks were sent by hand in ${SENDINGS.windowMs / 1000} s; Retry-After says when to come back.`,
+        ),
+      )
+    },
+  })
+}
+
 /** Limits requests per project, and per address for requests without a valid token. */
 export function limitRequests(options: RateLimitOptions, logger: Logger): RequestHandler {
   const settings = limiterSettings(options, logger)

@@ -1,8 +1,10 @@
 import type { Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
+import { isClosed } from '../http/once-closed.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
+import { unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
@@ -11,6 +13,7 @@ import type { AppliedRate } from '../money/rates.js'
 import { merchantOf } from './authenticate.js'
 import type { Endpoint, RouterContext } from './context.js'
 import { readBody } from './json-body.js'
+import { refuseOtherVersion } from './other-version.js'
 import { bindPaymentId, parseSubmission, paymentIdKey } from './payment-id.js'
 import type { IdentifiedSubmission } from './payment-id.js'
 import { appliedRateOf } from './quote-fiat.js'
@@ -48,6 +51,8 @@ interface SettleRequest {
  */
 export const settlePayment: Endpoint = async (context, req, res) => {
   const { project, repeatSettlements } = merchantOf(res)
+  const other = refuseOtherVersion(context, req, res)
+  if (other !== undefined) return unsettledResponse(other)
   const submission = readBody(req, parseSubmission)
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
@@ -160,7 +165,7 @@ async function markDelivered(
   await keep(JSON.stringify(outcome))
   const canAskAgain = claims.some(({ hasKey }) => hasKey)
   const recorded =
-    res.destroyed && !canAskAgain ? reservation.reopen() : reservation.markDelivered()
+    isClosed(res) && !canAskAgain ? reservation.reopen() : reservation.markDelivered()
   await recorded.catch(async (error: unknown) => {
     await keep(undefined)
     throw error

@@ -1,8 +1,10 @@
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { VerifyResponse } from '../protocol/payment.js'
+import { invalidResponse } from '../protocol/reason-words.js'
 import { merchantOf } from './authenticate.js'
 import type { Endpoint } from './context.js'
 import { readBody } from './json-body.js'
+import { refuseOtherVersion } from './other-version.js'
 import { parseSubmission, paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
 import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
@@ -16,6 +18,8 @@ import { onceForKey, readHeaderKey } from './repeatable-request.js'
 export const verifyPayment: Endpoint = async (context, req, res) => {
   const merchant = merchantOf(res)
   const { project } = merchant
+  const other = refuseOtherVersion(context, req, res)
+  if (other !== undefined) return invalidResponse(other)
   const submission = readBody(req, parseSubmission)
   const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
   const byId = paymentIdKey(res, project, submission)

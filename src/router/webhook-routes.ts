@@ -20,6 +20,7 @@ import { projectOf } from './authenticate.js'
 import type { Endpoint, RouterContext } from './context.js'
 import type { Endpoints } from './endpoints.js'
 import { invalidBody, jsonBody, readBody } from './json-body.js'
+import { limitSendings } from './rate-limit.js'
 import { readQuery, takesNoQuery } from './read-query.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
 import { deliveryCursor, deliveryDocument, endpointDocument } from './webhook-documents.js'
@@ -55,15 +56,19 @@ export function webhookRoutes(
   const router = express.Router()
   const schemas = bodySchemas(events)
   const json = (endpoint: Endpoint): RequestHandler => respondJson(context, endpoint)
+  const limit = limitSendings(
+    (res) => authorOf(res)?.actor ?? `project:${projectIdOf(res)}`,
+    context.logger,
+  )
   router.get('/', takesNoQuery, json(listEndpoints))
   router.post('/', takesNoQuery, jsonBody, json(createEndpoint(schemas)))
   router.get('/:id', takesNoQuery, json(showEndpoint))
   router.patch('/:id', takesNoQuery, jsonBody, json(changeEndpoint(schemas)))
   router.delete('/:id', takesNoQuery, deleteEndpoint(context))
   router.post('/:id/rotate-secret', takesNoQuery, json(rotateSecret))
-  router.post('/:id/test', takesNoQuery, json(sendTest))
+  router.post('/:id/test', takesNoQuery, limit, json(sendTest))
   router.get('/:id/deliveries', json(listDeliveries))
-  router.post('/:id/deliveries/:deliveryId/resend', takesNoQuery, json(resendDelivery))
+  router.post('/:id/deliveries/:deliveryId/resend', takesNoQuery, limit, json(resendDelivery))
   return router
 }
 

@@ -65,8 +65,9 @@ export interface GatewayEvents {
    */
   relayerLow: { readonly network: string; readonly relayer: string; readonly balance: bigint }
   /**
-   * Failed transactions of all payers took more than 5,000,000 gas within the last hour. If accounts with
-   * code alone took that much, unknown code is refused meanwhile: `payer_temporarily_refused`.
+   * Failed transactions of all payers took more than 5,000,000 gas within the last hour, or could. If
+   * accounts with code did, codes that have not earned that much by paying are refused meanwhile:
+   * `payer_temporarily_refused`.
    */
   relayerLoss: { readonly network: string; readonly gas: bigint }
 }

@@ -176,7 +176,8 @@ export interface Refusal {
 /**
  * A verified payment that belongs to one request, until it is settled or released.
  *
- * It ends with `release` if nothing was settled, else with `markDelivered` or `reopen`.
+ * It ends with `release` if nothing was settled, else with `markDelivered` or `reopen`; a delivery that failed
+ * ends with `undeliver`.
  *
  * @internal
  */
@@ -194,6 +195,8 @@ export interface Reservation {
   markDelivered(): Promise<void>
   /** The money moved, but its payer got nothing for it: the payment may be presented once more. */
   reopen(): Promise<void>
+  /** Nothing went out after `markDelivered`: the payment may be presented once more. */
+  undeliver(): Promise<void>
 }
 
 /**
@@ -215,6 +218,11 @@ export function refusalResponse(
   network: string,
 ): Extract<SettleResponse, { success: false }> {
   return unsettledResponse({ reason, ...refusal, network })
+}
+
+/** The same terms, on which nothing new is taken: only what is open already. */
+export function redeemingOnly<Terms extends MerchantTerms>(terms: Terms): Terms {
+  return { ...terms, purchase: { ...terms.purchase, redeemOnly: true } }
 }
 
 /** Checks that the merchant takes this token on this network, to this address. */

@@ -110,6 +110,10 @@ class WatchedReservation implements Reservation {
     await this.#reservation.reopen()
   }
 
+  undeliver(): Promise<void> {
+    return this.#reservation.undeliver()
+  }
+
   #leaveHandler(): void {
     this.#endHandler?.()
     this.#endHandler = undefined

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
-import { standInForDefault } from '../default-gateway.js'
+import { requireCall, standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { GatewayOptions, UcpHandler, X402Middleware } from '../index.js'
@@ -92,8 +92,11 @@ const declareRouter = (declaration: Declaration) => express.Router().use(declare
  * the gateway of each shop that serves the app. It takes no payment by itself.
  */
 const isLate = standInForDefault({
-  x402Protect: (price, options) =>
-    declare((gateway) => gateway.x402Protect(price, options)) as X402Middleware,
+  x402Protect(price, options) {
+    // Made here, not by `declare`: a mistake in the call would leave its request without an answer.
+    requireCall(price)
+    return declare((gateway) => gateway.x402Protect(price, options)) as X402Middleware
+  },
   gatewayRouter: (options) => declareRouter((gateway) => gateway.gatewayRouter(options)),
   healthRouter: () => declareRouter((gateway) => gateway.healthRouter()),
   metricsRouter() {

@@ -3,6 +3,7 @@ import { keccak256 } from 'viem/utils'
 import type { Devnet } from '../devnet/index.js'
 import { sendBatch } from '../devnet/send-batch.js'
 import { ConfigError } from '../errors.js'
+import { isClosed, onceClosed } from '../http/once-closed.js'
 import type { Hex } from '../protocol/payment.js'
 import type { NodeProxy, NodeRequest, Verdict } from './node-proxy.js'
 import { emptyAccount, setBlacklisted, untilMined } from './token.js'
@@ -86,7 +87,7 @@ export class Failures {
   async beginFor(payer: Hex, res: ServerResponse): Promise<void> {
     await this.ended()
     const failure = this.#next
-    if (failure === undefined || res.closed) return
+    if (failure === undefined || isClosed(res)) return
     this.#next = undefined
     const begun = this.#begin(failure, payer)
     this.#running = this.#undoAfter(res, begun)
@@ -94,7 +95,7 @@ export class Failures {
   }
 
   async #undoAfter(res: ServerResponse, begun: Promise<Undo>): Promise<void> {
-    const responded = new Promise<void>((resolve) => res.once('close', resolve))
+    const responded = new Promise<void>((resolve) => onceClosed(res, resolve))
     try {
       const undo = await begun
       await responded

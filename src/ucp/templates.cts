@@ -5,7 +5,7 @@
  * warning. Bundlers include what is required by name.
  */
 export const templates: {
-  /** Folder of the template in Markdown. */
+  /** Folder of the template in Markdown; empty in a bundle that is an ES module. */
   readonly folder: string
   /** Examples of both documents, by name; each may use those before it. */
   readonly examples: object
@@ -14,7 +14,7 @@ export const templates: {
   /** The JSON schema (draft 2020-12) of the handler's instruments. */
   readonly instrumentSchema: object
 } = {
-  folder: __dirname,
+  folder: typeof __dirname === 'string' ? __dirname : '',
   examples: require('./examples.json'),
   handlerSchema: require('./schema.json'),
   instrumentSchema: require('./instrument_schema.json'),

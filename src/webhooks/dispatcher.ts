@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type {
   ClaimedDelivery,
   WebhookDeliveries,
@@ -7,6 +7,7 @@ import type {
 import type { Logger } from '../logger.js'
 import { LRUCache } from 'lru-cache'
 import { attempt, type AttemptOptions } from './attempt.js'
+import { MOST_AT_ONCE, sharePlaces, type Load, type UnderWay } from './share-places.js'
 
 /**
  * Milliseconds between two queries for deliveries that other processes have written, or that are due again.
@@ -16,16 +17,12 @@ const POLL_MS = 1000
 /** Milliseconds after a payment until the next query: it also covers payments that end in between. */
 const SOON_MS = 50
 
-/** Attempts under way at most: of this process, of an endpoint, and of one that has failed or was slow. */
-const MOST_AT_ONCE = 40
-const MOST_OF_ENDPOINT = 8
-const MOST_OF_SUSPECT = 1
-
 /** Endpoints that a process remembers. */
 const MOST_LOADS = 10_000
 
-/** Milliseconds after which an endpoint counts as slow. */
+/** Milliseconds after which an endpoint counts as slow: at rest, and while half of all places are taken. */
 const SLOW_MS = 2000
+const SLOW_WHEN_BUSY_MS = 500
 
 /** Milliseconds between two removals of old deliveries. */
 const PRUNE_MS = 600_000
@@ -39,24 +36,19 @@ export interface WebhookDispatcherOptions extends AttemptOptions {
   readonly logger: Logger
 }
 
-/** What a process does for one endpoint. */
-interface Load {
-  underWay: number
-  /** The last attempt has failed, or was slow. */
-  isSuspect: boolean
-}
-
 /**
  * Delivers what the ledger has for webhooks, beside all other processes that share it.
  *
  * Every endpoint may have a few attempts under way, and one that fails or is slow only one, so that it never
- * holds up others.
+ * holds up others. Places go to projects in turn, and no project has more than a quarter of them.
  */
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions
   readonly #loads = new LRUCache<string, Load>({ max: MOST_LOADS })
   /** Attempts under way, and what ends each. */
   readonly #attempts = new Map<Promise<void>, AbortController>()
+  /** Attempts under way of each project that has any. */
+  readonly #ofProjects = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   #soon: NodeJS.Timeout | undefined
   #round: Promise<void> | undefined
@@ -118,19 +110,35 @@ export class WebhookDispatcher {
       this.#prunedAt = performance.now()
       await deliveries.prune()
     }
-    for (const endpoint of shuffled(await deliveries.listDue(), random)) {
-      const load = this.#loadOf(endpoint.id)
-      const most = load.isSuspect ? MOST_OF_SUSPECT : MOST_OF_ENDPOINT
-      const room = Math.min(most - load.underWay, MOST_AT_ONCE - this.#attempts.size)
-      if (room <= 0 || this.#isClosed) continue
-      for (const claimed of await deliveries.claim(endpoint.id, room))
-        this.#start(endpoint, claimed)
+    let due = shuffled(await deliveries.listDue(), random)
+    // What some have left of their shares in the first pass goes to those that had too little.
+    for (let pass = 0; pass < 2; pass++) {
+      const finished = new Set<WebhookEndpoint>()
+      for (const [endpoint, share] of sharePlaces(due, this.#underWay())) {
+        // SQLite answers in the same turn: requests would wait for the whole round.
+        await nextTurn()
+        if (this.#isClosed) return
+        const claimed = await deliveries.claim(endpoint.id, share)
+        for (const one of claimed) this.#start(endpoint, one)
+        if (claimed.length < share) finished.add(endpoint)
+      }
+      due = due.filter((endpoint) => !finished.has(endpoint))
+    }
+  }
+
+  #underWay(): UnderWay {
+    return {
+      attempts: this.#attempts.size,
+      ofProject: (project) => this.#ofProjects.get(project) ?? 0,
+      ofEndpoint: (id) => this.#loads.get(id),
     }
   }
 
   #start(endpoint: WebhookEndpoint, claimed: ClaimedDelivery): void {
     const load = this.#loadOf(endpoint.id)
+    const { project } = endpoint
     load.underWay += 1
+    this.#ofProjects.set(project, (this.#ofProjects.get(project) ?? 0) + 1)
     const ending = new AbortController()
     const attempted = this.#attempt(endpoint, claimed, ending.signal)
       // The claim lapses, and it is attempted again.
@@ -138,6 +146,9 @@ export class WebhookDispatcher {
       .finally(() => {
         load.underWay -= 1
         if (load.underWay === 0 && !load.isSuspect) this.#loads.delete(endpoint.id)
+        const left = (this.#ofProjects.get(project) ?? 1) - 1
+        if (left > 0) this.#ofProjects.set(project, left)
+        else this.#ofProjects.delete(project)
         this.#attempts.delete(attempted)
         this.wake()
       })
@@ -151,7 +162,8 @@ export class WebhookDispatcher {
   ): Promise<void> {
     const startedAt = performance.now()
     const outcome = await attempt({ endpoint, claimed }, this.#options, signal)
-    const isSlow = performance.now() - startedAt > SLOW_MS
+    const isBusy = this.#attempts.size >= MOST_AT_ONCE / 2
+    const isSlow = performance.now() - startedAt > (isBusy ? SLOW_WHEN_BUSY_MS : SLOW_MS)
     this.#loadOf(endpoint.id).isSuspect = outcome.kind !== 'delivered' || isSlow
     await this.#options.deliveries.conclude(claimed, outcome)
     if (outcome.kind !== 'failed') return

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { classifyNodeError } from '../../src/chain/node-errors.js'
+import { classifyNodeError, nodeWords } from '../../src/chain/node-errors.js'
 
 const send = (message: string, code = -32000) => classifyNodeError({ code, message }, 'send')
 const read = (message: string, code = -32000) => classifyNodeError({ code, message }, 'read')
@@ -22,13 +22,37 @@ describe('rule 16: node errors are classified by their raw words', () => {
     ['Besu', 'Upfront cost exceeds account balance', 'insufficient_gas_funds'],
     ['a proxy', 'upstream request timed out', 'ambiguous'],
     ['a policy', 'this transaction is not allowed by policy', 'other'],
-    ['geth', 'exceeds block gas limit', 'other'],
+    ['geth', 'exceeds block gas limit', 'never_valid'],
+    ['geth', 'tx fee (1.20 ether) exceeds the configured cap (1.00 ether)', 'never_valid'],
+    ['anvil', 'intrinsic gas too low', 'never_valid'],
+    ['Monad', 'Signer had insufficient balance', 'insufficient_gas_funds'],
+    ['geth', 'txpool is full', 'pool_full'],
+    ['geth', 'account limit exceeded: pooled 16 txs', 'pool_full'],
+    ['Reth', 'in-flight transaction limit reached for delegated accounts', 'pool_full'],
+    ['geth', 'gapped-nonce tx from delegated accounts', 'pool_full'],
+    ['geth', 'future transaction tries to replace pending transaction', 'pool_full'],
+    ['Hardhat', 'Nonce too high. Expected nonce to be 4 but got 5.', 'pool_full'],
+    ['Arc', 'request limit reached', 'rate_limited'],
+    ['Alchemy', 'Monthly capacity limit exceeded.', 'rate_limited'],
+    ['proxyd', 'no backend is currently healthy to serve traffic', 'not_ready'],
   ])('reads what %s says to a transaction: %s', (_client, message, kind) => {
     expect(send(message)).toBe(kind)
   })
 
-  it('takes no internal error for a refusal of a transaction, whatever its words', () => {
-    expect(send('nonce too low', -32603)).toBe('ambiguous')
+  it.each([
+    [-32005, 'whatever', 'rate_limited'],
+    [-32016, 'whatever', 'rate_limited'],
+    [429, 'try again later', 'rate_limited'],
+    [-32011, 'whatever', 'not_ready'],
+    [-32011, 'request limit reached', 'rate_limited'],
+  ])('knows the code %s with the words "%s"', (code, message, kind) => {
+    expect(send(message, code)).toBe(kind)
+    expect(read(message, code)).toBe(kind)
+  })
+
+  it('takes an internal error for a refusal of a transaction only where its words are known', () => {
+    expect(send('something broke', -32603)).toBe('ambiguous')
+    expect(send('nonce too low', -32603)).toBe('stale_nonce')
     expect(send('already known', -32603)).toBe('already_known')
   })
 
@@ -42,7 +66,7 @@ describe('rule 16: node errors are classified by their raw words', () => {
     ['Alchemy', 'You can make eth_getLogs requests with up to a 2K block range', -32600, 'other'],
     ['Infura', 'daily request count exceeded, request rate limited', -32005, 'rate_limited'],
     ['geth', 'execution aborted (timeout = 5s)', -32000, 'ambiguous'],
-    ['geth', 'header not found', -32000, 'other'],
+    ['geth', 'header not found', -32000, 'not_ready'],
   ])('reads what %s says to a question: %s', (_client, message, code, kind) => {
     expect(read(message, code)).toBe(kind)
   })
@@ -63,4 +87,13 @@ describe('rule 16: node errors are classified by their raw words', () => {
       expect(sync(message)).toBe('other')
     },
   )
+})
+
+describe('rule 13: what a node says is fit for a log', () => {
+  it('is bounded, and has no control characters and no URL', () => {
+    const message = `slow\u001b[31m down\r\nsee https://node.example/v2/key ${'x'.repeat(500)}`
+    const words = nodeWords({ redacted: message, code: -32005 })
+    expect(words).toMatch(/^slow \[31m down see \[url\] x+… \(-32005\)$/)
+    expect(words.length).toBeLessThan(220)
+  })
 })

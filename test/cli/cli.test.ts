@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import { runCli } from '../../src/cli/cli.js'
+import { until } from '../support/until.js'
 import type { CliContext } from '../../src/cli/context.js'
 import type { Environment } from '../../src/config/environment.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
@@ -637,13 +638,36 @@ describe('devnet', () => {
   })
 
   it('says that it is ready where what it prints goes to a file', async () => {
-    const command = start(['devnet', '--env', '--port', '0'], {}, { isRedirected: true })
-    const [, rpcUrl] = /X402_RPC_URL=(\S+)/.exec(await command.firstLine) ?? []
+    const command = start(['devnet', '--port', '0'], {}, { isRedirected: true })
+    const { rpcUrl } = JSON.parse(await command.firstLine) as { rpcUrl: string }
     expect(command.complained).toStrictEqual([
       `The local chain is ready on ${rpcUrl}. Stop it with Ctrl+C.`,
     ])
     expect(rpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(await command.end()).toBe(0)
+  })
+
+  it.each([
+    ['devnet', '--env'],
+    ['devnet', '--env', '--port', '0'],
+    ['devnet', '--env='],
+  ])(
+    'refuses --env without a file, whose text would be led into an .env that has secrets: %s %s',
+    async (...args) => {
+      const { code, printed, complained } = await run(args)
+      expect(code).toBe(2)
+      expect(complained).toContain('devnet --env devnet.env')
+      expect(printed).toBe('')
+    },
+  )
+
+  it('says where the variables are, and keeps them out of what it prints', async () => {
+    const command = start(['devnet', '--env', 'chain.env', '--port', '0'])
+    await until(() => command.complained.length === 2)
+    expect(command.complained[1]).toContain('node --env-file=chain.env')
+    expect(await readFile(join(cwd, 'chain.env'), 'utf8')).toMatch(/^BUYER_KEY=0x/m)
+    expect(await command.end()).toBe(0)
+    expect(command.printed).toStrictEqual([])
   })
 
   it('fails where the time between blocks is none', async () => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import express from 'express'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/cli/cli.js'
@@ -230,6 +230,16 @@ describe('doctor on a network', () => {
     expect(await named()).toStrictEqual(['error chain_unreachable'])
   })
 
+  it('prints nothing of a node that a terminal obeys', async () => {
+    await write()
+    proxy.fault = () => ({ kind: 'refuse', code: -32000, message: 'no\u001b]0;pwned\u0007\u202e' })
+    for (const args of [[], ['--json']]) {
+      const { printed } = await doctor(args)
+      expect(printed.join(' ')).toContain('pwned')
+      expect(printed.join(' ').replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Cf}/u)
+    }
+  })
+
   it('finds a node whose host the DNS does not know', async () => {
     await write({}, { rpcUrl: 'http://node.invalid' })
     expect(await named()).toStrictEqual(['error dns_failed', 'error chain_unreachable'])
@@ -442,7 +452,7 @@ describe('doctor on the ledger', () => {
     const database = new Database(file)
     database.exec("INSERT INTO x402_migrations (name) VALUES ('9999_future')")
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['error migration_unknown'])
-    database.exec("DELETE FROM x402_migrations WHERE name >= '0011'")
+    database.exec('DELETE FROM x402_migrations')
     database.close()
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning migration_missing'])
   })

@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -65,6 +66,35 @@ describe('init', () => {
       expect(shown).not.toContain(key.slice(2))
       expect(shown).not.toContain(printed[0])
     }
+  })
+
+  it.each([
+    ['makes one', undefined, '.env\n.env.old-*\n'],
+    ['extends one', 'node_modules/\ndist', 'node_modules/\ndist\n.env\n.env.old-*\n'],
+    ['leaves one alone that has both', '.env.old-*\r\n.env\n', '.env.old-*\r\n.env\n'],
+    ['overrules one', '.env\n.env.old-*\n!.env\n', '.env\n.env.old-*\n!.env\n.env\n'],
+  ])('keeps the key out of git by .gitignore: %s', async (_name, before, after) => {
+    if (before !== undefined) await writeFile(join(cwd, '.gitignore'), before)
+    execFileSync('git', ['init', '--quiet'], { cwd })
+    const { code } = await init(['--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(0)
+    expect(await text('.gitignore')).toBe(after)
+    const status = execFileSync('git', ['status', '--porcelain', '-uall'], {
+      cwd,
+      encoding: 'utf8',
+    })
+    expect(status.split('\n').toSorted()).toStrictEqual([
+      '',
+      '?? .gitignore',
+      '?? gateway.config.json',
+    ])
+  })
+
+  it('says that git sees the key where .gitignore cannot be written', async () => {
+    await mkdir(join(cwd, '.gitignore'))
+    const { code, complained } = await init(['--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(0)
+    expect(complained).toContain('out of version control yourself')
   })
 
   it('takes what flags say, and converts prices where no token is pegged to their currency', async () => {

@@ -198,7 +198,7 @@ describe('pay', () => {
     const { code, told } = await paying
     proxy.fault = undefined
     expect(code).toBe(0)
-    expect(told).toMatch(/Answer: 503 settlement_pending: The payment was sent, but/)
+    expect(told).toMatch(/Answer: 503 settlement_pending: The payment was accepted, and/)
     expect(told).toMatch(/The outcome is not known yet, transaction 0x[0-9a-f]{64}/)
     expect(told).toContain('Presenting the same payment again')
     expect((await balances())[1] - before[1]).toBe(250_000n)
@@ -279,6 +279,18 @@ describe('pay, where each answer to a payment is 503,', () => {
   it('shows nothing of a problem that a terminal obeys', async () => {
     const { told } = await present([{ code: 'a\x1b[2J', detail: 'b\x07' }])
     expect(told).toContain('→ Answer: 503 a?[2J: b?')
+  })
+
+  it('writes to a terminal nothing that it would obey, and to a file what was bought', async () => {
+    const server = await listen(
+      express().get('/', (_req, res) => void res.type('text').send('a\u001b[2Jb')),
+    )
+    const terminal = await pay([server.url, '--devnet'])
+    const file = await pay([server.url, '--devnet', '--output', 'bought.txt'])
+    await server.close()
+    expect([terminal.code, file.code]).toStrictEqual([0, 0])
+    expect(terminal.bought).toBe('a?[2Jb\n')
+    expect(await readFile(join(cwd, 'bought.txt'), 'utf8')).toBe('a\u001b[2Jb')
   })
 
   it('says why there is no price', async () => {

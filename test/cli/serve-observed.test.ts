@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
+import { sendRaw } from '../console/session.js'
 import { until } from '../support/until.js'
 
 const TOKEN = 'x402_token-of-the-shop'
@@ -114,6 +115,23 @@ describe('serve', () => {
     await expect(fetch(metrics)).rejects.toThrow('fetch failed')
   })
 
+  it('has metrics without a token for requests to this machine only, whatever name leads to it', async () => {
+    const { urlIn } = await serve({ metrics: { port: 0 } })
+    await until(() => urlIn('metrics') !== undefined)
+    const { origin, port } = new URL(urlIn('metrics')!)
+    const statusFor = async (Host: string): Promise<number> =>
+      (await sendRaw(origin, 'GET', '/metrics', { headers: { Host } })).status
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', `[::1]:${port}`])
+      expect([host, await statusFor(host)]).toEqual([host, 200])
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      'localhost.evil.example',
+      '127.0.0.1.nip.io',
+    ])
+      expect([host, await statusFor(host)]).toEqual([host, 421])
+  })
+
   it('names the option where the port for metrics is taken', async () => {
     const first = await serve({ metrics: { port: 0 } })
     await until(() => first.urlIn('metrics') !== undefined)
@@ -150,5 +168,59 @@ describe('serve', () => {
     const { url, lines } = await serve({ accessLog: true })
     await fetch(`${url}/livez`)
     await until(() => lines().some(({ path }) => path === '/livez'))
+  })
+
+  describe('behind a proxy', () => {
+    const forwarded = { 'X-Forwarded-For': '198.51.100.7' }
+    const addressIn = async (url: string, lines: () => Record<string, unknown>[]) => {
+      await fetch(`${url}/livez`, { headers: forwarded })
+      await until(() => lines().some(({ path }) => path === '/livez'))
+      return lines().find(({ path }) => path === '/livez')?.['ip']
+    }
+    const warningsIn = (lines: readonly Record<string, unknown>[]) =>
+      lines.filter(({ message }) => String(message).startsWith('X-Forwarded-For'))
+
+    it.each([
+      ['on this machine, without a setting', {}, []],
+      ['whose subnet is named by a flag', { trustProxy: false }, ['--trust-proxy', '127.0.0.0/8']],
+      ['that is the only one', { trustProxy: 1 }, []],
+    ] as const)('%s, knows the addresses of clients', async (_where, options, flags) => {
+      const { url, lines } = await serve(options, '--access-log', ...flags)
+      expect(await addressIn(url, lines)).toBe('198.51.100.7')
+      expect(warningsIn(lines())).toEqual([])
+    })
+
+    it('that is not trusted, warns once, and takes the address of nobody for another', async () => {
+      const { url, lines } = await serve({ trustProxy: '192.0.2.1, 10.0.0.0/8' }, '--access-log')
+      expect(await addressIn(url, lines)).toBe('127.0.0.1')
+      await fetch(`${url}/livez`, { headers: forwarded })
+      expect(warningsIn(lines())).toMatchObject([{ level: 'warn', ip: '127.0.0.1' }])
+    })
+
+    it('lets a stranger fail to sign in as often as he likes, and the operator sign in', async () => {
+      const token = 'an-admin-token-of-the-tests'
+      const { url } = await serve({ admin: { tokens: [token] } })
+      const signIn = async (address: string, given: string): Promise<number> => {
+        const headers = { Origin: url, 'Content-Type': 'application/json' }
+        const { status } = await fetch(`${url}/console/session`, {
+          method: 'POST',
+          headers: { ...headers, 'X-Forwarded-For': address },
+          body: JSON.stringify({ token: given }),
+        })
+        return status
+      }
+      const wrong: number[] = []
+      for (let count = 0; count < 11; count++)
+        wrong.push(await signIn('198.51.100.7', `no-${count}`))
+      expect(wrong.at(-1)).toBe(429)
+      expect(await signIn('198.51.100.8', 'not-a-token')).toBe(401)
+      expect(await signIn('198.51.100.7', token)).toBe(200)
+    })
+
+    it('is not started where everybody would be trusted', async () => {
+      const { exit, complained } = await serve({}, '--trust-proxy', 'true')
+      expect(await exit).not.toBe(0)
+      expect(complained.join()).toMatch(/trust.*everybody/)
+    })
   })
 })

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
 import type { Environment } from '../../src/config/environment.js'
@@ -7,6 +8,7 @@ import { newEntry, steps } from '../ledger/ledger-conformance.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
+import { listen } from '../support/http.js'
 import { until } from '../support/until.js'
 import { startReceiver, withStatus } from '../webhooks/receiver.js'
 
@@ -79,6 +81,28 @@ describe('listen', () => {
       return page.body.deliveries[0].lastResponse === 'broken'
     })
     expect(deliveries).toHaveLength(1)
+  })
+
+  it('prints nothing of a gateway that a terminal obeys, and reads no endless answer', async () => {
+    const toRespond = [
+      (res: ServerResponse) =>
+        res.writeHead(400).end(JSON.stringify({ detail: 'no\u001b[2J\u202e' })),
+      (res: ServerResponse) => {
+        const send = (): void => {
+          while (!res.destroyed && res.write('x'.repeat(65_536)));
+          if (!res.destroyed) res.once('drain', send)
+        }
+        send()
+      },
+    ]
+    for (const respond of toRespond) {
+      const gateway = await listen((_req, res) => respond(res))
+      toEnd.push(() => gateway.close())
+      const listening = start(['listen', '--gateway', gateway.url, '--token', SHOP_TOKEN])
+      await listening.exit.catch(() => undefined)
+      expect(listening.complained.join()).not.toMatch(/\p{Cf}|\p{Cc}/u)
+      expect(listening.printed.join()).not.toContain('xxx')
+    }
   })
 
   it('refuses what is not signed by its gateway', async () => {
@@ -164,6 +188,15 @@ describe('trigger', () => {
     const away = start(['trigger', 'payment.settled', ...flags.with(1, 'http://127.0.0.1:9/')])
     expect(await away.exit).toBe(1)
     expect(away.complained).toEqual(['The connection was refused.'])
+  })
+
+  it('prints nothing of what the app said that a terminal obeys', async () => {
+    const app = await startReceiver(toEnd)
+    app.respond = withStatus(400, 'a\u001b]0;b\u0007\u202ec')
+    const flags = ['--to', app.url, '--secret', createWebhookSecret()]
+    const sent = start(['trigger', 'payment.settled', ...flags])
+    await sent.exit
+    expect(sent.printed).toEqual(['payment.settled → HTTP 400', 'a?]0;b??c'])
   })
 
   it.each([

@@ -85,12 +85,27 @@ describe('the environment', () => {
     ['X402_METRICS', { X402_METRICS: 'yes' }],
     ['X402_TRACES', { X402_TRACES: '1' }],
     ['X402_ACCESS_LOG', { X402_ACCESS_LOG: 'on' }],
+    ['X402_TRUST_PROXY', { X402_TRUST_PROXY: 'true' }],
+    ['X402_TRUST_PROXY', { X402_TRUST_PROXY: '0' }],
+    ['X402_TRUST_PROXY', { X402_TRUST_PROXY: '0.0.0.0/0' }],
+    ['X402_TRUST_PROXY', { X402_TRUST_PROXY: 'loopback, proxy.example' }],
     ['X402_METRICS_PORT', { X402_METRICS_PORT: '9464a' }],
     ['X402_METRICS_PORT', { X402_METRICS_PORT: '70000' }],
     ['X402_METRICS_TOKEN', { X402_METRICS_TOKEN: 'short' }],
     ['X402_METRICS_TOKEN', { X402_METRICS_HOST: '0.0.0.0' }],
   ])('is told by %s what is wrong with %j', (variable, env) => {
     expect(wrong({ ...COMPLETE, ...env })).toStrictEqual([variable])
+  })
+
+  it.each([
+    [undefined, ['loopback']],
+    ['2', 2],
+    ['false', false],
+    ['loopback, uniquelocal', ['loopback', 'uniquelocal']],
+    ['10.0.0.7,fd00::/8', ['10.0.0.7', 'fd00::/8']],
+  ])('reads from X402_TRUST_PROXY=%s which proxies are trusted', (given, trustProxy) => {
+    const options = optionsFromEnvironment({ ...COMPLETE, X402_TRUST_PROXY: given })
+    expect(resolveOptions(options).trustProxy).toStrictEqual(trustProxy)
   })
 
   it('is told of a secret that is too short, by its variable', () => {

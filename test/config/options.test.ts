@@ -393,6 +393,8 @@ describe('the code of a mistake', () => {
     ['out_of_range', 'networks.base.replaceAfterSeconds', network({ replaceAfterSeconds: 0 })],
     ['invalid_url', 'networks.base.rpcUrl', network({ rpcUrl: 'base.example' })],
     ['invalid_address', 'projects.0.merchant.payTo', shopOf({ payTo: '0xbEEF' })],
+    ['invalid_value', 'projects.0.merchant.name', shopOf({ name: 'Shop\u001b[2J' })],
+    ['invalid_value', 'projects.0.merchant.name', shopOf({ name: 'Shop \u202egnp' })],
     ['invalid_key', 'networks.base.relayerKeys.0', network({ relayerKeys: ['0x12'] })],
     ['invalid_token', 'projects.0.tokens.0', { projects: [{ id: 'a', tokens: ['short'] }] }],
     ['invalid_rate', 'rates["EUR/USD"]', { rates: { 'EUR/USD': '1,08' } }],

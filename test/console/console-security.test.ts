@@ -397,10 +397,21 @@ describe('The cookie of the console', () => {
     expect(statuses).toEqual([...Array(30).fill(401), ...Array(10).fill(429)])
     expect((await browser.send('GET', ADMIN_PATH)).status).toBe(200)
   })
+
+  it('lets a session in that it has not seen before, whatever cookies others at its address have sent', async () => {
+    await serve({ ...OPEN, rateLimit: false })
+    const fresh = await signedIn()
+    const Cookie = `x402-console=${'A'.repeat(43)}`
+    const send = () => sendRaw(api.url, 'GET', ADMIN_PATH, { headers: { Cookie } })
+    const statuses: number[] = []
+    while (statuses.at(-1) !== 429) statuses.push((await send()).status)
+    expect((await fresh.send('GET', ADMIN_PATH)).status).toBe(200)
+    expect((await send()).status).toBe(429)
+  })
 })
 
 describe('Signing in', () => {
-  it('is over for a while after ten wrong tokens, also if they come at once', async () => {
+  it('is over for a while for wrong tokens after ten of them, also if they come at once, and never for a good one', async () => {
     await serve({ ...OPEN, rateLimit: false })
     const browser = new Browser(api)
     for (let count = 0; count < 20; count++)
@@ -416,7 +427,8 @@ describe('Signing in', () => {
       if (status === 401) expect(body.code).toBe('unauthorized')
       else expect(Number(headers['retry-after'])).toBeGreaterThan(0)
     }
-    expect((await new Browser(api).signIn(ADMIN_TOKEN)).status).toBe(429)
+    expect((await new Browser(api).signIn(ADMIN_TOKEN)).status).toBe(200)
+    expect((await new Browser(api).signIn('a-wrong-token')).status).toBe(429)
     // Who is signed in, stays so.
     expect((await browser.send('GET', ADMIN_PATH)).status).toBe(200)
   })

@@ -199,9 +199,9 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
       reader.close()
     })
 
-    it('are limited to six for one reader, and leave nothing behind', async () => {
+    it('are limited to twelve for one project, and leave nothing behind', async () => {
       const path = '/api/v2/merchant/events'
-      const readers = await Promise.all(Array.from({ length: 6 }, () => read(path, asShop)))
+      const readers = await Promise.all(Array.from({ length: 12 }, () => read(path, asShop)))
       const refused = await Reader.open(shop.url + path, asShop)
       expect(await statusOf(refused)).toBe(429)
       expect(Number(refused.response.headers['retry-after'])).toBeGreaterThan(0)

@@ -136,8 +136,9 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
     it('count what was asked, presented, refused and settled', async () => {
       const { body } = await asMerchant('/funnel')
       expect(body.total).toStrictEqual({
-        ...{ asked: 5, presented: 6, refused: 2, settled: 4, failed: 0 },
+        ...{ asked: 5, presented: 6, refused: 2, waived: 0, settled: 4, failed: 0 },
         reasons: { resource_mismatch: 1, invalid_payload: 1 },
+        waivedFor: {},
       })
       expect(body.days).toMatchObject([{ settled: 4 }])
       expect((await asMerchant('/funnel', OTHER_TOKEN)).body.total).toMatchObject({ settled: 2 })

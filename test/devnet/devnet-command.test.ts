@@ -1,10 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, it } from '@jest/globals'
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { explainUnknownVariables, optionsFromEnvironment } from '../../src/config/environment.js'
 import { createGateway } from '../../src/gateway.js'
+import { OwnFile } from '../../src/devnet/own-file.js'
 import { runDevnetCommand } from '../../src/devnet/devnet-command.js'
 import type { DevnetInfo } from '../../src/devnet/index.js'
 import { publicClient } from './clients.js'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'x402-devnet-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
 
 function run(options: { port?: number; blockTime?: number } = {}) {
   const abort = new AbortController()
@@ -40,12 +50,21 @@ describe('runDevnetCommand', () => {
     await expect(publicClient(rpcUrl).getChainId()).rejects.toThrow('HTTP request failed')
   })
 
-  it('writes a .env file from which the default gateway can be set up', async () => {
+  it('writes a file of variables from which the default gateway can be set up', async () => {
     const abort = new AbortController()
+    const environmentFile = join(folder, 'devnet.env')
+    const start = async (): Promise<void> => {
+      await new Promise<void>((onReady, reject) => {
+        const write = (line: string): void => reject(new Error(line))
+        const options = { environmentFile, write, onReady: () => onReady(), signal: abort.signal }
+        done = runDevnetCommand(options)
+        done.catch(reject)
+      })
+    }
     let done: Promise<void> | undefined
-    const text = await new Promise<string>((resolve) => {
-      done = runDevnetCommand({ asEnvironment: true, write: resolve, signal: abort.signal })
-    })
+    await start()
+    const text = await readFile(environmentFile, 'utf8')
+    expect((await stat(environmentFile)).mode & 0o777).toBe(0o600)
     const env = Object.fromEntries(
       [...text.matchAll(/^(\w+)=(\S+)$/gm)].map(([, name = '', value]) => [name, value]),
     )
@@ -59,6 +78,39 @@ describe('runDevnetCommand', () => {
     await gateway.close()
     abort.abort()
     await done
+  })
+
+  it('overwrites the file that it has written before, and no other', async () => {
+    const environmentFile = join(folder, 'devnet.env')
+    const own = new OwnFile(environmentFile)
+    await own.write('X402_RPC_URL=http://127.0.0.1:1\nX402_PAY_TO=0x1')
+    await chmod(environmentFile, 0o644)
+    await own.write('X402_RPC_URL=http://127.0.0.1:2')
+    expect(await readFile(environmentFile, 'utf8')).toMatch(
+      /^# Written by .*\nX402_RPC_URL=.*:2\n$/,
+    )
+    expect((await stat(environmentFile)).mode & 0o777).toBe(0o600)
+
+    const secrets = join(folder, '.env')
+    for (const text of ['SESSION_SECRET=s\n', '', `\n${await readFile(environmentFile, 'utf8')}`]) {
+      await writeFile(secrets, text)
+      const refused = runDevnetCommand({
+        environmentFile: secrets,
+        write: () => undefined,
+        signal: new AbortController().signal,
+      })
+      await expect(refused).rejects.toMatchObject({ option: 'env', code: 'config_invalid' })
+      expect(await readFile(secrets, 'utf8')).toBe(text)
+    }
+  })
+
+  it('does not write through a link that leads to a file of its user', async () => {
+    const secrets = join(folder, 'secrets')
+    await symlink(secrets, join(folder, 'devnet.env'))
+    await expect(new OwnFile(join(folder, 'devnet.env')).write('A=1')).rejects.toMatchObject({
+      option: 'env',
+    })
+    await expect(readFile(secrets)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   it('starts nothing when told to stop before', async () => {

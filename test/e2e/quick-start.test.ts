@@ -102,8 +102,9 @@ async function start(code: string, cwd: string): Promise<void> {
 
 /** What must be there before the next step: the variables of the chain, and then the server. */
 async function settled(project: string, code: string): Promise<void> {
-  const variables = () => readFile(join(project, '.env'), 'utf8').catch(() => '')
-  if (code.includes('> .env')) return until(async () => (await variables()).includes('BUYER_KEY='))
+  const variables = () => readFile(join(project, 'devnet.env'), 'utf8').catch(() => '')
+  if (code.includes('devnet --env '))
+    return until(async () => (await variables()).includes('BUYER_KEY='))
   await until(() =>
     fetch(`http://localhost:${port}/weather`).then(
       ({ status }) => status === 402,

@@ -15,6 +15,8 @@ describe('the UCP profile of the example', () => {
     const response = await fetch(`${shop.url}/.well-known/ucp`)
     const profile = await response.json()
     expect(response.status).toBe(200)
+    const [, maxAge] = /^public, max-age=(\d+)$/.exec(response.headers.get('cache-control')!) ?? []
+    expect(Number(maxAge)).toBeGreaterThanOrEqual(60)
     const { businessProfile, platformProfile } = ucpValidators(v)
     expect(errorsOf(businessProfile, profile)).toEqual([])
     expect(errorsOf(platformProfile, profile)).toEqual([])

@@ -6,7 +6,9 @@ import express from 'express'
 import { createGateway } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
-const { network, payTo, token, ledger, lockMs, options } = JSON.parse(process.env.FAULT_GATEWAY)
+const { network, payTo, token, ledger, lockMs, closeMs, options } = JSON.parse(
+  process.env.FAULT_GATEWAY,
+)
 const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
 
 const write = (level) => (message, fields) =>
@@ -20,7 +22,7 @@ const gateway = createGateway({
   networks: { 'base-sepolia': network },
   projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
   // The second argument is for tests; no declaration has it.
-  ledger: openLedger(ledger, { lockMs }),
+  ledger: ledger === 'memory' ? undefined : openLedger(ledger, { lockMs }),
   rateLimit: false,
   // Clients see one shop, whichever process answers on whichever port.
   publicUrl: 'https://shop.example',
@@ -50,6 +52,15 @@ app.post('/release', (_req, res) => {
 app.get('/stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), (_req, res) => {
   res.json({ sold: true })
 })
+app.get(
+  '/slow-stream/:ms',
+  gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }),
+  (req, res, next) => {
+    sleep(Number(req.params.ms)).then(() => res.json({ sold: true }), next)
+  },
+)
+app.get('/never', gateway.x402Protect('$0.01'), () => undefined)
+app.get('/never-stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), () => undefined)
 app.use(gateway.gatewayRouter())
 
 const server = app.listen(0, '127.0.0.1', () => {
@@ -58,9 +69,10 @@ const server = app.listen(0, '127.0.0.1', () => {
 // Idle connections are the client's to close: it must not send into one that is being closed.
 server.keepAliveTimeout = 0
 process.stdin.on('end', () => process.exit()).resume()
-process.once('SIGTERM', () => {
-  server.close(() => {
-    void gateway.close().finally(() => process.exit())
+for (const signal of ['SIGTERM', 'SIGINT'])
+  process.once(signal, async () => {
+    server.close()
+    await gateway.close({ timeoutMs: closeMs })
+    // Nothing else keeps the process up: that it ends is for the gateway to see to.
+    process.stdin.destroy()
   })
-  setInterval(() => server.closeIdleConnections(), 50)
-})

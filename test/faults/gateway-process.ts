@@ -11,10 +11,12 @@ export interface GatewayProcessOptions {
   readonly network: NetworkOptions
   readonly payTo: Hex
   readonly token: string
-  /** A file, or a `postgres://` URL. */
+  /** A file, a `postgres://` URL, or `memory`. */
   readonly ledger: string
   /** Milliseconds for which a dead process holds what it worked on. */
   readonly lockMs: number
+  /** Milliseconds that requests have to finish when it is asked to end. @defaultValue the gateway's */
+  readonly closeMs?: number | undefined
   readonly options?: GatewayOptions
 }
 
@@ -30,8 +32,8 @@ export interface GatewayProcess {
   signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   /** Kills it on the spot (SIGKILL); resolves when it is gone. */
   kill(): Promise<void>
-  /** Asks it to end (SIGTERM); resolves with its exit code. */
-  terminate(): Promise<number | null>
+  /** Asks it to end; resolves with its exit code. @defaultValue SIGTERM */
+  terminate(name?: 'SIGTERM' | 'SIGINT'): Promise<number | null>
 }
 
 /** Longer than what was verified is not verified again. */
@@ -76,8 +78,8 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
       child.kill('SIGKILL')
       await ended
     },
-    terminate() {
-      child.kill('SIGTERM')
+    terminate(name = 'SIGTERM') {
+      child.kill(name)
       return ended
     },
   }

@@ -52,7 +52,9 @@ export interface WorldOptions {
   readonly options?: GatewayOptions
   /** Milliseconds for which a dead process holds what it worked on. @defaultValue 2000 */
   readonly lockMs?: number
-  /** A file or a `postgres://` URL, for the gateways. @defaultValue a new file */
+  /** Milliseconds that requests have to finish when a gateway is asked to end. @defaultValue the gateway's */
+  readonly closeMs?: number
+  /** A file, a `postgres://` URL or `memory`, for the gateways. @defaultValue a new file */
   readonly ledger?: string
   /** Whether the node answers a transaction with its receipt. @defaultValue false */
   readonly hasSync?: boolean
@@ -151,6 +153,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       ? openPostgresLedger(oracleLedger)
       : openSqliteLedger(oracleLedger)
   const records = async (): Promise<readonly LedgerRecord[]> => {
+    if (oracleLedger === 'memory') return []
     const opened = openLedger()
     try {
       return await opened.list({ project: 'shop', limit: 1_000_000 })
@@ -162,7 +165,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     answers,
     transfers: await readTransfers(devnet.rpcUrl, { asset: devnet.asset, merchant }),
     records: await records(),
-    damage: oracleLedger.startsWith('postgres') ? [] : damageOf(oracleLedger),
+    damage: /^(postgres|memory$)/.test(oracleLedger) ? [] : damageOf(oracleLedger),
   })
 
   return {
@@ -183,6 +186,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         token: TOKEN,
         ledger,
         lockMs,
+        closeMs: settings.closeMs,
         options: { settleTimeoutMs: 20_000, ...settings.options, ...options },
       })
       gateways.push(gateway)

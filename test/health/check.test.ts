@@ -149,6 +149,24 @@ describe('gateway.check()', () => {
     expect(found!.settlements).toBeLessThan(50)
   })
 
+  it('names a relayer that delegates (EIP-7702)', async () => {
+    const contract = '0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B'
+    proxy.fault = (method) =>
+      method === 'eth_getCode'
+        ? { kind: 'answer', result: `0xef0100${contract.slice(2).toLowerCase()}` }
+        : undefined
+    const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
+    const found = faults(await open({ relayerKeys: [devnet.relayerKeys[0]!] }).check())
+    expect(found).toContainEqual({
+      subject: 'relayer',
+      status: 'warning',
+      code: 'relayer_delegated',
+      network: 'eip155:84532',
+      address: relayer,
+      message: `Relayer ${relayer} delegates to ${contract} (EIP-7702): nodes take 1 to 4 pending transactions of it; use a plain account.`,
+    })
+  })
+
   it('finds transactions of a relayer that another program has sent', async () => {
     proxy.fault = (method, params) =>
       method === 'eth_getTransactionCount' && params[1] === 'pending'
@@ -195,7 +213,7 @@ describe('gateway.check()', () => {
     const found = faults(await open({}, { projects, rates: { 'GBP/USD': '1.3' } }).check())
     expect(found).toMatchObject([
       { subject: 'project', project: 'alone', status: 'error', code: 'unsupported_currency' },
-      { subject: 'rate', project: 'crossed', status: 'error', code: 'rate_unavailable' },
+      { subject: 'rate', project: 'crossed', status: 'error', code: 'unsupported_currency' },
       { subject: 'project', project: 'crossed', code: 'unsupported_currency' },
     ])
     const known = await open({}, { projects: [projects[1]!], rates: { 'EUR/USD': '1.08' } }).check()

@@ -104,7 +104,7 @@ describe('a quote for one body', () => {
     const payment = await signPayment(devnet.payers[0]!, entry)
     const before = runs
     const large = await shop.pay('/stream', payment, post('x'.repeat(1000)))
-    expect(reasonOf(large)).toEqual([402, 'accepted_mismatch'])
+    expect(reasonOf(large)).toEqual([402, 'invalid_payment_requirements'])
     expect(runs).toBe(before)
     expect((await shop.pay('/stream', payment, post('x'))).status).toBe(200)
   })
@@ -121,7 +121,10 @@ describe('a price that depends on who asks', () => {
     for (const path of ['/by-user', '/never'])
       expect((await entryOf(path, GOLD)).extra).not.toHaveProperty('quote')
     const payment = await signPayment(devnet.payers[0]!, await entryOf('/by-user', GOLD))
-    expect(reasonOf(await shop.pay('/by-user', payment))).toEqual([402, 'accepted_mismatch'])
+    expect(reasonOf(await shop.pay('/by-user', payment))).toEqual([
+      402,
+      'invalid_payment_requirements',
+    ])
     expect((await shop.pay('/by-user', payment, GOLD)).status).toBe(200)
   })
 

@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { privateKeyToAddress } from 'viem/accounts'
 import { startDevnet, type Devnet } from '../../src/devnet/index.js'
 import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
-import { burningWalletCode, deploy, twoFacedWalletCode, walletCode } from '../support/contracts.js'
+import {
+  burningWalletCode,
+  deploy,
+  originWalletCode,
+  twoFacedWalletCode,
+  walletCode,
+} from '../support/contracts.js'
 import { askNode, minedCount } from '../support/core.js'
 import { shopOptions } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
@@ -75,18 +82,20 @@ describe('a wallet that costs more than it pays', () => {
     return counts.reduce((sum, count) => sum + count, 0)
   }
   /** Gas that our reverted transactions have taken since a block. */
-  const gasLostSince = async (first: bigint): Promise<bigint> => {
+  const gasLostSince = (first: bigint): Promise<bigint> => gasSince(first, '0x0')
+  const gasUsedSince = (first: bigint): Promise<bigint> => gasSince(first, '0x1')
+  const gasSince = async (first: bigint, wanted: Hex): Promise<bigint> => {
     const last = BigInt(await askNode<Hex>(devnet, 'eth_blockNumber'))
-    let lost = 0n
+    let sum = 0n
     for (let block = first; block <= last; block++) {
       const receipts = await askNode<{ status: Hex; gasUsed: Hex }[]>(
         devnet,
         'eth_getBlockReceipts',
         `0x${block.toString(16)}`,
       )
-      for (const { status, gasUsed } of receipts) if (status === '0x0') lost += BigInt(gasUsed)
+      for (const { status, gasUsed } of receipts) if (status === wanted) sum += BigInt(gasUsed)
     }
-    return lost
+    return sum
   }
   const blockNumber = async (): Promise<bigint> =>
     BigInt(await askNode<Hex>(devnet, 'eth_blockNumber'))
@@ -147,6 +156,12 @@ describe('a wallet that costs more than it pays', () => {
     await askNode(devnet, 'evm_setIntervalMining', 1)
     return answers
   }
+  /** Buys honestly. @returns The gas that it took. */
+  const earn = async (wallet: Hex, count: number) => {
+    const first = await blockNumber()
+    for (let index = 0; index < count; index++) expect(await attack([wallet])).toEqual(['served'])
+    return { gasUsed: await gasUsedSince(first) }
+  }
   const newAccounts = (count: number): Promise<Hex[]> =>
     Promise.all(Array.from({ length: count }, async () => (await newPayer(devnet)).address))
 
@@ -188,6 +203,29 @@ describe('a wallet that costs more than it pays', () => {
     expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
     await expectHonestServed()
   }, 180_000)
+
+  it('loses us no more than half of what it has earned before, and refuses no other wallet', async () => {
+    const buyer = await newWallet(walletCode(APPROVED))
+    const { gasUsed } = await earn(buyer, 25)
+    const first = await blockNumber()
+    for (let round = 0; round < 4; round++) await attackUnmined(await newAccounts(12))
+    expect(await gasLostSince(first)).toBeLessThan(MOST_GAS_LOST + gasUsed / 2n)
+    const other = await newWallet(`${walletCode(APPROVED)}c0de`)
+    expect(await attack([other])).toEqual(['served'])
+    await expectHonestServed()
+  }, 180_000)
+
+  it('is not sent by a relayer whose transactions it lets fail', async () => {
+    const [own] = devnet.relayerKeys.map((key) => privateKeyToAddress(key))
+    const first = (await blockNumber()) + 1n
+    const wallets = await Promise.all(
+      Array.from({ length: 14 }, () => newWallet(originWalletCode(own!))),
+    )
+    const answers = await attack(wallets)
+    expect(answers).not.toContain('invalid_transaction_state')
+    expect(await gasLostSince(first)).toBe(0n)
+    await expectHonestServed()
+  })
 
   it('is not taken by a network that takes no accounts with code, and others are', async () => {
     await shop.close()

@@ -608,6 +608,19 @@ export function describeLedger(
         await ledger.markDelivered(entry)
       })
 
+      it('opens what was marked as delivered though nothing went out, for one more delivery', async () => {
+        const { ledger, entry } = await openAt('settled')
+        await ledger.undeliver(entry)
+        await ledger.markDelivered(entry)
+        expect(await ledger.relock(entry)).toBe(false)
+        await ledger.undeliver(entry)
+        expect(await ledger.find(entry)).toMatchObject({ delivered: false, locked: false })
+        expect(await ledger.relock(entry)).toBe(true)
+        await ledger.markDelivered(entry)
+        expect(await ledger.find(entry)).toMatchObject({ state: 'settled', delivered: true })
+        expect(await ledger.relock(entry)).toBe(false)
+      })
+
       it('may be locked by another after a release that came too late', async () => {
         const { ledger, entry } = await openAt('submitted')
         await ledger.release(entry)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { migrations } from '../../src/ledger/sql/migrations.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
@@ -58,7 +58,7 @@ if (root !== undefined)
       open: () => openPostgresLedger(`${schema.url}%20-c%20statement_timeout%3D1000`),
       async block() {
         await schema.execute('BEGIN')
-        await schema.execute(`SELECT pg_advisory_xact_lock(${0x78343032})`)
+        await schema.execute('SELECT pg_advisory_xact_lock(2016686130)')
         return () => schema.execute('COMMIT')
       },
       read: schema.execute,

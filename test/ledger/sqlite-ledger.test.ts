@@ -1,9 +1,9 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import { ConfigError } from '../../src/errors.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { until } from '../support/until.js'
@@ -45,6 +45,17 @@ describe('the SQLite ledger', () => {
     const database = new Database(file)
     expect(database.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
     database.close()
+    await ledger.close()
+  })
+
+  it('lets no other user of the machine read its files, or lock them', async () => {
+    const file = newFile()
+    const ledger = openSqliteLedger(file)
+    await ledger.reserve(newEntry())
+    const names = await readdir(dirname(file))
+    expect(names.filter((name) => name.includes('-owner-'))).toHaveLength(1)
+    for (const path of [dirname(file), ...names.map((name) => join(dirname(file), name))])
+      expect([path, (await stat(path)).mode & 0o077]).toEqual([path, 0])
     await ledger.close()
   })
 

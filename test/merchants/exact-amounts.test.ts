@@ -138,7 +138,7 @@ describe('a token that is priced by a rate', () => {
     })
     await expect(
       quoteIn('16.00', 'USD', { accepts: [{ ...weth, rateSymbol: 'BTC' }] }),
-    ).rejects.toMatchObject({ code: 'rate_unavailable' })
+    ).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 })
 
@@ -168,9 +168,10 @@ describe('the guard of a pegged token', () => {
   })
 
   it('takes it off the offer where nothing says that it is worth its currency', async () => {
-    await expect(priceOf([guarded], {})).rejects.toMatchObject(UNAVAILABLE)
+    const unsupported = { code: 'unsupported_currency' }
+    await expect(priceOf([guarded], {})).rejects.toMatchObject(unsupported)
     const renamed = { ...guarded, rateSymbol: 'CIRCLE' }
-    await expect(priceOf([renamed], { 'USDC/USD': '1' })).rejects.toMatchObject(UNAVAILABLE)
+    await expect(priceOf([renamed], { 'USDC/USD': '1' })).rejects.toMatchObject(unsupported)
     expect(await priceOf([renamed], { 'CIRCLE/USD': '1' })).toStrictEqual(['15000000'])
   })
 })
@@ -208,7 +209,7 @@ describe('the limits of a merchant', () => {
   })
 
   it('are not guessed at without a rate', async () => {
-    await expect(quoteAt('15.00', 'CHF')).rejects.toMatchObject({ code: 'rate_unavailable' })
+    await expect(quoteAt('15.00', 'CHF')).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 
   it('hold for prices in tokens, as far as their currency is known', () => {

@@ -168,8 +168,16 @@ describe('a price in a currency', () => {
     await expect(quote(price, terms)).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 
+  it('is unsupported where the source knows no rate, but keeps the tokens that need none', async () => {
+    const rates = { getRate: async () => undefined }
+    const terms = { accepts: [eurc], crossCurrency: true }
+    await expect(quote('$1', terms, rates)).rejects.toMatchObject({ code: 'unsupported_currency' })
+    expect(await quote('$1', { ...terms, accepts: [eurc, usdc] }, rates)).toStrictEqual([
+      'USDC base 1000000',
+    ])
+  })
+
   it.each<[string, RateSource]>([
-    ['knows none', { getRate: async () => undefined }],
     [
       'gives things away',
       {

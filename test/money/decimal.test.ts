@@ -93,12 +93,34 @@ describe('decimalFromNumber', () => {
     expect(decimalFromNumber(number)).toBeUndefined()
   })
 
-  it('names the very same float again', () => {
+  it.each([
+    [0.1 + 0.2, '0.3'],
+    [0.001 * 1005, '1.005'],
+    [1.1 * 3, '3.3'],
+  ])('drops the noise of arithmetic: %d', (number, text) => {
+    expect(formatDecimal(decimalFromNumber(number)!)).toBe(text)
+  })
+
+  it('reads every text of fifteen digits as it was typed', () => {
+    const units = fc.bigInt({ min: 0n, max: 10n ** 15n - 1n })
     fc.assert(
-      fc.property(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), (number) => {
-        const value = decimalFromNumber(number)
-        expect(Number(value && formatDecimal(value))).toBe(number + 0)
+      fc.property(units, fc.integer({ min: 0, max: 30 }), (digits, scale) => {
+        const typed = trimDecimal({ units: digits, scale })
+        expect(decimalFromNumber(Number(formatDecimal(typed)))).toEqual(typed)
       }),
+    )
+  })
+
+  it('is off by no more than the sixteenth digit', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-300, max: 1e300, noNaN: true, noDefaultInfinity: true }),
+        (number) => {
+          const value = decimalFromNumber(number)
+          const read = Number(value && formatDecimal(value))
+          expect(Math.abs(read / number - 1)).toBeLessThan(1e-14)
+        },
+      ),
     )
   })
 })

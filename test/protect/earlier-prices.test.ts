@@ -146,7 +146,7 @@ describe.each<[string, () => LedgerStore]>([
     const runsBefore = runs
     for (const one of [payment, plain]) {
       const refused = await shop.pay('/cart', one)
-      expect(errorOf(refused)).toBe('accepted_mismatch')
+      expect(errorOf(refused)).toBe('invalid_payment_requirements')
       expect(refused.headers.get('payment-response')).toBeNull()
     }
     expect(runs).toBe(runsBefore)
@@ -159,7 +159,7 @@ describe.each<[string, () => LedgerStore]>([
     const payment = await signWithId('/fails')
     expect((await shop.pay('/fails', payment)).status).toBe(500)
     cents = 2
-    expect(errorOf(await shop.pay('/fails', payment))).toBe('accepted_mismatch')
+    expect(errorOf(await shop.pay('/fails', payment))).toBe('invalid_payment_requirements')
   })
 
   it('is refused if its transaction has failed', async () => {
@@ -171,7 +171,7 @@ describe.each<[string, () => LedgerStore]>([
     await ledger.markFailed(key, { transaction, reason: 'invalid_transaction_state' })
     cents = 2
     const runsBefore = runs
-    expect(errorOf(await shop.pay('/cart', payment))).toBe('accepted_mismatch')
+    expect(errorOf(await shop.pay('/cart', payment))).toBe('invalid_payment_requirements')
     expect(runs).toBe(runsBefore)
   })
 
@@ -186,7 +186,9 @@ describe.each<[string, () => LedgerStore]>([
     cents = 2
     const runsBefore = runs
     const refused = errorOf(await shop.pay(presented, payment))
-    expect(['accepted_mismatch', 'invalid_exact_evm_nonce_already_used']).toContain(refused)
+    expect(['invalid_payment_requirements', 'invalid_exact_evm_nonce_already_used']).toContain(
+      refused,
+    )
     expect(runs).toBe(runsBefore)
   })
 
@@ -195,7 +197,7 @@ describe.each<[string, () => LedgerStore]>([
     expect((await shop.pay('/cart', payment)).status).toBe(200)
     cents = 2
     const refused = await shop.pay('/cart', payment, { method: 'POST' })
-    expect(errorOf(refused)).toBe('accepted_mismatch')
+    expect(errorOf(refused)).toBe('invalid_payment_requirements')
   })
 
   it('buys nothing more with another body', async () => {

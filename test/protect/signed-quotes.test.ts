@@ -138,7 +138,7 @@ describe('a quote', () => {
   it('is worth nothing more than its price where a client leaves it out', async () => {
     const payment = await sign('/in-euro', { extra: { name: 'USDC', version: '2' } })
     market.cents = 150n
-    expect(await reasonOf(await shop.pay('/in-euro', payment))).toBe('accepted_mismatch')
+    expect(await reasonOf(await shop.pay('/in-euro', payment))).toBe('invalid_payment_requirements')
     market.cents = 120n
     expect((await shop.pay('/in-euro', payment)).status).toBe(200)
     expect(await latestSettlement()).toMatchObject({ quote: { rate: '1.20' } })
@@ -376,6 +376,6 @@ describe('the official client', () => {
       devnet.payers[3]!.privateKey,
       transport,
     )(`${shop.url}/unsigned`)
-    expect(await reasonOf(response)).toBe('accepted_mismatch')
+    expect(await reasonOf(response)).toBe('invalid_payment_requirements')
   })
 })

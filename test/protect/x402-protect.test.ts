@@ -196,7 +196,7 @@ describe('a paid request', () => {
     const response = await shop.pay('/by-words?words=3', withoutResource)
     expect(response.status).toBe(402)
     expect(paymentRequiredOf(response)).toMatchObject({
-      error: 'accepted_mismatch',
+      error: 'invalid_payment_requirements',
       accepts: [{ amount: '30000' }],
     })
   })
@@ -360,7 +360,7 @@ describe('a payment that is refused', () => {
     ['network', { network: 'eip155:1' }, 'invalid_network'],
     ['asset', { asset: `0x${'22'.repeat(20)}` }, 'unsupported_asset'],
     ['payTo', { payTo: `0x${'33'.repeat(20)}` }, 'pay_to_mismatch'],
-    ['amount', { amount: '1' }, 'accepted_mismatch'],
+    ['amount', { amount: '1' }, 'invalid_payment_requirements'],
   ])('is answered 402 where its %s was not offered', async (_name, members, reason) => {
     const payment = await shop.sign('/weather', payer())
     const accepted = { ...payment.accepted, ...members }

@@ -34,6 +34,7 @@ function openSending({
   let isDown = false
   const batcher = new Batcher({
     ...{ maxSending, gatherMs },
+    whenReady: async () => undefined,
     canBatch: async () => canShare,
     async send(request) {
       const submission = submissionOf(sends.length + 1)

@@ -190,6 +190,14 @@ describe('a rate that is needed', () => {
   it.each<[string, RateSource | undefined]>([
     ['is not configured', undefined],
     ['is not known', source(async () => undefined)],
+  ])('is 400 where it %s: it would be missing again', async (_name, rates) => {
+    const api = await open({ ...needed, ...(rates && { rates }) })
+    const answer = await api.post(CHECKOUT, CHECKOUT_BODY)
+    expectProblem(answer, problemOf(400, 'unsupported_currency', 'Bad Request'))
+    expect(answer.headers.get('retry-after')).toBeNull()
+  })
+
+  it.each<[string, RateSource]>([
     [
       'is of zero',
       source(async () => ({ rate: { units: 0n, scale: 0 }, asOf: 0, source: 'broken' })),
@@ -201,7 +209,7 @@ describe('a rate that is needed', () => {
       }),
     ],
   ])('is 502 with Retry-After where it %s', async (_name, rates) => {
-    const api = await open({ ...needed, ...(rates && { rates }) })
+    const api = await open({ ...needed, rates })
     const requirements = { resourceUrl: 'https://shop.example/', requestedAmount: 1 }
     for (const [path, body] of [
       [CHECKOUT, CHECKOUT_BODY],

@@ -10,6 +10,7 @@ import { createGateway } from '../../src/gateway.js'
 import { STATUS, type ProblemCode } from '../../src/http/problem-status.js'
 import type { OpenApiDocument } from '../../src/router/openapi/write-document.js'
 import { ADMIN_TOKEN, CLOSED, OPEN, SHOP_TOKEN } from '../console/admin.js'
+import { sendRaw } from '../console/session.js'
 import { useCleanup } from '../support/cleanup.js'
 import { listen } from '../support/http.js'
 import { OpenApiValidator, wholeDocument, type Answered } from '../support/openapi-validator.js'
@@ -110,6 +111,21 @@ describe('the OpenAPI document', () => {
     )
   })
 
+  it('is compressed for the first hosts that are asked for, and right for all others that strangers invent', async () => {
+    const api = await serve()
+    const ask = async (host: string) => {
+      const headers = { Host: host, 'Accept-Encoding': 'gzip' }
+      const { status, headers: got, body } = await sendRaw(api.url, 'GET', PATH, { headers })
+      return { status, encoding: got['content-encoding'], server: body?.servers[0].url }
+    }
+    const { host } = new URL(api.url)
+    expect(await ask(host)).toMatchObject({ status: 200, encoding: 'gzip' })
+    for (let count = 0; count < 40; count++) await ask(`host-${count}.example`)
+    const plain = { status: 200, encoding: undefined, server: 'http://another.example' }
+    expect(await ask('another.example')).toEqual(plain)
+    expect(await ask(host)).toMatchObject({ status: 200, encoding: 'gzip' })
+  })
+
   it('is sent once to a client that keeps it, and compressed if that is understood', async () => {
     const api = await serve()
     const first = await api.send('GET', PATH, { headers: { 'Accept-Encoding': 'gzip' } })
@@ -207,6 +223,20 @@ describe('what the OpenAPI document says', () => {
     look(document.components.schemas, '')
     look(document.paths, '')
     expect(silent).toEqual([])
+  })
+
+  it('has patterns that every dialect reads alike: Python, and JavaScript without a flag', () => {
+    const patterns: string[] = []
+    JSON.stringify(document, (name, value: unknown) => {
+      if (name === 'pattern' && typeof value === 'string') patterns.push(value)
+      return value
+    })
+    expect(patterns.length).toBeGreaterThan(10)
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\\[pP]\{|\(\?</)
+      expect(() => new RegExp(pattern)).not.toThrow()
+    }
+    expect(patterns.filter((pattern) => new RegExp(pattern).test('a label: ok'))).not.toEqual([])
   })
 
   it('tells the status of each problem', () => {

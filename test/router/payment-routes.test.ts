@@ -359,3 +359,59 @@ describe('a project without a merchant', () => {
     expect(answer.body).toStrictEqual(problemOf(404, 'merchant_not_configured', 'Not Found'))
   })
 })
+
+describe('a payment of version 1, whatever its shape', () => {
+  const requirements = {
+    scheme: 'exact',
+    network: 'base-sepolia',
+    maxAmountRequired: '10000',
+    resource: RESOURCE,
+    payTo: '0x1111111111111111111111111111111111111111',
+    asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+  }
+  const payment = { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload: {} }
+  const reason = 'invalid_x402_version'
+
+  it.each<[string, object]>([
+    [
+      'x402-express sends it',
+      { x402Version: 1, paymentPayload: payment, paymentRequirements: requirements },
+    ],
+    ['it says so alone', { paymentPayload: payment, paymentRequirements: requirements }],
+    [
+      'a header holds it',
+      { x402Version: 1, paymentHeader: 'e30=', paymentRequirements: requirements },
+    ],
+  ])('is told its version as v1 SDKs print it, as %s', async (_name, body) => {
+    const verified = await api.post(VERIFY, body)
+    expect([verified.status, verified.body]).toEqual([
+      200,
+      { isValid: false, invalidReason: reason, invalidMessage: expect.any(String) },
+    ])
+    const settled = await api.post(SETTLE, body)
+    expect([settled.status, settled.body]).toEqual([
+      200,
+      {
+        success: false,
+        errorReason: reason,
+        errorMessage: expect.any(String),
+        transaction: '',
+        network: 'base-sepolia',
+      },
+    ])
+  })
+
+  it('says nothing of the version where there is none, or its own', async () => {
+    for (const body of [undefined, 1, {}, { x402Version: 2 }, { x402Version: '1' }]) {
+      expect((await api.post(VERIFY, body)).status).toBe(400)
+      expect((await api.post(SETTLE, body)).status).toBe(400)
+    }
+    const mixed = { x402Version: 1, ...(await submission()) }
+    expect((await api.post(VERIFY, mixed)).body).toMatchObject({ isValid: true })
+  })
+
+  it('is asked for its token first', async () => {
+    const headers = { 'X-Project-Identify-Token': undefined }
+    expect((await api.post(VERIFY, { x402Version: 1 }, headers)).status).toBe(401)
+  })
+})

@@ -10,6 +10,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
 import { merchantReader } from '../../src/config/projects.js'
 import { ProjectDirectory } from '../../src/merchants/project-directory.js'
+import { OpenRequests } from '../../src/http/open-requests.js'
 import { QuoteSigner } from '../../src/merchants/signed-quote.js'
 import { createX402Protect } from '../../src/protect/x402-protect.js'
 import { createGatewayRouter } from '../../src/router/gateway-router.js'
@@ -58,7 +59,14 @@ class VoucherScheme implements Scheme {
     this.#spent.add(voucher)
     const release = async (): Promise<void> => void this.#spent.delete(voucher)
     const settle = async () => ({ success: true, transaction, network, payer }) as const
-    return { payer, settle, release, markDelivered: async () => undefined, reopen: release }
+    return {
+      payer,
+      settle,
+      release,
+      markDelivered: async () => undefined,
+      reopen: release,
+      undeliver: release,
+    }
   }
 }
 
@@ -87,6 +95,7 @@ describe('a scheme beside exact', () => {
     for (const name of ['verified', 'refused'] as const)
       events.on(name, ({ asset, project }) => happened.push(`${name} ${asset} ${project}`))
     const schemes = new Map([['voucher', new VoucherScheme()]])
+    const requests = new OpenRequests()
     const context = {
       ...resolved,
       facilitator: createLocalFacilitator({ schemes, events }),
@@ -101,7 +110,8 @@ describe('a scheme beside exact', () => {
       settledAssets: [],
       counters: new Counters({ ...resolved, store: ledger }),
       revenue: new RevenueReader(ledger),
-      streams: openStreams({ ...resolved, ledger }),
+      streams: openStreams({ ...resolved, ledger }, requests.stopping),
+      requests,
     }
     const app = express().use(createGatewayRouter(context))
     const protect = createX402Protect(context)

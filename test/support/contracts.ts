@@ -33,6 +33,10 @@ export const burningWalletCode = (rounds: number): Hex =>
     RETURN_MAGIC,
   ])
 
+/** An account that approves everything in transactions of one sender, and burns all gas in others'. */
+export const originWalletCode = (sender: Hex): Hex =>
+  concatHex(['0x3273', sender, '0x14601b57fe5b', '0x6001', RETURN_MAGIC])
+
 /** An account that never comes to an end. */
 export const endlessCode: Hex = '0x5b600056'
 

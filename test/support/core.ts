@@ -3,6 +3,7 @@ import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
+import { CodeGas } from '../../src/schemes/exact-evm/code-gas.js'
 import { ExactEvm } from '../../src/schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
@@ -13,6 +14,7 @@ import { isRefusal, type MerchantTerms, type Reservation } from '../../src/schem
 import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
 import { RelayerPool } from '../../src/relayer/pool.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
+import { Counters } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
@@ -101,7 +103,16 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
       [
         baseSepolia.caip2,
         createSettlementNetwork({
-          ...{ chain, relayers, assets, acceptContractPayers: options.acceptContractPayers },
+          chain,
+          relayers,
+          assets,
+          acceptContractPayers: options.acceptContractPayers,
+          codeGas: new CodeGas({
+            chainId: baseSepolia.chainId,
+            counters: new Counters({ store: ledger, logger, now }),
+            store: ledger,
+            now,
+          }),
           onLoss: (loss) => bus.emit('relayerLoss', { network: baseSepolia.caip2, ...loss }),
         }),
       ],

@@ -13,7 +13,7 @@ import {
 } from './http.js'
 import { describeProblem, isBeforeSending } from './problem.js'
 import { authorizationFor, signOffer, type Authorization } from './sign-offer.js'
-import { visible } from './visible.js'
+import { visible } from '../../protocol/visible-text.js'
 
 /** How often a payment is presented while its outcome is unknown. */
 const MAX_PRESENTED = 6

@@ -6,7 +6,7 @@ import {
   parsePaymentRequirements,
   type PaymentRequirements,
 } from '../../protocol/payment.js'
-import { visible } from './visible.js'
+import { visible } from '../../protocol/visible-text.js'
 
 /** What a buyer is willing to do. */
 export interface Limits {

@@ -1,7 +1,7 @@
 import { isObject } from '../../config/report.js'
 import type { ProblemCode } from '../../http/problem-status.js'
 import { parse, readSettlement, type Answer } from './http.js'
-import { visible } from './visible.js'
+import { visible } from '../../protocol/visible-text.js'
 
 /**
  * Problems that a gateway responds with only before it has sent anything for the payment.
@@ -17,6 +17,7 @@ const BEFORE_SENDING: readonly ProblemCode[] = [
   'relayer_without_funds',
   'server_busy',
   'settlement_timeout',
+  'shutting_down',
 ]
 
 /** Why a request failed, as far as the body tells (RFC 9457). */

@@ -1,8 +1,10 @@
 import type { Request, RequestHandler, Response } from 'express'
+import { ipKeyGenerator } from 'express-rate-limit'
 import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../crypto/sha256.js'
 import { FailedAttempts } from '../../http/failed-attempts.js'
 import { RequestProblem } from '../../http/respond-problem.js'
+import { Slots } from '../../http/slots.js'
 import { PROJECT_TOKEN } from '../../protocol/headers.js'
 import { rootUrlOf } from '../../router/docs-url.js'
 import { setLimitKey } from '../../router/rate-limit.js'
@@ -11,8 +13,11 @@ import type { ConsoleSessions, OpenSession } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import { cookieScope, readSessionCookie } from './session-cookie.js'
 
-/** Cookies without a session from one address, after which it gets a 429 and the database is not asked. */
+/** Cookies without a session from one address, after which the others get a 429. */
 const UNKNOWN = { windowMs: 60_000, limit: 30 }
+
+/** Look-ups at once, in all and for one address, of addresses that are beyond this limit. */
+const LOOK_UPS = { total: 16, perKey: 4 }
 
 /** Sessions that are remembered as valid: once they have ended, their cookies do not count as failures. */
 const MAX_REMEMBERED = 10_000
@@ -21,6 +26,7 @@ const MAX_REMEMBERED = 10_000
 export class SessionAccess {
   readonly #sessions: ConsoleSessions
   readonly #unknown = new FailedAttempts(UNKNOWN)
+  readonly #lookUps = new Slots(LOOK_UPS)
   readonly #seen = new LRUCache<string, true>({ max: MAX_REMEMBERED })
 
   constructor(sessions: ConsoleSessions) {
@@ -41,15 +47,21 @@ export class SessionAccess {
     if (secret === '') return undefined
     const hash = sha256(secret, 'hex')
     const isSeen = this.#seen.has(hash)
-    if (!isSeen) await this.#countUnknown(req, res)
+    const waitSeconds = isSeen ? 0 : await this.#unknown.begin(req)
+    // A session is let in, whatever others at the same address have sent. Their cookies must not keep the database
+    // busy, however.
+    const end = waitSeconds === 0 ? undefined : this.#lookUps.take(addressOf(req))
+    if (typeof end === 'string') throw tooManyUnknown(res, waitSeconds)
     let isUnknown = false
     try {
       const session = await this.#sessions.use(secret)
       isUnknown = session === undefined
       if (isUnknown) this.#seen.delete(hash)
       else this.#seen.set(hash, true)
+      if (isUnknown && waitSeconds > 0) throw tooManyUnknown(res, waitSeconds)
       return session
     } finally {
+      end?.()
       // Neither is a failure of the ledger.
       if (!isSeen && !isUnknown) await this.#unknown.succeed(req)
     }
@@ -68,22 +80,31 @@ export class SessionAccess {
         const session = await this.find(req, res)
         if (session === undefined || !take(session, res)) return
         setAccessCheck(res, () => this.#sessions.isOpen(session.hash))
-        // A page with many requests must not use up the rate limit of the project's shops.
-        setLimitKey(res, `session:${session.hash}`)
+        setLimitKey(res, limitKeyOf(session))
       }
       note().then(next, next)
     }
   }
+}
 
-  async #countUnknown(req: Request, res: Response): Promise<void> {
-    const seconds = await this.#unknown.begin(req)
-    if (seconds === 0) return
-    res.set('Retry-After', String(seconds))
-    throw new RequestProblem(
-      'rate_limited',
-      `More than ${UNKNOWN.limit} requests with cookies of no session in ${UNKNOWN.windowMs / 1000} s; sign in again after the seconds of Retry-After.`,
-    )
-  }
+function tooManyUnknown(res: Response, seconds: number): RequestProblem {
+  res.set('Retry-After', String(seconds))
+  return new RequestProblem(
+    'rate_limited',
+    `More than ${UNKNOWN.limit} requests with cookies of no session in ${UNKNOWN.windowMs / 1000} s; sign in again after the seconds of Retry-After.`,
+  )
+}
+
+const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '')
+
+/**
+ * Who the requests of a session count for. All sessions of a project count together: a token opens twenty. They
+ * count apart from the project's shops, whose limit a page with many requests must not use up.
+ */
+function limitKeyOf(session: OpenSession): string {
+  return session.role === 'merchant'
+    ? `console:project:${session.project.id}`
+    : `console:admin:${session.admin.name}`
 }
 
 /** Whether a request says by itself who sends it. The password of a proxy in front does not. */

@@ -40,15 +40,19 @@ export function sessionRoutes(parts: SessionContext): Router {
   const router = express.Router()
   const failures = new FailedAttempts(FAILURES)
   router.use(takesNoQuery)
-  router.get('/', respondJson(parts, showSession))
+  const { context } = parts
+  router.get(
+    '/',
+    respondJson(context, (_context, req, res) => showSession(parts, req, res)),
+  )
   router.post(
     '/',
     jsonBody,
-    respondJson(parts, (given, req, res) => signIn(given, { req, res, failures })),
+    respondJson(context, (_context, req, res) => signIn(parts, { req, res, failures })),
   )
   router.delete(
     '/',
-    respondDone(parts.context, (_context, req, res) => signOut(parts, req, res)),
+    respondDone(context, (_context, req, res) => signOut(parts, req, res)),
   )
   return router
 }
@@ -74,12 +78,14 @@ async function signIn(
   const { token } = readBody(req, (body) =>
     parseStrictDocument(signInSchema, body, SIGN_IN_MEMBERS),
   )
-  await countFailure(failures, req, res)
+  const waitSeconds = await failures.begin(req)
   const identity = await sessions.identify(token).catch(async (error: unknown) => {
     // The ledger's failure is not the visitor's.
     await failures.succeed(req)
     throw error
   })
+  // A good token is let in, whatever others at the same address have tried.
+  if (identity === undefined && waitSeconds > 0) throw tooManyFailures(res, waitSeconds)
   if (identity === undefined)
     throw unauthorized(res, 'The token is unknown, or was revoked: check that it is complete.')
   await failures.succeed(req)
@@ -92,11 +98,9 @@ async function signIn(
   return sessionDocument(context, session)
 }
 
-async function countFailure(failures: FailedAttempts, req: Request, res: Response): Promise<void> {
-  const seconds = await failures.begin(req)
-  if (seconds === 0) return
+function tooManyFailures(res: Response, seconds: number): RequestProblem {
   res.set('Retry-After', String(seconds))
-  throw new RequestProblem(
+  return new RequestProblem(
     'rate_limited',
     `${FAILURES.limit} tokens from this address were wrong within ${FAILURES.windowMs / 1000} s: try again in ${seconds} s.`,
   )

@@ -39,12 +39,12 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
   CREATE TEMP TABLE x402_size (records INTEGER NOT NULL, delivered INTEGER NOT NULL);
   INSERT INTO x402_size VALUES (0, 0);
   CREATE TEMP TRIGGER x402_full BEFORE INSERT ON main.x402_authorizations
-    WHEN (SELECT records FROM x402_size) >= ${Number(maxRecords)}
+    WHEN (SELECT records FROM x402_size) >= ${maxRecords}
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations WHERE id = NEW.id)
   BEGIN
     DELETE FROM x402_authorizations WHERE id IN (SELECT id FROM (${OLDEST} ORDER BY updated_at LIMIT 1));
     SELECT RAISE(ABORT, '${LEDGER_FULL}')
-      FROM x402_size WHERE records >= ${Number(maxRecords)};
+      FROM x402_size WHERE records >= ${maxRecords};
   END;
   CREATE TEMP TRIGGER x402_created AFTER INSERT ON main.x402_authorizations BEGIN
     UPDATE x402_size SET records = records + 1, delivered = delivered + NEW.delivered;
@@ -86,10 +86,8 @@ export function forgetLapsed(store: SqlStore, kysely: typeof KyselyModule): () =
 /**
  * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled
  * ones that nobody has fetched, and refunds of payments that were forgotten.
- *
- * @internal
  */
-export async function sweep(store: SqlStore, { sql }: typeof KyselyModule): Promise<void> {
+async function sweep(store: SqlStore, { sql }: typeof KyselyModule): Promise<void> {
   const lapsed = (now: KyselyModule.RawBuilder<number>, ms: number) =>
     sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
   await store.run(async ({ db, now }) => {

@@ -28,7 +28,7 @@ export function openMaintenance(
 ): LedgerMaintenance {
   if ('file' in location) {
     const { file } = location
-    if (create) mkdirSync(dirname(file), { recursive: true })
+    if (create) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     else if (!existsSync(file))
       throw new ConfigError('ledger', `there is no ledger at ${file}`, 'unusable_ledger')
   }

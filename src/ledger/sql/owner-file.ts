@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, realpathSync, rmSync } from 'node:fs'
 import type { Liveness } from './lock-owner.js'
 import { isSqliteBusy, type SqliteConnection, type SqliteEngine } from './sqlite-engine.js'
 
@@ -55,6 +55,8 @@ export class OwnerFile implements Liveness {
 
   /** @returns `undefined` if another connection has it locked. */
   #lock(path: string): SqliteConnection | undefined {
+    // Others must not lock it: a read lock of theirs would keep a dead process alive.
+    closeSync(openSync(path, 'a', 0o600))
     const connection = new this.#Engine(path)
     try {
       connection.exec('PRAGMA busy_timeout = 0')

@@ -178,7 +178,7 @@ export function preparePool(
   if (!/^postgres(ql)?:\/\//.test(poolOrUrl) || !URL.canParse(poolOrUrl))
     throw new ConfigError(
       'poolOrUrl',
-      'must be a URL like postgres://user:password@host/name',
+      'must be a URL like postgres://user:password@host/name; percent-encode special characters in the password: # is %23',
       'invalid_url',
     )
   const peers = requirePeers(['kysely', 'pg'])

@@ -35,13 +35,9 @@ export function requirePeers(
   )
 }
 
-/** Packages whose newest major version may be outside of the peer range, and the major version to install. */
-const MAJORS: Readonly<Record<string, number>> = { '@photostructure/sqlite': 1 }
-
 /** The command that installs optional packages. */
 export function installing(names: readonly string[]): string {
-  const packages = names.map((name) => (name in MAJORS ? `${name}@${MAJORS[name]}` : name))
-  return `npm install ${packages.join(' ')}`
+  return `npm install ${names.join(' ')}`
 }
 
 /**

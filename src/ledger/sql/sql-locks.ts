@@ -156,6 +156,38 @@ export class SqlLocks implements Locks {
     if (!isDelivered) throw lockLost()
   }
 
+  async undeliver(key: AuthorizationKey): Promise<void> {
+    const id = idBytes(recordId(key))
+    const delivered = await this.#store.run(({ db }) =>
+      db
+        .selectFrom('x402_authorizations')
+        .select('lock_owner')
+        .where('id', '=', id)
+        .where('delivered', '=', 1)
+        .executeTakeFirst(),
+    )
+    const lock = delivered?.lock_owner
+    if (lock === null || lock === undefined) return
+    await this.#store.run(({ db, now }) =>
+      db
+        .updateTable('x402_authorizations')
+        .set({ delivered: 0, lock_owner: null, locked_until: 0, updated_at: now })
+        .where('id', '=', id)
+        // Run twice, this must not open what another request has delivered meanwhile.
+        .where('lock_owner', '=', lock)
+        .where(({ exists, not, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('x402_authorizations as refund')
+                .select('refund.id')
+                .whereRef('refund.refund_of', '=', 'x402_authorizations.id'),
+            ),
+          ),
+        )
+        .execute(),
+    )
+  }
+
   /**
    * @returns For each: that it is reserved now, or the existing record; `undefined` if that has just gone.
    */

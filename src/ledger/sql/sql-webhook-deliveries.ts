@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Selectable } from 'kysely'
 import {
   CLAIM_MS,
@@ -181,7 +182,7 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
   }
 
   async prune(): Promise<void> {
-    while ((await this.#store.run(prunePage)) === PRUNED_AT_ONCE);
+    while ((await this.#store.run(prunePage)) === PRUNED_AT_ONCE) await nextTurn()
     await this.#store.run(dropOrphans)
   }
 }

@@ -158,7 +158,7 @@ function tryOpen(connect: () => SqliteConnection, file: string): SqliteConnectio
 }
 
 function openFile(Engine: SqliteEngine, file: string): SqliteConnection {
-  mkdirSync(dirname(file), { recursive: true })
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   // It holds signed payments and stored responses: nobody else may read it.
   if (!/^(:|file:)/.test(file) && !existsSync(file)) closeSync(openSync(file, 'a', OWNER_ONLY))
   const connection = new Engine(file)

@@ -8,6 +8,7 @@ export const PROJECTS_VERSION = 'projects'
 export function createTables(dialect: SqlDialect): readonly string[] {
   return [
     ...authorizations(dialect),
+    ...authorizationIndexes(),
     ...relayers(dialect),
     ...idempotency(dialect),
     ...projects(dialect),
@@ -16,17 +17,8 @@ export function createTables(dialect: SqlDialect): readonly string[] {
   ]
 }
 
-/**
- * The id is a hash of chain, asset, payer and nonce, whose own index would be the widest of all.
- *
- * Lists leave payments that are under way out: a payment changes its state twice, and each change would be
- * written to every index of lists. An index of their own has those under way, which are few.
- */
+/** The id is a hash of chain, asset, payer and nonce, whose own index would be the widest of all. */
 function authorizations({ isPostgres, bigint, bytes, strict }: SqlDialect): readonly string[] {
-  const place = 'project, state, created_at, id'
-  const isFinal = "(state = 'settled' OR state = 'failed')"
-  const index = (name: string, columns: string): string =>
-    `CREATE INDEX x402_authorizations_${name} ON x402_authorizations ${columns}`
   return [
     `CREATE TABLE x402_authorizations (
       id ${bytes} NOT NULL,
@@ -71,6 +63,19 @@ function authorizations({ isPostgres, bigint, bytes, strict }: SqlDialect): read
     ...(isPostgres
       ? ['ALTER TABLE x402_authorizations ADD PRIMARY KEY USING INDEX x402_authorizations_id']
       : []),
+  ]
+}
+
+/**
+ * Lists leave payments that are under way out: a payment changes its state twice, and each change would be
+ * written to every index of lists. An index of their own has those under way, which are few.
+ */
+function authorizationIndexes(): readonly string[] {
+  const place = 'project, state, created_at, id'
+  const isFinal = "(state = 'settled' OR state = 'failed')"
+  const index = (name: string, columns: string): string =>
+    `CREATE INDEX x402_authorizations_${name} ON x402_authorizations ${columns}`
+  return [
     // One transfer log pays for one record.
     'CREATE UNIQUE INDEX x402_authorizations_transfer ON x402_authorizations (transfer) WHERE transfer IS NOT NULL',
     index('transaction', '(transaction_hash) WHERE transaction_hash IS NOT NULL'),

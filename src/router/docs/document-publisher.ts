@@ -1,6 +1,5 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
 import type { RouterContext } from '../context.js'
 import type { Operations } from '../openapi/operation.js'
 import type { OpenApiDocument } from '../openapi/write-document.js'
@@ -8,8 +7,15 @@ import { tagOf, type Publication } from '../respond-document.js'
 
 const compress = promisify(gzip)
 
-/** Documents that are kept. There are more than a few only if requests name several hosts. */
-const MAX_KEPT = 32
+/**
+ * Documents that are kept compressed, the first that are asked for. There are more than a few only if requests name
+ * several hosts, which strangers choose: to compress is the most work, and is not done for each of them.
+ */
+const MAX_COMPRESSED = 8
+
+/** What stands for the URLs of a reader until the document is sent. */
+const ROOT = 'https://root.invalid'
+const APP = 'https://app.invalid'
 
 /** Where a document is read. */
 export interface DocumentPlace {
@@ -27,36 +33,36 @@ export interface DocumentPlace {
  */
 export class DocumentPublisher {
   readonly #context: RouterContext
-  readonly #kept = new LRUCache<string, Promise<Publication>>({ max: MAX_KEPT })
-  #document: Promise<OpenApiDocument> | undefined
+  readonly #compressed = new Map<string, Promise<Buffer>>()
+  #template: Promise<Template> | undefined
 
   constructor(context: RouterContext) {
     this.#context = context
   }
 
   /** The document, with the URLs of its reader. */
-  publish(place: DocumentPlace): Promise<Publication> {
-    const key = JSON.stringify([place.root, place.app])
-    const kept = this.#kept.get(key)
-    if (kept !== undefined) return kept
-    const made = this.#publish(place)
-    this.#kept.set(key, made)
-    made.catch(() => this.#kept.delete(key))
-    return made
+  async publish({ root, app }: DocumentPlace): Promise<Publication> {
+    this.#template ??= this.#write().then(templateOf)
+    // After a failure, the next reader loads it again.
+    this.#template.catch(() => (this.#template = undefined))
+    const { text, tag } = await this.#template
+    const place = JSON.stringify([root, app])
+    const body = text.replaceAll(ROOT, () => escaped(root)).replaceAll(APP, () => escaped(app))
+    return {
+      type: 'application/json',
+      body,
+      compressed: await this.#compress(place, body),
+      // Weak, since it names the compressed bytes as well.
+      tag: `W/${tagOf(tag + place)}`,
+    }
   }
 
-  async #publish({ root, app }: DocumentPlace): Promise<Publication> {
-    this.#document ??= this.#write()
-    // After a failure, the next reader loads it again.
-    this.#document.catch(() => (this.#document = undefined))
-    const document = await this.#document
-    const { openapi, info, paths, ...parts } = document
-    const servers = [{ url: root, description: 'This gateway.' }]
-    const placed = { openapi, info, servers, paths: withServers(paths, app), ...parts }
-    const body = JSON.stringify(placed)
-    // Weak, since it names the compressed bytes as well.
-    const tag = `W/${tagOf(body)}`
-    return { type: 'application/json', body, compressed: await compress(body), tag }
+  #compress(place: string, body: string): Promise<Buffer> | undefined {
+    const kept = this.#compressed.get(place)
+    if (kept !== undefined || this.#compressed.size >= MAX_COMPRESSED) return kept
+    const made = compress(body)
+    this.#compressed.set(place, made)
+    return made
   }
 
   async #write(): Promise<OpenApiDocument> {
@@ -71,6 +77,21 @@ export class DocumentPublisher {
     return writeDocument({ operations, hasSessions: identifyMerchant !== undefined })
   }
 }
+
+/** A document without the URLs of its reader. */
+interface Template {
+  readonly text: string
+  readonly tag: string
+}
+
+function templateOf({ openapi, info, paths, ...parts }: OpenApiDocument): Template {
+  const servers = [{ url: ROOT, description: 'This gateway.' }]
+  const text = JSON.stringify({ openapi, info, servers, paths: withServers(paths, APP), ...parts })
+  return { text, tag: tagOf(text) }
+}
+
+/** A text, as it is written within a text of JSON. */
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 async function describeProbes(): Promise<Operations> {
   return (await import('../openapi/operations/probe-operations.js')).probeOperations

@@ -33,11 +33,14 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   answer_too_large: 'The paid response was larger than the gateway holds.',
   refunds_not_available: 'Another facilitator sends the transactions: refunds are made there.',
   transaction_failed: 'The transaction failed on chain, and nobody was paid by it.',
-  settlement_pending: 'The transaction was sent, and is not mined yet.',
+  settlement_pending: 'The payment was accepted, and its transaction is not mined yet.',
   idempotency_in_progress:
     'The first request with this `Idempotency-Key` is not answered yet: send it again later.',
-  server_busy: 'The gateway has too many of these open at once, or is ending.',
-  unsupported_currency: 'The merchant takes no token for this currency.',
+  server_busy: 'The gateway has too many of these open at once.',
+  shutting_down:
+    'The gateway is shutting down, and nothing was sent: try again after `Retry-After`.',
+  unsupported_currency:
+    'The merchant takes no token for this currency, or no source knows the rate that it needs.',
   amount_out_of_range: 'The amount is outside the merchant’s limits.',
   rate_unavailable: 'No source has a usable exchange rate now.',
   chain_unreachable: 'The network’s node did not answer.',
@@ -54,7 +57,12 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
 }
 
 /** Every operation below `/api/v2`, `/ucp` and `/console`. */
-export const ALWAYS = ['invalid_request', 'rate_limited', 'internal_error'] as const
+export const ALWAYS = [
+  'invalid_request',
+  'rate_limited',
+  'internal_error',
+  'shutting_down',
+] as const
 
 /** Operations that need the token of a project. */
 export const OF_PROJECT = [

@@ -1,6 +1,7 @@
 import type { RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import { RequestProblem } from '../../http/respond-problem.js'
+import { isClosed, onceClosed } from '../../http/once-closed.js'
+import { RequestProblem, SHUTTING_DOWN } from '../../http/respond-problem.js'
 import type { RouterContext } from '../context.js'
 import { readQuery } from '../read-query.js'
 import { parametersOf } from '../views/view-query.js'
@@ -41,9 +42,8 @@ async function openStream<Context extends RouterContext>(
   readQuery(req, z.object({}), parametersOf(access.parameters))
   const { project } = access.scopeOf(context, req, res)
   const isOpen = accessCheckOf(context, req, res)
-  const free = takeSlot(readers, 'event streams', { req, res })
-  res.once('close', free)
   if (req.method === 'HEAD') return void writeHead(res).end()
+  const free = takeSlot(readers, { owner: access.owner, what: 'event streams', req, res })
   const stream = new EventStream(res, (entry) => ({
     ...access.documentOf(context, entry.record),
     ...entry.totals,
@@ -54,13 +54,9 @@ async function openStream<Context extends RouterContext>(
       free()
       throw error
     })
-  res.once('close', remove)
-  if (feed.isClosed) throw new RequestProblem('server_busy', 'The gateway is ending.')
-  // The client has gone while the ledger was read.
-  if (res.destroyed || res.closed) {
-    free()
-    return remove()
-  }
+  onceClosed(res, remove)
+  if (isClosed(res)) return
+  if (feed.isClosed) throw new RequestProblem(SHUTTING_DOWN.code, SHUTTING_DOWN.detail)
   stream.begin(isOpen)
 }
 
@@ -101,7 +97,7 @@ class EventStream {
         .catch(() => undefined)
         .finally(() => (isChecking = false))
     }, CHECK_MS)
-    res.once('close', () => {
+    onceClosed(res, () => {
       clearInterval(keepAlive)
       clearInterval(check)
     })

@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { RequestHandler } from 'express'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RequestHandler, Response } from 'express'
 import { exportedOf, exportWriter } from '../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/ledger.js'
 import { EVERY_PROJECT } from '../../ledger/ledger.js'
+import { isClosed } from '../../http/once-closed.js'
 import { SETTLEMENTS_QUERY } from '../../protocol/strict-document.js'
 import type { RouterContext } from '../context.js'
 import { requestFields } from '../log-fields.js'
@@ -13,8 +15,12 @@ import { takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
 /** Records that are read at once. */
 const PAGE = 500
 
-/** Milliseconds after which a client that reads nothing is cut off. */
-const STALLED_MS = 60_000
+/**
+ * Least bytes a second that a client reads, over a time in which data always waited for it. A slower one is cut
+ * off: it would keep its slot for as long as it likes.
+ */
+const LEAST_RATE = 16 * 1024
+const RATED_SECONDS = 30
 
 const PAGING = ['cursor', 'limit']
 
@@ -42,7 +48,13 @@ async function download<Context extends RouterContext>(
     known: [...known, ...access.parameters],
   })
   const { project, accepts } = access.scopeOf(context, req, res)
-  const free = takeSlot(context.streams.downloads, 'downloads', { req, res })
+  const free = takeSlot(context.streams.downloads, {
+    owner: access.owner,
+    what: 'downloads',
+    req,
+    res,
+  })
+  let endRating = (): void => undefined
   try {
     const pages = pagesOf(context.ledger, { ...filters, project, limit: PAGE })
     // Read before the head is sent, so that a failing ledger is a problem response and not half a file.
@@ -56,7 +68,8 @@ async function download<Context extends RouterContext>(
       'X-Content-Type-Options': 'nosniff',
     })
     if (req.method === 'HEAD') return void res.end()
-    res.setTimeout(STALLED_MS, () => res.destroy())
+    if (isClosed(res)) return
+    endRating = cutSlowClient(res)
     const { head, line } = exportWriter('csv', accepts)
     const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
     const textOf = (page: readonly LedgerRecord[]): string =>
@@ -70,12 +83,13 @@ async function download<Context extends RouterContext>(
     }
     await pipeline(Readable.from(text()), res)
   } catch (error) {
+    if (isClosed(res)) return
     if (!res.headersSent) throw error
     // The connection is cut, so that a part of the file is not taken for the whole.
     res.destroy()
-    if (isClientGone(error)) return
     context.logger.warn('A download of settlements was cut.', { ...requestFields(req, res), error })
   } finally {
+    endRating()
     free()
   }
 }
@@ -90,9 +104,27 @@ async function* pagesOf(
     yield page
     after = page.at(-1)
     if (page.length < query.limit) return undefined
+    // SQLite answers in the same turn, as does a socket with room: without a break, nothing else would run until
+    // the file is written.
+    await nextTurn()
   }
 }
 
-function isClientGone(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
+/** Cuts the connection to a client that reads less than {@link LEAST_RATE}. @returns Ends it. */
+function cutSlowClient(res: Response): () => void {
+  const readBytes = (): number =>
+    (res.socket?.bytesWritten ?? 0) - (res.socket?.writableLength ?? 0)
+  let before = readBytes()
+  let seconds = 0
+  const timer = setInterval(() => {
+    // While the ledger is slow, nothing waits for the client.
+    if (res.writableLength === 0) return
+    seconds += 1
+    if (seconds < RATED_SECONDS) return
+    const read = readBytes()
+    if (read - before < LEAST_RATE * RATED_SECONDS) res.destroy()
+    before = read
+    seconds = 0
+  }, 1000)
+  return () => clearInterval(timer)
 }

@@ -1,17 +1,20 @@
 /** Who may read a stream, and for how long. */
 import type { Request, Response } from 'express'
+import { onceClosed } from '../../http/once-closed.js'
 import { RETRY_AFTER_SECONDS } from '../../http/problem-status.js'
 import { RequestProblem } from '../../http/respond-problem.js'
-import type { Slots } from '../../http/slots.js'
 import type { LedgerRecord } from '../../ledger/ledger.js'
 import { PROJECT_TOKEN } from '../../protocol/headers.js'
 import { projectOf } from '../authenticate.js'
 import type { RouterContext } from '../context.js'
 import { limitKeyOf } from '../rate-limit.js'
 import type { ViewScope } from '../views/view-query.js'
+import type { SharedSlots, SlotOwner } from './streams.js'
 
 /** Whose payments a stream has, and how they are shown. */
 export interface StreamAccess<Context extends RouterContext> {
+  /** Whose slots its streams take. */
+  readonly owner: SlotOwner
   /** Parameters that say whose. */
   readonly parameters: readonly string[]
   readonly scopeOf: (context: Context, req: Request, res: Response) => ViewScope
@@ -25,15 +28,26 @@ export interface Exchange {
   readonly res: Response
 }
 
+/** What a slot is taken for. */
+export interface SlotRequest extends Exchange {
+  readonly owner: SlotOwner
+  /** What problems call the streams. */
+  readonly what: string
+}
+
 /**
- * Takes a slot for a stream.
+ * Takes a slot for a stream. A project has its share once: its tokens and all sessions count together.
  *
- * @returns A function that gives it back.
+ * @returns A function that gives the slot back. It is given back anyway when the connection ends.
  * @throws {@link RequestProblem} 429 or 503 with `Retry-After`
  */
-export function takeSlot(slots: Slots, what: string, { req, res }: Exchange): () => void {
-  const taken = slots.take(limitKeyOf(req, res))
-  if (typeof taken === 'function') return taken
+export function takeSlot(slots: SharedSlots, { req, res, owner, what }: SlotRequest): () => void {
+  const project = owner === 'projects' ? projectOf(res)?.id : undefined
+  const taken = slots[owner].take(project ?? limitKeyOf(req, res))
+  if (typeof taken === 'function') {
+    onceClosed(res, taken)
+    return taken
+  }
   res.set('Retry-After', String(RETRY_AFTER_SECONDS))
   throw taken === 'perKey'
     ? new RequestProblem('rate_limited', `You have too many ${what} open at once: close one first.`)

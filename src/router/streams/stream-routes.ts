@@ -17,6 +17,7 @@ export function streamEndpoints(
 /** The streams of a project's own payments. */
 export function merchantStreams(context: RouterContext): Router {
   return streamRoutes(context, {
+    owner: 'projects',
     parameters: [],
     scopeOf: (_context, _req, res) => merchantOf(res),
     documentOf({ directory, networkNames }, record) {

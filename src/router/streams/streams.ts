@@ -1,29 +1,42 @@
-import { Slots } from '../../http/slots.js'
+import { Slots, type SlotLimits } from '../../http/slots.js'
 import { SettlementFeed, type FeedOptions } from './settlement-feed.js'
 
 /** Event streams that are open at once. */
-const READERS = { total: 100, perKey: 6 }
+const READERS = {
+  projects: { total: 100, perKey: 12 },
+  operators: { total: 24, perKey: 12 },
+}
 
 /** Downloads that run at once. */
-const DOWNLOADS = { total: 8, perKey: 2 }
+const DOWNLOADS = {
+  projects: { total: 8, perKey: 2 },
+  operators: { total: 4, perKey: 2 },
+}
+
+/** Who has slots apart from the others: projects cannot take those of operators. */
+export type SlotOwner = keyof typeof READERS
+
+/** Slots of both. */
+export type SharedSlots = Readonly<Record<SlotOwner, Slots>>
 
 /** What all streams of a gateway share. */
 export interface Streams {
   readonly feed: SettlementFeed
-  readonly readers: Slots
-  readonly downloads: Slots
+  readonly readers: SharedSlots
+  readonly downloads: SharedSlots
 }
 
 /**
  * Opens the feed. It reads the ledger only while it has readers.
  *
- * @param ends - The first of these signals to abort ends it.
+ * @param stopping - Ends it when the gateway begins to close.
  */
-export function openStreams(
-  options: FeedOptions,
-  ends: ReadonlyArray<AbortSignal | undefined> = [],
-): Streams {
+export function openStreams(options: FeedOptions, stopping: AbortSignal): Streams {
   const feed = new SettlementFeed(options)
-  for (const signal of ends) signal?.addEventListener('abort', () => feed.close(), { once: true })
-  return { feed, readers: new Slots(READERS), downloads: new Slots(DOWNLOADS) }
+  stopping.addEventListener('abort', () => feed.close(), { once: true })
+  return { feed, readers: slotsOf(READERS), downloads: slotsOf(DOWNLOADS) }
+}
+
+function slotsOf(limits: Readonly<Record<SlotOwner, SlotLimits>>): SharedSlots {
+  return { projects: new Slots(limits.projects), operators: new Slots(limits.operators) }
 }

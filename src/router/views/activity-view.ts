@@ -6,9 +6,12 @@ import type { RouterContext } from '../context.js'
 import { dayName } from './revenue-view.js'
 import type { Span, ViewScope } from './view-query.js'
 
-/** Numbers of what happened, and of what was refused or has failed, by reason. */
+/** Numbers of what happened. */
 interface Activity extends Readonly<Record<Counted, number>> {
+  /** Of what was refused or has failed, by reason. */
   readonly reasons: Readonly<Record<string, number>>
+  /** Of what was waived, by the app's own reasons. */
+  readonly waivedFor: Readonly<Record<string, number>>
 }
 
 /** `…/funnel`: how many 402s became payments, by day, and why others did not. */
@@ -50,15 +53,22 @@ function activityOf(counts: readonly Count[]): Activity {
     asked: 0,
     presented: 0,
     refused: 0,
+    waived: 0,
     settled: 0,
     failed: 0,
   }
-  const reasons: Record<string, number> = {}
+  const reasons = new Map<string, number>()
+  const waivedFor = new Map<string, number>()
   for (const { kind, label, count } of counts) {
     sums[kind as Counted] += count
-    if (label !== '') reasons[label] = (reasons[label] ?? 0) + count
+    const labels = kind === 'waived' ? waivedFor : reasons
+    if (label !== '') labels.set(label, (labels.get(label) ?? 0) + count)
   }
-  return { ...sums, reasons }
+  return {
+    ...sums,
+    reasons: Object.fromEntries(reasons),
+    waivedFor: Object.fromEntries(waivedFor),
+  }
 }
 
 function percentilesOf(counts: readonly Count[], phase: Phase) {

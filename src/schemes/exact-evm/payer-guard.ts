@@ -3,50 +3,46 @@ import type { Receipt } from '../../chain/chain.js'
 import { recordId, type AuthorizationKey } from '../../ledger/ledger.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
+import type { CodeGas, GasOfCode } from './code-gas.js'
 import type { CheckedTransfer } from './verify/checked-transfer.js'
 
-/** Payers, codes and transactions that are remembered. */
+/** How many payers, codes and transactions are remembered. */
 const REMEMBERED = 10_000
 
-/** Milliseconds for which a payer is refused after a failure; four times as long after each further one. */
+/** How long a payer waits after a failure (ms); four times as long after each further one. */
 const BACK_OFF_MS = { first: 10_000, factor: 4, longest: 3_600_000 }
 
 /** Failures of payers without code that have no consequence: money can be spent twice by mistake. */
 const FREE_FAILURES = 1
 
-/** Gas from which a failure counts as the code's own: a refused transfer takes less. */
-const COSTLY_FAILURE_GAS = 250_000n
+/** Gas that every wallet code may lose us within two hours, whatever it has paid. */
+const FREE_GAS_OF_CODE = 1_000_000n
 
-/** Payers of the same code whose transfers must have failed before all of them are refused. */
-const MOST_PAYERS_OF_CODE = 3
+/** Gas that all codes together may lose us within two hours beyond what they have earned. */
+const FREE_GAS_OF_ALL = 5_000_000n
 
-/** Failed payers remembered per code: a few more than are counted. */
-const REMEMBERED_PAYERS_OF_CODE = 100
+/** A code earns one unit of gas for so many that its payments took. */
+const GAS_PER_EARNED = 2n
 
-/** Milliseconds over which gas lost to failed transfers is counted. */
-const BUDGET_WINDOW_MS = 3_600_000
+/** Gas lost to payers without code within an hour, from which those that never paid go alone. */
+const CAUTIOUS_GAS = 1_000_000n
 
-/** Gas that may be lost in that time before payers with code are refused. */
-const BUDGET_GAS = 5_000_000n
+const HOUR_MS = 3_600_000
 
-/** Gas that payers of one code may have pending: as much again for each that has paid, up to ten. */
-const PENDING_GAS_OF_CODE = { first: 1_000_000n, most: 10_000_000n }
-
-/** Payments of a code after which it counts as known: its pending gas no longer counts as lost. */
-const PAYMENTS_OF_KNOWN_CODE = 20
-
-/** Milliseconds for which a payment is pending after its authorization has ended, and at most in all. */
+/** How long a payment counts as pending after its authorization has ended, and at most in all (ms). */
 const LAPSE_MARGIN_MS = 60_000
-const LONGEST_PENDING_MS = 3_600_000
+const LONGEST_PENDING_MS = HOUR_MS
 
 /** Gas of a transfer that fails in a batch whose other members succeed. */
 const SHARE_OF_BATCH_GAS = 60_000n
 
 /** Options of {@link PayerGuard}. */
 export interface PayerGuardOptions {
+  /** Gas that payments of each wallet code took and lost. */
+  readonly codeGas: CodeGas
   /** Whether accounts with code may pay. @defaultValue true */
   readonly acceptContractPayers?: boolean | undefined
-  /** Called when more gas was lost within an hour than payers with code may cost. */
+  /** Called when more gas was lost within an hour than all codes together may lose. */
   readonly onLoss?: ((loss: { readonly gas: bigint }) => void) | undefined
 }
 
@@ -73,46 +69,50 @@ interface Loss {
 }
 
 /**
- * Keeps payers from making us pay for transactions that fail.
+ * Keeps payers from making us pay for transactions that fail. No simulation foresees what a payer's code
+ * does in the real transaction, nor that a plain account gets code before it.
  *
- * No simulation foresees what a payer's code does in the real transaction, so this counts what it did.
- * A payer whose transfer failed has to wait, longer each time. Payers of one code wait too, once several
- * of them have failed and fewer have paid. Beyond a budget, no payer with code is taken for a while.
+ * 1. A payer whose transfer failed waits, longer each time.
+ * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
+ *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
+ *    failures of another.
+ * 3. While accounts without code lose us much, those that never paid do not share a transaction.
  */
 export class PayerGuard {
+  readonly #codeGas: CodeGas
   readonly #acceptsCode: boolean
   readonly #onLoss: PayerGuardOptions['onLoss']
   readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
-  /** Code hash of each payer that has code. */
+  /** Code hash of each payer that had code when it was seen last. */
   readonly #codes = new LRUCache<Address, Hex>({ max: REMEMBERED })
-  /** By code hash: payers whose transfers failed, and when. */
-  readonly #failedOfCode = new LRUCache<Hex, Map<Address, number>>({ max: REMEMBERED })
-  /** By code hash: payments that succeeded. */
-  readonly #paidOfCode = new LRUCache<Hex, number>({ max: REMEMBERED, ttl: BUDGET_WINDOW_MS })
-  /** By transaction: gas that it lost and that no payer was charged with yet. */
-  readonly #receipts = new LRUCache<Hex, bigint>({ max: REMEMBERED })
+  /** Payers that have paid. */
+  readonly #paid = new LRUCache<Address, true>({ max: REMEMBERED })
+  /** By transaction: gas that it took and that no payer was charged with yet. */
+  readonly #receipts = new LRUCache<Hex, { readonly gasUsed: bigint; readonly lost: bigint }>({
+    max: REMEMBERED,
+  })
   /** By record. */
   readonly #pending = new Map<string, PendingGas>()
   #losses: Loss[] = []
   /** Whether `onLoss` was called, and the budget is not half free again. */
   #isReported = false
 
-  constructor({ acceptContractPayers = true, onLoss }: PayerGuardOptions = {}) {
+  constructor({ codeGas, acceptContractPayers = true, onLoss }: PayerGuardOptions) {
+    this.#codeGas = codeGas
     this.#acceptsCode = acceptContractPayers
     this.#onLoss = onLoss
   }
 
   /** Why a payer is refused now. Remembers its code. */
-  refusalOf(payer: Address, codeHash: Hex | undefined): Reason | undefined {
+  async refusalOf(payer: Address, codeHash: Hex | undefined): Promise<Reason | undefined> {
     if (codeHash === undefined) this.#codes.delete(payer)
     else this.#codes.set(payer, codeHash)
-    const now = performance.now()
-    if ((this.#failures.get(payer)?.until ?? -Infinity) > now) return 'payer_temporarily_refused'
+    if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
+      return 'payer_temporarily_refused'
     if (codeHash === undefined) return undefined
     if (!this.#acceptsCode) return 'contract_payer_not_accepted'
-    return !this.#mayLose(codeHash) || this.#isCodeRefused(codeHash)
-      ? 'payer_temporarily_refused'
-      : undefined
+    await this.#codeGas.refresh()
+    return this.#mayLose(codeHash, 0n) ? undefined : 'payer_temporarily_refused'
   }
 
   /**
@@ -120,28 +120,27 @@ export class PayerGuard {
    * authorization has lapsed.
    *
    * @param validBefore - Unix seconds.
-   * @returns Whether it may be sent: payers of the same code, or of unknown code, may have too much
-   * gas pending.
+   * @returns Whether it may be sent.
    */
   take(
     key: AuthorizationKey,
     { simulation: { codeHash }, limit }: CheckedTransfer,
     validBefore: bigint,
   ): boolean {
-    if (codeHash === undefined || limit === undefined || this.#pending.has(recordId(key)))
-      return true
-    const now = Date.now()
-    const [ofCode, ofUnknown] = this.#pendingWith(codeHash, limit.gas, now)
-    const { first, most } = PENDING_GAS_OF_CODE
-    const allowed = first * BigInt(1 + this.#paymentsOf(codeHash))
-    if (ofCode > (allowed < most ? allowed : most)) return false
-    if (!this.#mayLose(codeHash, this.#isKnownCode(codeHash) ? limit.gas : ofUnknown)) return false
+    const id = recordId(key)
+    if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
+    if (!this.#mayLose(codeHash, limit.gas)) return false
     const lapsesAt = Math.min(
       Number(validBefore) * 1000 + LAPSE_MARGIN_MS,
-      now + LONGEST_PENDING_MS,
+      Date.now() + LONGEST_PENDING_MS,
     )
-    this.#pending.set(recordId(key), { codeHash, gas: limit.gas, lapsesAt })
+    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt })
     return true
+  }
+
+  /** Whether a payer without code is kept out of shared transactions now. */
+  mustGoAlone(payer: Address): boolean {
+    return !this.#paid.has(payer) && this.#lost(({ isOfCode }) => !isOfCode) > CAUTIOUS_GAS
   }
 
   /** Ends what {@link take} counted: the payment is over. */
@@ -153,32 +152,35 @@ export class PayerGuard {
   noteReceipt({ transaction, gasUsed, logs }: Receipt): void {
     if (this.#receipts.has(transaction)) return
     // If other members were paid, only the share of those that failed was lost.
-    this.#receipts.set(transaction, logs.length === 0 ? gasUsed : 0n)
+    this.#receipts.set(transaction, { gasUsed, lost: logs.length === 0 ? gasUsed : 0n })
   }
 
   /** Notes that a payer's transfer was mined and moved no money. */
-  noteFailed(payer: Address, transaction: Hex): void {
-    const whole = this.#receipts.get(transaction) ?? 0n
+  noteFailed(key: AuthorizationKey, transaction: Hex): void {
+    const { gasUsed = 0n, lost = 0n } = this.#receipts.get(transaction) ?? {}
     // The gas of a whole transaction is lost once, however many members failed.
-    this.#receipts.set(transaction, 0n)
-    const gas = whole > SHARE_OF_BATCH_GAS ? whole : SHARE_OF_BATCH_GAS
-    const codeHash = this.#codes.get(payer)
+    this.#receipts.set(transaction, { gasUsed, lost: 0n })
+    const gas = lost > SHARE_OF_BATCH_GAS ? lost : SHARE_OF_BATCH_GAS
+    const codeHash = this.#codeOf(key)
+    if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
     this.#losses.push({ gas, at: performance.now(), isOfCode: codeHash !== undefined })
     this.#reportLoss()
-    this.#backOff(payer, codeHash !== undefined)
-    // A payer that had spent its money meanwhile has failed, not its code.
-    if (codeHash === undefined || gas < COSTLY_FAILURE_GAS) return
-    const ofCode = this.#failedOfCode.get(codeHash) ?? new Map<Address, number>()
-    if (ofCode.size >= REMEMBERED_PAYERS_OF_CODE) ofCode.delete([...ofCode.keys()][0] as Address)
-    ofCode.set(payer, performance.now())
-    this.#failedOfCode.set(codeHash, ofCode)
+    this.#backOff(key.from, codeHash !== undefined)
   }
 
   /** Notes that a payer's transfer paid the merchant. */
-  notePaid(payer: Address): void {
-    this.#failures.delete(payer)
-    const codeHash = this.#codes.get(payer)
-    if (codeHash !== undefined) this.#paidOfCode.set(codeHash, this.#paymentsOf(codeHash) + 1)
+  notePaid(key: AuthorizationKey, transaction: Hex): void {
+    this.#failures.delete(key.from)
+    this.#paid.set(key.from, true)
+    const codeHash = this.#codeOf(key)
+    const gas = this.#receipts.get(transaction)?.gasUsed
+    // It went alone: all gas of its transaction is its own.
+    if (codeHash !== undefined && gas !== undefined) this.#codeGas.add(codeHash, 'paid', gas)
+  }
+
+  /** The code that a payment was sent for: its payer may have changed it since. */
+  #codeOf(key: AuthorizationKey): Hex | undefined {
+    return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
   }
 
   /** Has a payer wait after a failure. */
@@ -190,60 +192,54 @@ export class PayerGuard {
     this.#failures.set(payer, { count, until: performance.now() + waitMs })
   }
 
-  /** Gas pending of one code, and of all unknown codes, if so much more joined; forgets what lapsed. */
-  #pendingWith(codeHash: Hex, gas: bigint, now: number): readonly [bigint, bigint] {
-    let [ofCode, ofUnknown] = [gas, gas]
-    for (const [id, one] of this.#pending) {
-      if (one.lapsesAt < now) {
-        this.#pending.delete(id)
-        continue
-      }
-      if (one.codeHash === codeHash) ofCode += one.gas
-      if (!this.#isKnownCode(one.codeHash)) ofUnknown += one.gas
-    }
-    return [ofCode, ofUnknown]
+  /** Whether a code may cost us so much more. */
+  #mayLose(codeHash: Hex, gas: bigint): boolean {
+    const pending = this.#pendingGas()
+    pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
+    const known = this.#codeGas.all()
+    const uncoveredOf = (code: Hex): bigint => uncovered(known.get(code), pending.get(code) ?? 0n)
+    const own = uncoveredOf(codeHash)
+    if (own === 0n) return true
+    if (own > FREE_GAS_OF_CODE) return false
+    let all = 0n
+    for (const code of new Set([...known.keys(), ...pending.keys()])) all += uncoveredOf(code)
+    if (all <= FREE_GAS_OF_ALL) return true
+    this.#reportLoss(all)
+    return false
   }
 
-  /** Gas that was lost within the window: by all payers, and by those with code. */
-  #lost(): { readonly all: bigint; readonly ofCode: bigint } {
-    const since = performance.now() - BUDGET_WINDOW_MS
+  /** Gas pending of each code; forgets what has lapsed. */
+  #pendingGas(): Map<Hex, bigint> {
+    const now = Date.now()
+    const pending = new Map<Hex, bigint>()
+    for (const [id, { codeHash, gas, lapsesAt }] of this.#pending)
+      if (lapsesAt < now) this.#pending.delete(id)
+      else pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
+    return pending
+  }
+
+  /** Gas that this process has lost within an hour. */
+  #lost(counts: (loss: Loss) => boolean = () => true): bigint {
+    const since = performance.now() - HOUR_MS
     this.#losses = this.#losses.filter(({ at }) => at >= since)
-    const ofCode = this.#losses.filter(({ isOfCode }) => isOfCode)
-    return { all: sumOfGas(this.#losses), ofCode: sumOfGas(ofCode) }
+    return this.#losses.filter(counts).reduce((sum, { gas }) => sum + gas, 0n)
   }
 
   /** Reports once that the budget is used up, and again only after half of it was free. */
-  #reportLoss(more = 0n): void {
-    const gas = this.#lost().all
-    const isBeyond = gas + more > BUDGET_GAS
+  #reportLoss(atLeast = 0n): void {
+    const lost = this.#lost()
+    const gas = lost > atLeast ? lost : atLeast
+    const isBeyond = gas > FREE_GAS_OF_ALL
     if (isBeyond && !this.#isReported) this.#onLoss?.({ gas })
-    this.#isReported = isBeyond || (this.#isReported && gas > BUDGET_GAS / 2n)
-  }
-
-  #paymentsOf(codeHash: Hex): number {
-    return this.#paidOfCode.get(codeHash) ?? 0
-  }
-
-  #isKnownCode(codeHash: Hex): boolean {
-    return this.#paymentsOf(codeHash) >= PAYMENTS_OF_KNOWN_CODE
-  }
-
-  /** Whether payers of a code may cost so much more. Losses by others do not count against them. */
-  #mayLose(codeHash: Hex, gas = 0n): boolean {
-    const isWithin = this.#isKnownCode(codeHash) || this.#lost().ofCode + gas <= BUDGET_GAS
-    if (!isWithin) this.#reportLoss(gas)
-    return isWithin
-  }
-
-  #isCodeRefused(codeHash: Hex): boolean {
-    const failed = this.#failedOfCode.get(codeHash)
-    if (failed === undefined) return false
-    const since = performance.now() - BUDGET_WINDOW_MS
-    const recent = [...failed.values()].filter((at) => at >= since).length
-    return recent >= MOST_PAYERS_OF_CODE && recent > this.#paymentsOf(codeHash)
+    this.#isReported = isBeyond || (this.#isReported && gas > FREE_GAS_OF_ALL / 2n)
   }
 }
 
-function sumOfGas(losses: readonly Loss[]): bigint {
-  return losses.reduce((total, { gas }) => total + gas, 0n)
+/** Gas of a code, lost lately or pending, that what it has earned before does not cover. */
+function uncovered(known: GasOfCode | undefined, pending: bigint): bigint {
+  if (known === undefined) return pending
+  const { paid, lost, lostLately } = known
+  const credit = paid / GAS_PER_EARNED - (lost - lostLately)
+  const risk = lostLately + pending - (credit > 0n ? credit : 0n)
+  return risk > 0n ? risk : 0n
 }

@@ -1,27 +1,61 @@
-import { describe, expect, it } from '@jest/globals'
-import type { CheckedTransfer } from '../../../src/schemes/exact-evm/verify/checked-transfer.js'
-import { PayerGuard } from '../../../src/schemes/exact-evm/payer-guard.js'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Counters } from '../../../src/ledger/counters.js'
+import type { LedgerStore } from '../../../src/ledger/ledger.js'
+import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { Address, Hex } from '../../../src/protocol/payment.js'
+import { CodeGas } from '../../../src/schemes/exact-evm/code-gas.js'
+import { PayerGuard } from '../../../src/schemes/exact-evm/payer-guard.js'
+import type { CheckedTransfer } from '../../../src/schemes/exact-evm/verify/checked-transfer.js'
 
 const hex = (byte: string, bytes: number): Hex => `0x${byte.repeat(bytes)}`
-const payerOf = (index: number): Address => hex(String(10 + (index % 90)), 20)
 const hashOf = (index: number): Hex => `0x${index.toString(16).padStart(64, '0')}`
+const payerOf = (index: number): Address => `0x${index.toString(16).padStart(40, '0')}`
 const CODE = hex('cc', 32)
+const OTHER_CODE = hex('dd', 32)
 const LATER = BigInt(Math.floor(Date.now() / 1000) + 300)
+const REFUSED = 'payer_temporarily_refused'
 
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+let ledger: LedgerStore
+let counters: Counters
+let transactions = 0
+beforeEach(() => {
+  ledger = createMemoryLedger()
+  counters = new Counters({ store: ledger, logger: silent, now: Date.now })
+})
+afterEach(async () => {
+  await counters.close()
+  await ledger.close()
+})
+
+const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard => {
+  const codeGas = new CodeGas({ chainId: 84532, counters, store: ledger, now: Date.now })
+  return new PayerGuard({ codeGas, onLoss })
+}
 const keyOf = (index: number) =>
   ({ chainId: 84532, asset: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
 const checked = (gas: bigint, codeHash: Hex | undefined = CODE): CheckedTransfer =>
   ({ simulation: { codeHash }, limit: { gas, isAlone: true } }) as CheckedTransfer
-const fail = (guard: PayerGuard, index: number, gasUsed: bigint): void => {
-  const transaction = hashOf(1000 + index)
-  guard.noteReceipt({ transaction, gasUsed, logs: [] } as never)
-  guard.noteFailed(payerOf(index), transaction)
+
+interface Mined {
+  readonly payer: Address
+  readonly codeHash: Hex | undefined
+  readonly gasUsed: bigint
 }
+const mine = async (guard: PayerGuard, { payer, codeHash, gasUsed }: Mined): Promise<Hex> => {
+  await guard.refusalOf(payer, codeHash)
+  const transaction = hashOf(1_000_000 + ++transactions)
+  guard.noteReceipt({ transaction, gasUsed, logs: [] } as never)
+  return transaction
+}
+const fail = async (guard: PayerGuard, mined: Mined): Promise<void> =>
+  guard.noteFailed({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
+const pay = async (guard: PayerGuard, mined: Mined): Promise<void> =>
+  guard.notePaid({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
 
 describe('the gas that payers with code have pending', () => {
   it('counts once, however often a payment is presented, until it has ended', () => {
-    const guard = new PayerGuard()
+    const guard = newGuard()
     expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
     expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(false)
@@ -30,46 +64,89 @@ describe('the gas that payers with code have pending', () => {
   })
 
   it('counts no longer than an authorization lives', () => {
-    const guard = new PayerGuard()
+    const guard = newGuard()
     const past = BigInt(Math.floor(Date.now() / 1000) - 120)
     expect(guard.take(keyOf(1), checked(900_000n), past)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
   })
+
+  it('does not count against another code', () => {
+    const guard = newGuard()
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    expect(guard.take(keyOf(2), checked(900_000n, OTHER_CODE), LATER)).toBe(true)
+  })
 })
 
-describe('the gas that was lost', () => {
-  it('by ordinary payers is told, and refuses no payer with code', () => {
+describe('the gas that a wallet code has lost', () => {
+  it('refuses that code once it exceeds its credit, and no other', async () => {
+    const guard = newGuard()
+    await fail(guard, { payer: payerOf(1), codeHash: CODE, gasUsed: 1_000_001n })
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(3), OTHER_CODE)).toBeUndefined()
+  })
+
+  it('is covered by half of the gas that its payments took, and by no more', async () => {
+    const guard = newGuard()
+    const payment = { payer: payerOf(1), codeHash: CODE, gasUsed: 100_000n }
+    for (let index = 0; index < 40; index++) await pay(guard, payment)
+    await fail(guard, { payer: payerOf(2), codeHash: CODE, gasUsed: 2_900_000n })
+    expect(await guard.refusalOf(payerOf(3), CODE)).toBeUndefined()
+    await fail(guard, { payer: payerOf(4), codeHash: CODE, gasUsed: 200_000n })
+    expect(await guard.refusalOf(payerOf(3), CODE)).toBe(REFUSED)
+  })
+
+  it('refuses new codes once all of them have lost too much, and none that has earned its credit', async () => {
     const told: bigint[] = []
-    const guard = new PayerGuard({ onLoss: ({ gas }) => told.push(gas) })
-    for (let index = 0; index < 60; index++) {
-      guard.refusalOf(payerOf(index), undefined)
-      fail(guard, index, 100_000n)
-    }
+    const guard = newGuard(({ gas }) => told.push(gas))
+    const earner = { payer: payerOf(1), codeHash: OTHER_CODE, gasUsed: 100_000n }
+    for (let index = 0; index < 40; index++) await pay(guard, earner)
+    for (let index = 10; index < 16; index++)
+      await fail(guard, { payer: payerOf(index), codeHash: hashOf(index), gasUsed: 900_000n })
+    expect(guard.take(keyOf(2), checked(100_000n), LATER)).toBe(false)
+    expect(guard.take(keyOf(3), checked(100_000n, OTHER_CODE), LATER)).toBe(true)
+    expect(await guard.refusalOf(payerOf(4), undefined)).toBeUndefined()
     expect(told).toHaveLength(1)
-    expect(guard.refusalOf(hex('ee', 20), CODE)).toBeUndefined()
   })
 
-  it('by payers with code refuses others with unknown code', () => {
-    const guard = new PayerGuard()
-    for (let index = 0; index < 6; index++) {
-      guard.refusalOf(payerOf(index), hashOf(index))
-      fail(guard, index, 900_000n)
-    }
-    expect(guard.refusalOf(hex('ee', 20), CODE)).toBe('payer_temporarily_refused')
-    expect(guard.refusalOf(hex('ee', 20), undefined)).toBeUndefined()
+  it('outlives a restart, and is known to every gateway of the ledger', async () => {
+    await fail(newGuard(), { payer: payerOf(1), codeHash: CODE, gasUsed: 1_000_001n })
+    expect(await newGuard().refusalOf(payerOf(2), CODE)).toBe(REFUSED)
+    expect(await newGuard().refusalOf(payerOf(2), OTHER_CODE)).toBeUndefined()
   })
 
-  it('by payers who spent their money meanwhile is not told of their code', () => {
-    const [cheap, costly] = [new PayerGuard(), new PayerGuard()]
-    for (let index = 0; index < 4; index++) {
-      cheap.refusalOf(payerOf(index), CODE)
-      fail(cheap, index, 80_000n)
-      costly.refusalOf(payerOf(index), CODE)
-      fail(costly, index, 600_000n)
-    }
-    expect(cheap.refusalOf(hex('ee', 20), CODE)).toBeUndefined()
-    expect(costly.refusalOf(hex('ee', 20), CODE)).toBe('payer_temporarily_refused')
-    // Each of them waits by himself.
-    expect(cheap.refusalOf(payerOf(1), CODE)).toBe('payer_temporarily_refused')
+  it('is charged to the code that a payment was sent for, whatever its payer has become', async () => {
+    const guard = newGuard()
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    const transaction = await mine(guard, {
+      payer: payerOf(1),
+      codeHash: OTHER_CODE,
+      gasUsed: 1_000_001n,
+    })
+    guard.noteFailed(keyOf(1), transaction)
+    guard.end(keyOf(1))
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(3), OTHER_CODE)).toBeUndefined()
+  })
+
+  it('has its payer wait', async () => {
+    const guard = newGuard()
+    await fail(guard, { payer: payerOf(1), codeHash: CODE, gasUsed: 80_000n })
+    expect(await guard.refusalOf(payerOf(1), CODE)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
+  })
+})
+
+describe('the gas that payers without code have lost', () => {
+  it('is told, refuses nobody, and keeps those that never paid out of shared transactions', async () => {
+    const told: bigint[] = []
+    const guard = newGuard(({ gas }) => told.push(gas))
+    const known = { payer: payerOf(1), codeHash: undefined, gasUsed: 80_000n }
+    await pay(guard, known)
+    expect(guard.mustGoAlone(payerOf(2))).toBe(false)
+    for (let index = 100; index < 160; index++)
+      await fail(guard, { payer: payerOf(index), codeHash: undefined, gasUsed: 100_000n })
+    expect(told).toHaveLength(1)
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
+    expect([guard.mustGoAlone(known.payer), guard.mustGoAlone(payerOf(2))]).toEqual([false, true])
   })
 })

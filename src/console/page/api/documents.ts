@@ -92,6 +92,8 @@ export interface Activity {
   readonly asked: number
   readonly presented: number
   readonly refused: number
+  /** The app made the answer free. */
+  readonly waived: number
   readonly settled: number
   readonly failed: number
   readonly reasons: Readonly<Record<string, number>>

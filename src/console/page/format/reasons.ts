@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   invalid_x402_version: 'Another version of x402',
   duplicate_settlement: 'The same payment is being settled already',
   settlement_pending: 'The transaction is not mined yet',
-  accepted_mismatch: 'The payment is for another offer',
+  invalid_payment_requirements: 'The payment is for another offer',
   resource_mismatch: 'The payment is for another resource',
   quote_mismatch: 'The quote is for something else',
   quote_expired: 'The quote has expired',

@@ -51,6 +51,7 @@ export function FunnelChart({ of: { total, days: counted }, range }: FunnelChart
             { title: 'Offers', isNumber: true, cell: (one) => formatNumber(one.asked) },
             { title: 'Came', isNumber: true, cell: (one) => formatNumber(one.presented) },
             { title: 'Refused', isNumber: true, cell: (one) => formatNumber(one.refused) },
+            { title: 'Free', isNumber: true, cell: (one) => formatNumber(one.waived) },
             { title: 'Settled', isNumber: true, cell: (one) => formatNumber(one.settled) },
             { title: 'Failed', isNumber: true, cell: (one) => formatNumber(one.failed) },
           ]}

@@ -143,7 +143,7 @@ export class Purchases {
 
 /** Refusals by what is offered now. They do not say that the payment was never settled. */
 const OF_THE_OFFER: readonly string[] = [
-  'accepted_mismatch',
+  'invalid_payment_requirements',
   'pay_to_mismatch',
   'resource_mismatch',
   'quote_mismatch',

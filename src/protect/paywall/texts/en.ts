@@ -31,7 +31,7 @@ export const en: PaywallTexts = {
   verifying: 'Your payment was sent to the seller. Waiting for the response…',
   settling: 'Still waiting for the response. It comes once the payment is settled on {network}.',
   pending:
-    'Your payment was sent and is not confirmed yet. This page keeps asking. Do not pay again.',
+    'Your payment was accepted and is not confirmed yet. This page keeps asking. Do not pay again.',
   receiving: 'Paid. Receiving what you bought…',
   paid: 'Paid. This is what you bought:',
   saved: 'Paid. The file was saved as {name}.',

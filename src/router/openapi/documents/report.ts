@@ -50,6 +50,7 @@ const COUNTED_TEXTS: Readonly<Record<Counted, string>> = {
   asked: 'How often payment was asked for.',
   presented: 'How many payments were presented.',
   refused: 'How many were refused.',
+  waived: 'How many were given back: the app made the answer free.',
   settled: 'How many were paid.',
   failed: 'How many failed on chain.',
 }
@@ -63,6 +64,10 @@ const activityMembers = {
   reasons: z.record(z.string(), z.int()).meta({
     description: 'How many were refused or failed, by reason.',
     examples: [{ insufficient_funds: 2 }],
+  }),
+  waivedFor: z.record(z.string(), z.int()).meta({
+    description: 'How many were given back, by the reason that the app gives.',
+    examples: [{ tool_error: 2 }],
   }),
 }
 

@@ -44,7 +44,8 @@ function entriesOf(chainId: number, raw: Hex): readonly LedgerEntry[] {
   })
 }
 
-function entryOf(
+/** The payment that a call makes; `undefined` for the call of something else. */
+export function entryOf(
   chainId: number,
   { to, data }: { readonly to: Hex; readonly data: Hex },
 ): LedgerEntry | undefined {

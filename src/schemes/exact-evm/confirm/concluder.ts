@@ -95,9 +95,9 @@ export class Concluder {
   #announce(core: SettlementNetwork, payment: ConcludedPayment, decision: Decision): void {
     const { events } = this.#options
     const { transaction } = decision
+    if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
+    else if (isUnpaid(decision)) core.payers.noteFailed(payment, transaction)
     endPayment(core, payment)
-    if (decision.kind === 'paid') core.payers.notePaid(payment.from)
-    else if (isUnpaid(decision)) core.payers.noteFailed(payment.from, transaction)
     // Listeners count income.
     if (isRefundEntry(payment)) return
     const event = entryEvent(core.chain.network, payment)

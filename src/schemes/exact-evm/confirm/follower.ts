@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt } from '../../../chain/chain.js'
-import { ChainError, isLedgerError } from '../../../errors.js'
+import { ChainError, isOutsideFailure } from '../../../errors.js'
 import { recordId, type Submission } from '../../../ledger/ledger.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Hex } from '../../../protocol/payment.js'
@@ -9,6 +9,7 @@ import { adoptBatch } from './adopt-batch.js'
 import type { Concluder, ConfirmContext, TakesPaid } from './concluder.js'
 import { isUnpaid, OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
+import { sendSuperseded } from './resend.js'
 
 /** Milliseconds before a transaction that is not mined is rebroadcast; doubled each time. */
 const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
@@ -111,21 +112,24 @@ export class Follower {
     return OPEN
   }
 
-  /** Sends a transaction's bytes again. Its members must all be in the ledger: it pays all of them. */
-  async rebroadcast({ chain }: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
+  /**
+   * Sends a transaction's bytes again, or the payment in another one if these can never be mined. Its
+   * members must all be in the ledger: it pays all of them. Failures are logged.
+   */
+  async sendAgain(core: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
     const { chainId, submission } = payment
     const { ledger, logger } = this.#options
     try {
+      if ((await sendSuperseded(ledger, core, payment)) !== undefined) return
       await adoptBatch(ledger, chainId, submission)
     } catch (error) {
-      if (!isLedgerError(error)) throw error
+      if (!isOutsideFailure(error)) throw error
+      // The node is asked again soon.
+      if (error instanceof ChainError) return
       const fields = { ...paymentFields(payment), transaction: submission.transaction }
-      return logger.warn('A transaction is not sent again while the ledger does not answer.', {
-        ...fields,
-        error,
-      })
+      return logger.warn('A payment could not be sent again.', { ...fields, error })
     }
-    await chain.broadcast(submission.raw)
+    await core.chain.broadcast(submission.raw)
   }
 
   async #followUntilDecided(following: Following, isUnknown: boolean): Promise<Outcome> {
@@ -151,7 +155,7 @@ export class Follower {
       const outcome = await this.#decide(core, following.payment).catch(openWhereUnreachable)
       if (outcome.kind !== 'open') return outcome
       const isOut = record?.state === 'submitted' && receipt === undefined
-      if (isOut) await this.rebroadcast(core, following.payment)
+      if (isOut) await this.sendAgain(core, following.payment)
       timeoutMs = Math.min(timeoutMs * 2, FOLLOW_STEP_MS.longest)
     }
   }

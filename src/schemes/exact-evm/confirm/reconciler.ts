@@ -176,7 +176,7 @@ export class Reconciler {
     // Lists omit the bytes.
     const whole = await this.#options.ledger.find(record)
     if (whole !== undefined && isSubmitted(whole)) {
-      await this.#follower.rebroadcast(core, whole)
+      await this.#follower.sendAgain(core, whole)
       // Its process may be dead: nobody else waits for its receipt.
       if (past === undefined) void this.#follower.follow(whole, { isUnknown: true })
     }

@@ -1,12 +1,21 @@
 import { parseTransaction } from 'viem/utils'
-import { addressWord, callsIn } from '../../../chain/abi.js'
-import type { Broadcast, Call, Chain } from '../../../chain/chain.js'
-import type { FinalEntry, LedgerStore, LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import { callsIn } from '../../../chain/abi.js'
+import type { Broadcast, Chain, Call } from '../../../chain/chain.js'
+import {
+  recordId,
+  type AuthorizationKey,
+  type FinalEntry,
+  type LedgerRecord,
+  type LedgerStore,
+  type Submission,
+} from '../../../ledger/ledger.js'
 import { keccakHex } from '../../../crypto/keccak.js'
-import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import { adoptBatch } from './adopt-batch.js'
+import type { GasLimit } from '../settle/gas-limits.js'
 import type { SettlementNetwork } from '../settlement-network.js'
+import { adoptBatch, entryOf } from './adopt-batch.js'
+import type { SubmittedPayment } from './decision.js'
+import { isSuperseded } from './outcome.js'
 
 /**
  * Checks in a row that find a payment dropped before it is sent with a new account nonce: one check
@@ -60,13 +69,10 @@ export async function resendPayment(
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
   if (!isStuck && !(await isNonceTaken(chain, submission, broadcast))) return
 
-  const call = ownCall(entry, { raw: submission.raw, from: relayers.addresses[0] })
-  const limit = call && (await core.gasLimits.estimate(call))
-  // By that node's state it is paid after all, or its payer has no money left.
-  if (call === undefined || typeof limit !== 'object') return
+  const again = await prepareAgain(core, entry, submission.raw)
+  if (again === undefined) return
   await relayers.sendAlone({
-    call,
-    ...limit,
+    ...again,
     members: () => [],
     onStored: async (sent) => {
       await ledger.markSettledLate(entry, sent.transaction)
@@ -75,20 +81,65 @@ export async function resendPayment(
   })
 }
 
-/** The call of one payment, among all calls of a transaction. */
-function ownCall(
-  { asset, from: payer, nonce }: FinalEntry,
-  { raw, from }: { readonly raw: Hex; readonly from: Hex },
-): Call | undefined {
+/**
+ * Sends a payment again whose transaction will never be mined: another one used its account nonce.
+ *
+ * @returns The transaction that it is in now; `undefined` if it was not sent: it may still be mined, a
+ * request is working on it, or its authorization is good no more.
+ * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
+ */
+export async function sendSuperseded(
+  ledger: LedgerStore,
+  core: SettlementNetwork,
+  payment: SubmittedPayment,
+): Promise<Submission | undefined> {
+  const { submission } = payment
+  if (submission.raw === '0x' || !(await isSuperseded(core, payment))) return undefined
+  const again = await prepareAgain(core, payment, submission.raw)
+  if (again === undefined || !(await ledger.relock(payment))) return undefined
+  try {
+    const record = await ledger.find(payment)
+    const isSame =
+      record?.state === 'submitted' && record.submission.transaction === submission.transaction
+    if (!isSame) return undefined
+    const earlier = [submission.transaction, ...(submission.replaces ?? [])]
+    const sent = await core.relayers.send({
+      key: payment,
+      ...again,
+      toSubmission: (next) => ({ ...next, replaces: [...(next.replaces ?? []), ...earlier] }),
+      onWriteAhead: () => undefined,
+    })
+    return sent.submission
+  } finally {
+    await ledger.unlock(payment)
+  }
+}
+
+/**
+ * The call of one payment, among all calls of a transaction, and the gas that it takes from whichever
+ * relayer sends it: code of the payer may tell them apart.
+ *
+ * @returns `undefined` if it would fail: it is paid after all, or its payer has no money left.
+ */
+async function prepareAgain(
+  { gasLimits, relayers }: SettlementNetwork,
+  key: AuthorizationKey,
+  raw: Hex,
+): Promise<(GasLimit & { readonly call: Call }) | undefined> {
   const { to, data } = parseTransaction(raw)
   if (!to || !data) return undefined
-  const own = callsIn({ to, data }).find(
-    (one) =>
-      sameHex(one.to, asset) &&
-      lowerHex(one.data).includes(addressWord(payer)) &&
-      lowerHex(one.data).includes(nonce.slice(2)),
-  )
-  return own && { from, ...own }
+  const call = callsIn({ to, data }).find((one) => {
+    const entry = entryOf(key.chainId, one)
+    return entry !== undefined && recordId(entry) === recordId(key)
+  })
+  if (call === undefined) return undefined
+  let most: GasLimit | undefined
+  for (const from of relayers.addresses) {
+    const limit = await gasLimits.estimate({ ...call, from })
+    if (typeof limit !== 'object') return undefined
+    if (most === undefined || limit.gas > most.gas) most = limit
+  }
+  return most && { call, ...most }
 }
 
 /** Whether a transaction is with the node, and not mined yet. */

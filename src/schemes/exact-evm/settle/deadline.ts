@@ -1,3 +1,5 @@
+import { onAbort } from '../../../http/on-abort.js'
+
 /**
  * Least milliseconds that sending, or one request to the chain, is given: a settlement is not given up
  * before it has begun, however short its time.
@@ -12,11 +14,21 @@ export interface Deadline {
   end(): void
 }
 
-/** Starts the clock. */
-export function startDeadline(ms: number): Deadline {
+/**
+ * Starts the clock.
+ *
+ * @param closed - Ends the time early.
+ */
+export function startDeadline(ms: number, closed?: AbortSignal): Deadline {
   let timer: NodeJS.Timeout | undefined
+  let remove: (() => void) | undefined
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, ms, 'late')
+    remove = closed && onAbort(closed, () => resolve('late'))
   })
-  return { late, end: () => clearTimeout(timer) }
+  const end = (): void => {
+    clearTimeout(timer)
+    remove?.()
+  }
+  return { late, end }
 }

@@ -10,7 +10,7 @@ import type { VerifiedPayment } from '../verify/verify.js'
 /** A transfer that may be sent. */
 export type PreparedTransfer = Pick<
   BatchMember,
-  'call' | 'gas' | 'isAlone' | 'gasShare' | 'recheck'
+  'call' | 'gas' | 'isAlone' | 'sender' | 'gasShare' | 'recheck'
 >
 
 /** Thrown right before sending a transfer whose payer has changed since it was simulated. */
@@ -29,12 +29,14 @@ export async function prepareTransfer(
   const isGood = known !== undefined && isFresh(core, known.simulation)
   const checked = isGood ? known : await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return checked
-  const call = transferCall(transfer, { asset, from: core.relayers.addresses[0] })
+  const { sender } = checked
+  const from = sender ?? core.relayers.addresses[0]
+  const call = transferCall(transfer, { asset, from })
   const limit = checked.limit ?? (await core.gasLimits.limitOf(transfer, call, checked.simulation))
   if (limit === 'reverts') return 'invalid_exact_evm_transaction_simulation_failed'
   const mayCost = core.payers.take(key, checked, transfer.authorization.validBefore)
   if (!mayCost) return 'payer_temporarily_refused'
-  if (limit.isAlone) return { call, ...limit }
+  if (limit.isAlone) return { call, sender, ...limit }
 
   // It may have waited for its turn; if its payer has changed, the rest of the batch would suffer.
   const recheck = async (): Promise<void> => {
@@ -42,7 +44,8 @@ export async function prepareTransfer(
     const { codeHash, succeeds } = await core.simulator.simulate(transfer, asset.address)
     if (codeHash !== undefined || !succeeds) throw new PayerChanged()
   }
-  return { call, ...limit, recheck }
+  const isAlone = core.payers.mustGoAlone(transfer.authorization.from)
+  return { call, ...limit, isAlone, recheck }
 }
 
 /** Times a payer may change, while its transfer waits to be sent, before it is refused. */

@@ -21,13 +21,13 @@ import { startDeadline, type Deadline } from './deadline.js'
 import { sendAlone } from './prepare-transfer.js'
 import { failedResponse, settledResponse } from './responses.js'
 import { awaitSubmission, settlementTimeout, TransferSubmission } from './submit.js'
-import type { SubmitResult } from './submit.js'
+import type { SubmissionPatience, SubmitResult } from './submit.js'
 
 /** Milliseconds that the ledger is given to unlock a payment before its response goes out. */
 const UNLOCK_GRACE_MS = 500
 
 /** What settling takes. */
-export interface SettleContext extends VerifyContext {
+export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
   readonly logger: Logger
   readonly reconciler: Reconciler
@@ -55,15 +55,15 @@ export class Settlement implements Reservation {
 
   /** Sends the transfer, waits for the outcome and answers. */
   async settle(): Promise<SettleResponse> {
-    const { nowSeconds, settleTimeoutMs } = this.#context
+    const { nowSeconds, settleTimeoutMs, closed } = this.#context
     const { core, transfer } = this.#payment
     const validitySeconds = settleMarginSeconds(core.chain.network)
     const late = checkTimeWindow(transfer.authorization, { now: nowSeconds(), validitySeconds })
     if (late !== undefined) return this.#refuse(late)
-    const deadline = startDeadline(settleTimeoutMs)
+    const deadline = startDeadline(settleTimeoutMs, closed)
     try {
       const sending = new TransferSubmission(this.#payment, this.#superseded)
-      const sent = await this.#orRelease(awaitSubmission(sending, settleTimeoutMs, deadline))
+      const sent = await this.#orRelease(awaitSubmission(sending, this.#context, deadline))
       switch (sent.kind) {
         case 'sent':
           return await this.#awaitOutcome(sent, deadline)
@@ -98,6 +98,11 @@ export class Settlement implements Reservation {
     if (this.#paid !== undefined)
       await this.#context.reconciler.conclude(this.#payment.entry, this.#paid)
     return this.#context.ledger.unlock(this.#payment.key)
+  }
+
+  /** As {@link Reservation.undeliver}. */
+  undeliver(): Promise<void> {
+    return this.#context.ledger.undeliver(this.#payment.key)
   }
 
   /** Waits until the chain has decided, or time is over. */
@@ -174,7 +179,8 @@ export class Settlement implements Reservation {
     try {
       await pending
       const late = await sent
-      if (late.kind !== 'sent') return
+      // Once the gateway closes, the next process on this ledger follows it.
+      if (late.kind !== 'sent' || this.#context.closed.aborted) return
       await reconciler.follow(toSubmitted(this.#payment, late.submission), late)
     } catch (error) {
       // It was neither written nor sent; or a later round finds it.

@@ -93,20 +93,21 @@ function paidReservation(
     release: () => ledger.unlock(key),
     markDelivered: () => ledger.markDelivered(key),
     reopen: () => ledger.unlock(key),
+    undeliver: () => ledger.undeliver(key),
   }
 }
 
 /** Finds out what became of a payment that is out, within the time a request may wait. */
 async function outcomeOf(
-  { reconciler, settleTimeoutMs, logger }: SettleContext,
+  { reconciler, settleTimeoutMs, closed, logger }: SettleContext,
   { core }: VerifiedPayment,
   record: FoundRecord,
 ): Promise<ResumedOutcome> {
   if (record.state === 'settled') return { kind: 'paid', transaction: record.transaction }
   if (record.state === 'failed')
     return { kind: 'failed', reason: record.reason, transaction: record.transaction }
-  const deadline = startDeadline(settleTimeoutMs)
-  const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS))
+  const deadline = startDeadline(settleTimeoutMs, closed)
+  const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS), closed)
   try {
     const seen = await Promise.race([reconciler.check(record), patience.late])
     if (seen === 'late') return OPEN

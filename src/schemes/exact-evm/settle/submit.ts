@@ -102,16 +102,23 @@ export function settlementTimeout(): ChainError {
   )
 }
 
+/** How long a payment is waited for that is being sent. */
+export interface SubmissionPatience {
+  readonly settleTimeoutMs: number
+  /** Ends the wait: the gateway closes. */
+  readonly closed: AbortSignal
+}
+
 /** Waits for a payment to be sent, but not beyond its deadline. */
 export async function awaitSubmission(
   { sent, written }: TransferSubmission,
-  settleTimeoutMs: number,
+  { settleTimeoutMs, closed }: SubmissionPatience,
   { late }: Deadline,
 ): Promise<SubmitResult | { readonly kind: 'late' }> {
   const first = await Promise.race([sent, late])
   if (first !== 'late') return first
   if (settleTimeoutMs >= MIN_WAIT_MS) return { kind: 'late' }
-  const patience = startDeadline(MIN_WAIT_MS - settleTimeoutMs)
+  const patience = startDeadline(MIN_WAIT_MS - settleTimeoutMs, closed)
   const isWritten = written.then(() => 'late' as const)
   const second = await Promise.race([sent, isWritten, patience.late]).finally(patience.end)
   return second === 'late' ? { kind: 'late' } : second

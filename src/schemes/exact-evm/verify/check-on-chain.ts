@@ -20,7 +20,7 @@ const MAX_AGE_MS = 500
 export async function checkOnChain(
   core: SettlementNetwork,
   asset: SettlementAsset,
-  transfer: SignedTransfer,
+  transfer: SignedTransfer & { readonly isWrapped?: boolean },
 ): Promise<CheckedTransfer | Reason> {
   const { chain, relayers, payers, simulator } = core
   const first = await simulator.simulate(transfer, asset.address)
@@ -28,19 +28,19 @@ export async function checkOnChain(
   const simulation = first.isToken ? first : await simulator.simulate(transfer, asset.address)
   if (!simulation.isToken) return 'invalid_exact_evm_eip3009_not_supported'
   const { codeHash } = simulation
-  const refused = payers.refusalOf(transfer.authorization.from, codeHash)
+  const refused = await payers.refusalOf(transfer.authorization.from, codeHash)
   if (refused !== undefined) return refused
   if (codeHash === undefined) {
+    if (transfer.isWrapped) return 'eip6492_factory_not_allowed'
     // Only an account's own code can accept what its key has not signed.
     if (typeof transfer.signature === 'string') return 'invalid_exact_evm_payload_signature'
     return simulation.succeeds ? { simulation } : diagnoseTransfer(chain, asset, transfer)
   }
-  const limit = await core.gasLimits.estimate(
-    transferCall(transfer, { asset, from: relayers.addresses[0] }),
-  )
+  const sender = await relayers.chooseSender()
+  const limit = await core.gasLimits.estimate(transferCall(transfer, { asset, from: sender }))
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
   if (limit === 'reverts') return diagnoseTransfer(chain, asset, transfer)
-  return { simulation, limit }
+  return { simulation, limit, sender }
 }
 
 /** Whether a simulation still counts: it is not older than a block. */

@@ -8,11 +8,12 @@ import { checkOnChain } from './check-on-chain.js'
 import type { CheckedTransfer } from './checked-transfer.js'
 import { authorizationDigest } from './digest.js'
 import {
-  isErc6492,
   isSignedByContract,
   parseEcdsaSignature,
   recoverSigner,
+  unwrapErc6492,
   type AccountSignature,
+  type UnwrappedSignature,
 } from './signature.js'
 
 /** Remembers verified payments for a moment, by digest and signature. */
@@ -63,9 +64,11 @@ export async function checkSigned(
   const { from: account } = authorization
   const digest = authorizationDigest(authorization, asset.separator)
   const remembered = trustRecent ? recent.get(digest + signed) : undefined
+  const unwrapped = unwrapErc6492(signed)
+  if (unwrapped === undefined) return 'invalid_exact_evm_payload_signature'
+  const { isWrapped } = unwrapped
   const signature =
-    remembered?.signature ?? (await readSignature({ account, digest, signature: signed }))
-  if (signature === 'eip6492_factory_not_allowed') return signature
+    remembered?.signature ?? (await readSignature({ account, digest, ...unwrapped }))
   // Without a simulation, only the account itself can tell whether it signed this.
   if (isSubmitted && typeof signature === 'string') {
     const isOwn = await isSignedByContract(core.chain, { account, digest, signature })
@@ -75,7 +78,7 @@ export async function checkSigned(
   if (remembered !== undefined) recent.delete(digest + signed)
   if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
   if (typeof signature !== 'string') onSigned?.()
-  const checked = await checkOnChain(core, asset, { authorization, signature })
+  const checked = await checkOnChain(core, asset, { authorization, signature, isWrapped })
   if (typeof checked === 'string') return checked
   if (!trustRecent) recent.set(digest + signed, { signature, checked })
   return { signature, checked }
@@ -85,14 +88,15 @@ export async function checkSigned(
  * Reads a signature in the form that its token takes.
  *
  * One that the payer's own key did not make is left whole: if the payer has code, that decides
- * (ERC-1271).
+ * (ERC-1271). So is one that was wrapped: whoever wraps it says that the payer has code.
  */
 async function readSignature({
   account,
   digest,
   signature,
-}: AccountSignature): Promise<TransferSignature | 'eip6492_factory_not_allowed'> {
-  if (isErc6492(signature)) return 'eip6492_factory_not_allowed'
+  isWrapped,
+}: AccountSignature & UnwrappedSignature): Promise<TransferSignature> {
+  if (isWrapped) return signature
   const ecdsa = parseEcdsaSignature(signature)
   const signer = ecdsa && (await recoverSigner(digest, ecdsa))
   return ecdsa !== undefined && signer === account ? ecdsa : signature

@@ -6,7 +6,9 @@ import {
   size,
   slice,
   encodeFunctionData,
+  isErc6492Signature,
   parseAbi,
+  parseErc6492Signature,
 } from 'viem/utils'
 import { keccak } from '../../../crypto/keccak.js'
 import { nativeRecovery, SECP256K1_ORDER as N } from '../../../crypto/native-secp256k1.js'
@@ -16,12 +18,29 @@ import type { Address, Hex } from '../../../protocol/payment.js'
 import type { EcdsaSignature } from '../erc3009.js'
 import type { Chain } from '../../../chain/chain.js'
 
-/** The last 32 bytes of a signature by an account that is not deployed yet (ERC-6492). */
-const ERC6492_SUFFIX = '6492649264926492649264926492649264926492649264926492649264926492'
+/** A signature without the wrapper that may have been around it (ERC-6492). */
+export interface UnwrappedSignature {
+  readonly signature: Hex
+  /** Whether it came with the deployment of its account, which is never called here. */
+  readonly isWrapped: boolean
+}
 
-/** Whether a signature wraps its account's deployment (ERC-6492). */
-export function isErc6492(signature: Hex): boolean {
-  return signature.endsWith(ERC6492_SUFFIX)
+/**
+ * Takes a signature out of its ERC-6492 wrapper, if it has one.
+ *
+ * Wallets wrap signatures of deployed accounts too. For those, the inner signature is the one to check.
+ *
+ * @returns `undefined` for a wrapper that is cut short, empty, or inside another one.
+ */
+export function unwrapErc6492(signature: Hex): UnwrappedSignature | undefined {
+  if (!isErc6492Signature(signature)) return { signature, isWrapped: false }
+  try {
+    const inner = lowerHex(parseErc6492Signature(signature).signature)
+    const isEmpty = inner === '0x'
+    return isEmpty || isErc6492Signature(inner) ? undefined : { signature: inner, isWrapped: true }
+  } catch {
+    return undefined
+  }
 }
 
 /**

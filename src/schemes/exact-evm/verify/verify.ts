@@ -6,18 +6,18 @@ import type {
   LedgerRecord,
   LedgerStore,
 } from '../../../ledger/ledger.js'
-import type { PresentedPurchase } from '../../../ledger/purchase.js'
+import { isGoodOnEarlierTerms, type PresentedPurchase } from '../../../ledger/purchase.js'
 import { isAuthorized } from '../../../protocol/decoded-payment.js'
 import type { AuthorizedPayment, Payment } from '../../../protocol/decoded-payment.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { checkRecord, refusalDetails } from '../../check-record.js'
-import { checkTerms, isRefusal } from '../../scheme.js'
+import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
 import type { Spend } from '../pending-spend.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import { assetAsOffered, type SettlementNetwork } from '../settlement-network.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
 import type { CheckedTransfer } from './checked-transfer.js'
 import { EarlyReservation } from './early-reservation.js'
@@ -84,10 +84,15 @@ export async function verifyPayment(
   const core = context.networks.get(network?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
   const asset = core.assets.get(lowerHex(requirements.asset))
-  if (asset === undefined) return refuse('unsupported_asset')
-  const mismatch =
-    (terms && checkTerms(requirements, terms)) ?? checkTransfer(authorization, requirements)
-  if (mismatch !== undefined) return refuse(mismatch)
+  const notTaken =
+    asset === undefined ? 'unsupported_asset' : terms && checkTerms(requirements, terms)
+  const mismatch = checkTransfer(authorization, requirements)
+  if (mismatch !== undefined) return refuse(notTaken ?? mismatch)
+  if (asset === undefined || notTaken !== undefined)
+    return (
+      (await verifyOnEarlierTerms(context, { ...presented, payment, core, asset, payer })) ??
+      refuse(notTaken ?? 'unsupported_asset')
+    )
 
   const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
   // A refund is reserved together with what is left of its payment.
@@ -113,6 +118,25 @@ export async function verifyPayment(
 interface Candidate
   extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer' | 'early'> {
   readonly payment: AuthorizedPayment
+}
+
+/**
+ * Verifies a payment whose payee or token the merchant does not take any more.
+ *
+ * @returns `undefined` unless it is recorded on those terms, for this very purchase.
+ * @throws {@link LedgerError}, {@link ChainError}
+ */
+async function verifyOnEarlierTerms(
+  context: VerifyContext,
+  candidate: Omit<Candidate, 'asset' | 'early'> & { readonly asset: SettlementAsset | undefined },
+): Promise<VerifiedPayment | Refusal | undefined> {
+  const { payment, terms, refundOf } = candidate
+  const asset = candidate.asset ?? assetAsOffered(payment)
+  if (terms === undefined || asset === undefined) return undefined
+  const record = await context.ledger.find(payment.key)
+  if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, terms, refundOf))) return undefined
+  const redeemed = { ...candidate, asset, terms: redeemingOnly(terms), early: undefined }
+  return verifyRecorded(context, redeemed, record)
 }
 
 /**

@@ -145,7 +145,7 @@ withBrowser('the paywall in trouble', () => {
         ? { kind: 'drop_request' }
         : undefined
     await page.getByRole('button', { name: PAY }).click()
-    await page.getByText('was sent and is not confirmed yet').waitFor()
+    await page.getByText('was accepted and is not confirmed yet').waitFor()
     const link = page.getByRole('link', { name: 'Look at the transaction' })
     expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/tx\/0x/)
     expect(await page.getByRole('button').count()).toBe(0)
@@ -193,7 +193,7 @@ withBrowser('the paywall in trouble', () => {
     expect(await world.earned()).toBe(before + CENT)
     const asked = (await (await fetch(`${world.url}/buy/json`)).json()) as { accepts: object[] }
     const accepts = asked.accepts.map((entry) => ({ ...entry, amount: '20000' }))
-    const document = JSON.stringify({ ...asked, error: 'accepted_mismatch', accepts })
+    const document = JSON.stringify({ ...asked, error: 'invalid_payment_requirements', accepts })
     const offer = Buffer.from(document).toString('base64')
     await page.route('**/buy/json', (route) =>
       route.fulfill(

@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { concatHex, hexToBigInt, numberToHex, slice } from 'viem'
+import { serializeErc6492Signature } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
 import { PAYERS } from '../../../../src/devnet/accounts.js'
 import { lowerHex } from '../../../../src/protocol/hex.js'
 import {
-  isErc6492,
   parseEcdsaSignature,
   recoverSigner,
+  unwrapErc6492,
 } from '../../../../src/schemes/exact-evm/verify/signature.js'
 import type { Hex } from '../../../../src/protocol/payment.js'
 import { rewrite, SECP256K1_ORDER as N } from '../../../support/rewrite-signature.js'
@@ -82,9 +83,25 @@ describe('a signature', () => {
     expect(await recoverSigner(`0x${'22'.repeat(32)}`, signature)).toBeUndefined()
   })
 
-  it("carries its account's deployment when it ends as ERC-6492 says, and only then", () => {
+  describe('in an ERC-6492 wrapper', () => {
     const suffix = '6492'.repeat(16)
-    expect(isErc6492(`0x01${suffix}`)).toBe(true)
-    expect(isErc6492(`0x${suffix}01`)).toBe(false)
+    const wrap = (signature: Hex) =>
+      serializeErc6492Signature({ address: `0x${'22'.repeat(20)}`, data: '0xabcd', signature })
+
+    it('is taken out of it, and only where there is one', () => {
+      expect(unwrapErc6492(wrap('0xabcdef'))).toEqual({ signature: '0xabcdef', isWrapped: true })
+      for (const plain of ['0x01', `0x${suffix}01`] as const)
+        expect(unwrapErc6492(plain)).toEqual({ signature: plain, isWrapped: false })
+    })
+
+    it.each([
+      ['without anything in it', `0x${suffix}`],
+      ['cut short', `0x${wrap('0xabcdef').slice(2 + 64)}`],
+      ['whose parts lie outside of it', `0x${'11'.repeat(96)}${suffix}`],
+      ['around nothing', wrap('0x')],
+      ['around another wrapper', wrap(wrap('0xabcdef'))],
+    ] as const)('is not read from one %s', (_name, wrapped) => {
+      expect(unwrapErc6492(wrapped)).toBeUndefined()
+    })
   })
 })

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
+import { serializeErc6492Signature } from 'viem/utils'
 import type { Asset } from '../../../../src/money/assets.js'
+import { lowerHex } from '../../../../src/protocol/hex.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
 import {
   burningWalletCode,
@@ -57,6 +59,12 @@ function tamper(payment: PaymentPayload, members: object, signature?: unknown): 
     },
   }
 }
+
+const FACTORY: Hex = `0x${'fa'.repeat(20)}`
+
+/** Wraps a signature with the call that would deploy its account (ERC-6492). */
+const wrap = (signature: Hex): Hex =>
+  serializeErc6492Signature({ address: FACTORY, data: '0xdeadbeef', signature })
 
 const valid = () => ({ isValid: true, payer: devnet.payers[0]!.address })
 const invalid = (invalidReason: string) =>
@@ -160,7 +168,9 @@ describe('verify', () => {
       ['amount', { amount: '9999' }],
     ])('refuses an accepted entry with another %s', async (_name, members) => {
       const accepted = { ...offerOf(devnet, members) }
-      expect(await verify({ payload: { accepted } })).toEqual(invalid('accepted_mismatch'))
+      expect(await verify({ payload: { accepted } })).toEqual(
+        invalid('invalid_payment_requirements'),
+      )
     })
 
     it('compares entries by what they mean', async () => {
@@ -326,11 +336,12 @@ describe('verify', () => {
 
     it('refuses an account that its factory would have to deploy first', async () => {
       const offer = offerOf(devnet)
-      const wrapped = `0x${'11'.repeat(96)}${'6492'.repeat(16)}`
-      const payment = tamper(await signPayment(devnet.payers[0]!, offer), {}, wrapped)
-      expect(await core.facilitator.verify(payment, offer)).toEqual(
-        invalid('eip6492_factory_not_allowed'),
-      )
+      const signed = await signPayment(devnet.payers[0]!, offer)
+      const { signature } = signed.payload as { signature: Hex }
+      for (const inner of [signature, '0xab'] as const)
+        expect(await core.facilitator.verify(tamper(signed, {}, wrap(inner)), offer)).toEqual(
+          invalid('eip6492_factory_not_allowed'),
+        )
     })
   })
 
@@ -350,6 +361,52 @@ describe('verify', () => {
       const { payment, answer } = await verifyFrom(walletCode(APPROVED), `${APPROVED}cd`)
       expect(answer).toMatchObject({ isValid: true })
       expect(await core.facilitator.settle(payment, offer())).toMatchObject({ success: true })
+    })
+
+    it('takes the signature of a deployed account out of its ERC-6492 wrapper, and sends it alone', async () => {
+      const proxy = await startRpcProxy(devnet.rpcUrl)
+      let sent = ''
+      proxy.fault = (_method, params) => void (sent += JSON.stringify(params))
+      const { facilitator, ledger, close } = openCore(devnet, { rpcUrl: proxy.url })
+      const { payment, wallet } = await verifyFrom(walletCode(APPROVED), wrap(`${APPROVED}cd`))
+      expect(await facilitator.verify(payment, offer())).toMatchObject({ isValid: true })
+      expect(await facilitator.settle(payment, offer())).toMatchObject({ success: true })
+      const { authorization } = payment.payload as { authorization: { nonce: Hex } }
+      const key = { chainId: 84_532, asset: usdc.address, from: lowerHex(wallet) }
+      // Presented bare, it is the same authorization.
+      const bare = tamper(payment, {}, `${APPROVED}cd`)
+      expect(await facilitator.verify(bare, offer())).toEqual(
+        invalid('invalid_exact_evm_nonce_already_used'),
+      )
+      expect(await ledger.find({ ...key, nonce: authorization.nonce })).toBeDefined()
+      expect(sent).toContain(APPROVED.slice(2))
+      expect(sent).not.toContain(FACTORY.slice(2))
+      expect(sent).not.toContain('6492'.repeat(16))
+      close()
+      await proxy.close()
+    })
+
+    it('refuses what is wrapped (ERC-6492) where the contract does not approve it', async () => {
+      const { answer } = await verifyFrom(walletCode(APPROVED), wrap(`0x${'ac'.repeat(33)}`))
+      expect(answer).toEqual(invalid('invalid_exact_evm_payload_signature'))
+    })
+
+    it.each([
+      ['another wrapper', wrap(wrap(APPROVED))],
+      ['a wrapper that is cut short', `0x${wrap(APPROVED).slice(2 + 64)}`],
+    ] as const)('refuses %s (ERC-6492), without asking the chain', async (_name, signature) => {
+      const proxy = await startRpcProxy(devnet.rpcUrl)
+      const { facilitator, close } = openCore(devnet, { rpcUrl: proxy.url })
+      const wallet = await deploy(devnet, burningWalletCode(1))
+      await devnet.mint(wallet, 1_000_000n)
+      const signed = await signPayment(devnet.payers[0]!, offer())
+      const asked = proxy.methods.length
+      expect(
+        await facilitator.verify(tamper(signed, { from: wallet }, signature), offer()),
+      ).toEqual(invalid('invalid_exact_evm_payload_signature'))
+      expect(proxy.methods).toHaveLength(asked)
+      close()
+      await proxy.close()
     })
 
     it('accepts what the contract approves though it looks like an ECDSA signature', async () => {

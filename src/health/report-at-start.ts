@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chain } from '../chain/chain.js'
+import { isOutsideFailure } from '../errors.js'
+import type { Logger } from '../logger.js'
+import type { Network } from '../protocol/networks.js'
+import { describeDelegation } from '../relayer/delegated-account.js'
+import type { RelayerPool } from '../relayer/pool.js'
+
+/** How long after the start nodes are asked (ms). A process that ends sooner asks none. */
+const DELAY_MS = 1000
+
+/** Options of {@link reportAtStart}. */
+interface ReportOptions {
+  readonly logger: Logger
+  /** Aborted once the gateway is closed. */
+  readonly closed: AbortSignal
+  /** Names the option or variable that has the node's URL. */
+  readonly nameUrl: (network: Network) => string
+}
+
+/** A network, its node and its relayers. */
+interface ReportedNode {
+  readonly chain: Pick<Chain, 'network' | 'checkId' | 'getCode'>
+  readonly relayers: Pick<RelayerPool, 'addresses'>
+}
+
+/**
+ * Logs each node that does not answer or is on another chain than its network, and each relayer that nodes
+ * limit, soon after the start: without this, the first payment would tell. A node may be starting too, so one
+ * that does not answer is a warning.
+ */
+export async function reportAtStart(
+  nodes: readonly ReportedNode[],
+  { logger, closed, nameUrl }: ReportOptions,
+): Promise<void> {
+  await sleep(DELAY_MS, undefined, { signal: closed, ref: false }).catch(() => undefined)
+  if (closed.aborted) return
+  const report = async ({ chain, relayers }: ReportedNode): Promise<void> => {
+    const { network } = chain
+    const failure: unknown = await chain.checkId().catch((error: unknown) => error)
+    if (closed.aborted) return
+    if (failure === undefined)
+      for (const address of relayers.addresses) {
+        const limited = await describeDelegation(chain, address).catch(() => undefined)
+        if (limited !== undefined) logger.warn(limited, { network: network.caip2 })
+      }
+    if (!isOutsideFailure(failure)) return
+    const fields = { code: failure.code, network: network.caip2, error: failure }
+    if (failure.code === 'chain_mismatch')
+      return logger.error(
+        'A node is on another chain than its network: payments there are refused.',
+        fields,
+      )
+    const what = failure.code === 'chain_unreachable' ? 'does not answer' : 'refuses to answer'
+    logger.warn(
+      `The node of ${network.name} ${what}: check ${nameUrl(network)}, and that the node is running. Until it answers, payments there get a 503.`,
+      fields,
+    )
+  }
+  await Promise.all(nodes.map(report))
+}

@@ -1,0 +1,49 @@
+/**
+ * What clients read of a failure outside.
+ *
+ * The words of the error itself are for the log: they tell the operator what to do, and a buyer, or the
+ * program that buys, must not take that for its own task.
+ */
+import { isRateError, type OutsideFailure } from '../errors.js'
+import type { Face } from './problem-status.js'
+
+type FailureCode = OutsideFailure['code']
+
+/** Nothing that was presented is lost. */
+const AGAIN: Readonly<Record<Face, string>> = {
+  route: 'Present the same payment again later.',
+  api: 'Send the same request again later.',
+}
+
+const UNSETTLED = 'cannot settle payments right now. Try again later.'
+
+/** Says what failed to a client. */
+export function failureWords(failure: OutsideFailure, face: Face): string {
+  // The API was asked for that currency, token or amount: its caller can ask for another.
+  if (face === 'api' && isRateError(failure)) return failure.message
+  return `${face === 'route' ? 'The seller' : 'The gateway'} ${wordsOf(failure.code, AGAIN[face])}`
+}
+
+function wordsOf(code: FailureCode, again: string): string {
+  switch (code) {
+    case 'relayer_without_funds':
+    case 'gas_price_too_high':
+      return UNSETTLED
+    case 'chain_unreachable':
+    case 'chain_refused':
+    case 'chain_mismatch':
+      return `cannot reach the network of this payment right now. ${again}`
+    case 'settlement_timeout':
+      return `could not send the payment in time; nothing was sent. ${again}`
+    case 'facilitator_unreachable':
+    case 'facilitator_refused':
+    case 'facilitator_busy':
+    case 'ledger_unavailable':
+    case 'ledger_full':
+      return `cannot take payments right now. ${again}`
+    case 'rate_unavailable':
+    case 'unsupported_currency':
+    case 'amount_out_of_range':
+      return 'cannot say right now what this costs. Try again later.'
+  }
+}

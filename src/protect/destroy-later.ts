@@ -1,0 +1,61 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** A socket that its app may want to destroy. */
+interface GuardedSocket {
+  /** Complete responses that wait to be sent. */
+  waiting: number
+  /** Destroys the socket as the app wanted, where it did. */
+  destroy: (() => void) | undefined
+}
+
+const guarded = new WeakMap<Socket, GuardedSocket>()
+
+/**
+ * Keeps the app from destroying a complete response, or its socket, before it is sent.
+ *
+ * Express's final handler destroys the socket when an error follows a complete response. Without a payment
+ * to wait for, that response is with the operating system by then.
+ *
+ * @returns Call it when the response is sent: what the app wanted to destroy is destroyed after it.
+ */
+export function destroyLater(res: ServerResponse): () => void {
+  const { destroy } = res
+  const { socket } = res.req
+  const guard = guardOf(socket)
+  guard.waiting += 1
+  res.destroy = (error) => {
+    guard.destroy ??= () => socket.destroy(error)
+    return res
+  }
+  return () => {
+    res.destroy = destroy
+    guard.waiting -= 1
+    if (guard.waiting > 0 || guard.destroy === undefined) return
+    res.once('finish', guard.destroy)
+    guard.destroy = undefined
+  }
+}
+
+function guardOf(socket: Socket): GuardedSocket {
+  const known = guarded.get(socket)
+  if (known !== undefined) return known
+  const guard: GuardedSocket = { waiting: 0, destroy: undefined }
+  guarded.set(socket, guard)
+  const { destroy } = socket
+  socket.destroy = (error) => {
+    if (guard.waiting === 0 || isBroken(socket, error)) return destroy.call(socket, error)
+    guard.destroy ??= () => destroy.call(socket, error)
+    return socket
+  }
+  return guard
+}
+
+/**
+ * Tells whether a socket has to go at once: its client has disconnected, or its server is closed, whose
+ * `closeAllConnections` waits for nothing.
+ */
+function isBroken(socket: Socket, error: NodeJS.ErrnoException | undefined): boolean {
+  const { server } = socket as { readonly server?: { readonly listening?: boolean } }
+  return !socket.writable || error?.syscall !== undefined || server?.listening === false
+}

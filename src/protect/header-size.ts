@@ -1,0 +1,74 @@
+/** How large the `PAYMENT-REQUIRED` headers of a gateway are: proxies and clients have limits. */
+import type { FacilitatorCore } from '../facilitator/facilitator.js'
+import type { Merchant } from '../merchants/project.js'
+import { createQuoter } from '../merchants/quote.js'
+import type { RateSource } from '../money/rates.js'
+import type { NetworkNameStyle } from '../protocol/networks.js'
+import { EXACT } from '../protocol/payment.js'
+import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
+
+/** A URL as long as many are, where the real one is not known yet. */
+export const TYPICAL_URL = `https://${'x'.repeat(56)}`
+
+/** Bytes of a URL that count: who asks chooses how long it is. */
+const MAX_URL_BYTES = 256
+
+/** Token units of an offer where the price is not known. */
+const TYPICAL_AMOUNT = 1_000_000n
+
+/** The largest headers that the routes of each project have asked with. */
+export class HeaderSizes {
+  readonly #largest = new Map<string, number>()
+
+  note(project: string, bytes: number): void {
+    this.#largest.set(project, Math.max(bytes, this.#largest.get(project) ?? 0))
+  }
+
+  /** The largest one of a merchant; of a typical route if none has asked yet. */
+  of(merchant: Merchant, context: TypicalContext): number {
+    return this.#largest.get(merchant.project) ?? typicalHeaderBytes(context, merchant)
+  }
+}
+
+/** Bytes of the header that asks for a payment. */
+export function headerBytesOf(asked: AskedPayment): number {
+  return base64Length(JSON.stringify(paymentRequired(asked, { error: NOT_PAID })))
+}
+
+/** The part of a header's length that does not depend on how long a URL a client asks for. */
+export function ownHeaderBytes(headerBytes: number, url: string): number {
+  const excess = Math.max(0, Buffer.byteLength(url) - MAX_URL_BYTES)
+  return headerBytes - Math.ceil((excess * 4) / 3)
+}
+
+function base64Length(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 3) * 4
+}
+
+/** What {@link typicalHeaderBytes} needs from the gateway. */
+interface TypicalContext {
+  readonly rates: RateSource
+  readonly networkNames: NetworkNameStyle
+  readonly facilitator: Pick<FacilitatorCore, 'formats'>
+}
+
+/** Bytes of the header for a route without a description that takes all tokens of a merchant. */
+function typicalHeaderBytes(
+  { rates, networkNames, facilitator }: TypicalContext,
+  merchant: Merchant,
+): number {
+  const quoter = createQuoter(merchant, rates, facilitator.formats)
+  const offered = merchant.accepts.filter(
+    (asset) => merchant.crossCurrency || asset.currency === merchant.currency,
+  )
+  const accepts = offered.flatMap(
+    (asset) =>
+      quoter.entry({ scheme: EXACT, asset, amount: TYPICAL_AMOUNT }, { networkNames }) ?? [],
+  )
+  return headerBytesOf({ resource: { url: TYPICAL_URL, description: '' }, accepts })
+}
+
+/** Writes a number of bytes for people: `8,192`. */
+export function formatBytes(bytes: number): string {
+  return bytes.toLocaleString('en-US')
+}

@@ -1,0 +1,39 @@
+import type { Response } from 'express'
+
+/** Milliseconds between two parts of a stream: parts that come at once are one answer. */
+const APART_MS = 50
+
+/**
+ * Watches for a response that its handler means to stream, although it is held.
+ *
+ * That is one of type `text/event-stream`, or with its head flushed, whose body is written in parts over
+ * time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
+ * they lose nothing.
+ *
+ * @param onStream - Called once.
+ */
+export function watchForStream(res: Response, onStream: () => void): void {
+  const write = res.write as (...args: readonly unknown[]) => boolean
+  const { flushHeaders } = res
+  let isFlushed = false
+  let isFound = false
+  let firstAt: number | undefined
+  Object.assign(res, {
+    flushHeaders(): void {
+      isFlushed = true
+      flushHeaders.call(res)
+    },
+    write(...args: readonly unknown[]): boolean {
+      if (!isFound && (isFlushed || isEventStream(res))) {
+        firstAt ??= performance.now()
+        isFound = performance.now() - firstAt >= APART_MS
+        if (isFound) onStream()
+      }
+      return Reflect.apply(write, res, args)
+    },
+  })
+}
+
+function isEventStream(res: Response): boolean {
+  return String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
+}

@@ -1,0 +1,58 @@
+/** Text of strangers, made fit for terminals, logs, labels and pages. */
+
+/**
+ * Characters that move a cursor, forge a line, hide text or turn its direction: control characters,
+ * format characters, separators of lines and paragraphs, and halves of surrogate pairs.
+ */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** As {@link INVISIBLE}, without line feeds and tabs. */
+const INVISIBLE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** Longest text of a server that is shown. */
+const MAX_SHOWN = 200
+
+/** Longest name of a merchant or a token. */
+const MAX_NAME_LENGTH = 200
+
+/**
+ * A name that people read: no control characters, nothing that turns the direction of what follows, and no
+ * half of a surrogate pair. Joiners are allowed: emoji and many scripts need them.
+ */
+export const NAME =
+  // oxlint-disable-next-line eslint/no-control-regex -- a name must not have them
+  /^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]{0,200}$/
+
+/** What is wrong with a name that is refused. */
+export const NOT_A_NAME = `must be at most ${MAX_NAME_LENGTH} characters, without control characters`
+
+/** Tells whether a text can be a name that people read. */
+export function isName(text: string): boolean {
+  return NAME.test(text) && !/\p{Cs}/u.test(text)
+}
+
+/** Shortens a stranger's text, and replaces what a terminal would obey. */
+export function visible(text: string, maxLength = MAX_SHOWN): string {
+  return text.slice(0, maxLength).replaceAll(INVISIBLE, '?')
+}
+
+/** A stranger's text of any length and many lines, for a terminal. */
+export function visibleLines(text: string): string {
+  return text.replaceAll(INVISIBLE_IN_LINES, '?')
+}
+
+/** Shortens a stranger's text, and leaves out what no page shows as it is. PostgreSQL stores the rest. */
+export function withoutInvisible(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).replaceAll(INVISIBLE, '')
+}
+
+/** A symbol or code, the name of a network, or an address. */
+const LOOKS_LIKE_A_NAME =
+  /^([\w.,: -]{1,12}|[a-z]{2,12}(-[a-z]{2,12}){1,2}|eip155:\d{1,12}|0x[0-9a-fA-F]{40})$/
+
+/**
+ * Quotes a mistyped name in a message, if it looks like one: a secret may have got into the wrong variable.
+ */
+export function quoteName(text: string): string {
+  return LOOKS_LIKE_A_NAME.test(text) ? `'${text}'` : 'this value'
+}

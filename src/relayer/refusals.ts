@@ -1,0 +1,53 @@
+import type { Chain, Broadcast } from '../chain/chain.js'
+import type { Logger } from '../logger.js'
+import type { Address } from '../protocol/payment.js'
+
+/** Milliseconds between two warnings of one relayer. */
+const WARN_MS = 60_000
+
+/** Options of {@link Refusals}. */
+export interface RefusalsOptions {
+  readonly chain: Pick<Chain, 'network'>
+  readonly address: Address
+  readonly logger: Logger
+}
+
+/** Warns of transactions of one account that a node does not take, once a minute. */
+export class Refusals {
+  readonly #options: RefusalsOptions
+  /** When it may warn again, by `performance.now()`. */
+  #quietUntil = -Infinity
+
+  constructor(options: RefusalsOptions) {
+    this.#options = options
+  }
+
+  /** Notes a node's answer. @returns The same answer. */
+  note<Answer extends Broadcast>(answer: Answer): Answer {
+    const { chain, address: relayer, logger } = this.#options
+    if (answer.kind === 'accepted' || answer.words === undefined) return answer
+    // These are answered with another transaction at once.
+    if (answer.kind === 'rejected' && isRepaired(answer.cause)) return answer
+    if (performance.now() < this.#quietUntil) return answer
+    this.#quietUntil = performance.now() + WARN_MS
+    logger.warn('The node does not take a transaction. It is sent again.', {
+      network: chain.network.caip2,
+      relayer,
+      node: answer.words,
+    })
+    return answer
+  }
+}
+
+function isRepaired(cause: Extract<Broadcast, { kind: 'rejected' }>['cause']): boolean {
+  return cause === 'fee_too_low' || cause === 'stale_nonce'
+}
+
+/**
+ * Whether a node answered, but does not take a transaction for the moment: the same bytes may be taken
+ * soon. Where it may have taken them, it does not say so.
+ */
+export function isForNow(answer: Broadcast): boolean {
+  if (answer.kind === 'rejected') return answer.cause === 'not_now'
+  return answer.kind === 'unknown' && answer.words !== undefined
+}

@@ -1,0 +1,114 @@
+import { ALL_COUNTED, type Count, type CountStore } from '../../ledger/counts.js'
+import type { Counters } from '../../ledger/counters.js'
+import type { Hex } from '../../protocol/payment.js'
+
+/** How long what other processes have written may stay unread (ms). */
+const MAX_AGE_MS = 5000
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** Kinds of counts: gas of payments that paid, and of payments that failed. */
+const PAID = 'gas_paid'
+const LOST = 'gas_lost'
+
+/** Gas that the payments of one wallet code took, today and yesterday (UTC). */
+export interface GasOfCode {
+  /** By payments that paid. */
+  readonly paid: bigint
+  /** By payments that failed. */
+  readonly lost: bigint
+  /** The part of `lost` in this hour and the one before. */
+  readonly lostLately: bigint
+}
+
+/** Options of {@link CodeGas}. */
+export interface CodeGasOptions {
+  readonly chainId: number
+  readonly counters: Counters
+  readonly store: CountStore
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/**
+ * Gas that payments of each wallet code took on one chain, in all processes that share the ledger.
+ *
+ * It is kept among the ledger's counts, so that it outlives a restart. A process that is killed loses the
+ * last five seconds of it.
+ */
+export class CodeGas {
+  readonly #options: CodeGasOptions
+  /** As the ledger had it when it was read last. */
+  #read: readonly Count[] = []
+  /** What this process has added since. */
+  #own: Count[] = []
+  #readAt = -Infinity
+  #reading: Promise<void> | undefined
+
+  constructor(options: CodeGasOptions) {
+    this.#options = options
+  }
+
+  /** Adds gas that a payment took. */
+  add(codeHash: Hex, became: 'paid' | 'lost', gas: bigint): void {
+    const { chainId, counters, now } = this.#options
+    const kind = became === 'paid' ? PAID : LOST
+    const hour = Math.floor(now() / HOUR_MS)
+    // Losses are counted by the hour: the newest have to be told from those of the day.
+    const label = `${chainId}:${codeHash}${became === 'paid' ? '' : `:${hour}`}`
+    const count = Number(gas)
+    counters.countGas(kind, label, count)
+    this.#own.push({ day: Math.floor(now() / DAY_MS), project: ALL_COUNTED, kind, label, count })
+  }
+
+  /** Reads what other processes have added, if that was not done for a while. Never rejects. */
+  refresh(): Promise<void> {
+    if (performance.now() - this.#readAt < MAX_AGE_MS) return Promise.resolve()
+    this.#reading ??= this.#readAll()
+      // A ledger that does not answer takes no payments either: what is known here will do.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#readAt = performance.now()
+        this.#reading = undefined
+      })
+    return this.#reading
+  }
+
+  /** Gas of each code that has any. */
+  all(): ReadonlyMap<Hex, GasOfCode> {
+    const lastHour = Math.floor(this.#options.now() / HOUR_MS) - 1
+    const all = new Map<Hex, GasOfCode>()
+    for (const { kind, label, count } of [...this.#read, ...this.#own]) {
+      const [chain, codeHash, hour] = label.split(':') as [string, Hex, string | undefined]
+      if (Number(chain) !== this.#options.chainId) continue
+      const { paid, lost, lostLately } = all.get(codeHash) ?? NONE
+      const gas = BigInt(count)
+      const isLate = Number(hour) >= lastHour
+      all.set(
+        codeHash,
+        kind === PAID
+          ? { paid: paid + gas, lost, lostLately }
+          : { paid, lost: lost + gas, lostLately: isLate ? lostLately + gas : lostLately },
+      )
+    }
+    return all
+  }
+
+  async #readAll(): Promise<void> {
+    const { counters, store, now } = this.#options
+    const written = this.#own.length
+    await counters.flush()
+    const today = Math.floor(now() / DAY_MS)
+    this.#read = await store.listCounts({
+      project: ALL_COUNTED,
+      fromDay: today - 1,
+      toDay: today,
+      kinds: [PAID, LOST],
+    })
+    // What was added meanwhile may be counted twice until the next time.
+    this.#own = this.#own.slice(written)
+  }
+}
+
+const NONE: GasOfCode = { paid: 0n, lost: 0n, lostLately: 0n }

@@ -1,0 +1,79 @@
+import { OPERATOR, type WebhookEndpoint } from '../ledger/webhook-store.js'
+
+/** Attempts under way at most: of a process, and of all projects together. The others are the operator's. */
+export const MOST_AT_ONCE = 40
+const MOST_OF_PROJECTS = 36
+
+/** Attempts of one project: a quarter of all. */
+const MOST_OF_PROJECT = 10
+
+/** Attempts at an endpoint, and at one that has failed or was slow. */
+const MOST_OF_ENDPOINT = 8
+const MOST_OF_SUSPECT = 1
+
+/** What a process does for one endpoint. */
+export interface Load {
+  underWay: number
+  /** The last attempt has failed, or was slow. */
+  isSuspect: boolean
+}
+
+/** What is under way. */
+export interface UnderWay {
+  readonly attempts: number
+  readonly ofProject: (project: string) => number
+  readonly ofEndpoint: (id: string) => Readonly<Load> | undefined
+}
+
+/**
+ * Shares free places out: a place a turn to each project, those with the fewest first, and within a project to the
+ * endpoint with the fewest. However many endpoints a project has, and however slow they are, it holds up no other.
+ *
+ * @returns How many deliveries each endpoint may have claimed. Those without a place are left out.
+ */
+export function sharePlaces(
+  due: readonly WebhookEndpoint[],
+  underWay: UnderWay,
+): ReadonlyMap<WebhookEndpoint, number> {
+  const shares = new Map<WebhookEndpoint, number>()
+  const shareOf = (endpoint: WebhookEndpoint): number => shares.get(endpoint) ?? 0
+  const attemptsOf = (endpoint: WebhookEndpoint): number =>
+    (underWay.ofEndpoint(endpoint.id)?.underWay ?? 0) + shareOf(endpoint)
+  const hasRoom = (endpoint: WebhookEndpoint): boolean => {
+    const isSuspect = underWay.ofEndpoint(endpoint.id)?.isSuspect ?? false
+    return attemptsOf(endpoint) < (isSuspect ? MOST_OF_SUSPECT : MOST_OF_ENDPOINT)
+  }
+  let total = underWay.attempts
+  let waiting = [...groupByProject(due)]
+    .map(([project, endpoints]) => ({
+      endpoints,
+      most: project === OPERATOR ? MOST_AT_ONCE : MOST_OF_PROJECTS,
+      attempts: underWay.ofProject(project),
+    }))
+    .toSorted((one, other) => one.attempts - other.attempts)
+  while (waiting.length > 0)
+    waiting = waiting.filter((project) => {
+      if (total >= project.most || project.attempts >= MOST_OF_PROJECT) return false
+      const [least] = project.endpoints
+        .filter(hasRoom)
+        .toSorted((one, other) => attemptsOf(one) - attemptsOf(other))
+      if (least === undefined) return false
+      shares.set(least, shareOf(least) + 1)
+      project.attempts += 1
+      total += 1
+      return true
+    })
+  return shares
+}
+
+function groupByProject(
+  endpoints: readonly WebhookEndpoint[],
+): ReadonlyMap<string, readonly WebhookEndpoint[]> {
+  const groups = new Map<string, WebhookEndpoint[]>()
+  for (const endpoint of endpoints) {
+    const group = groups.get(endpoint.project) ?? []
+    group.push(endpoint)
+    groups.set(endpoint.project, group)
+  }
+  return groups
+}

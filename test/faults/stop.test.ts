@@ -1,0 +1,175 @@
+/** Shops that are stopped while buyers pay, by the signals and in the way that the documentation says. */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PaymentPayload } from '../../src/protocol/payment.js'
+import { authorizationOf } from './oracle.js'
+import { openWorld, type World, type WorldOptions } from './world.js'
+import { useWorlds } from './use-worlds.js'
+import { paymentHeader } from '../support/http.js'
+import { signedAuthorization } from '../support/on-chain.js'
+import { useDevnet } from '../support/devnet.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
+import { until } from '../support/until.js'
+
+const TIMEOUT_MS = 180_000
+
+// A settlement waits for its block about as long as on Base.
+const devnet = useDevnet({ blockTime: 2 })
+const openJudged = useWorlds(devnet)
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean()
+})
+
+const postgres = await findPostgres()
+const LEDGERS = ['memory', 'SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])] as const
+
+/** A world on one of the ledgers. What memory has held cannot be judged once its process is gone. */
+async function open(ledger: string, settings: WorldOptions): Promise<World> {
+  if (ledger === 'SQLite') return openJudged(settings)
+  if (ledger === 'memory') {
+    const world = await openWorld(devnet, { ...settings, ledger })
+    cleanups.push(() => world.close())
+    return world
+  }
+  const schema = await createSchema(postgres!)
+  cleanups.push(() => schema.drop())
+  return openJudged({ ...settings, ledger: schema.url })
+}
+
+/** Handlers that are quick and slow, both flows, and the API: each is met in another moment. */
+const PATHS = ['/report', '/slow/700', '/stream', '/slow-stream/700', 'settle'] as const
+
+const BUYERS = 40
+const PAUSE_MS = 90
+
+const nameOf = (payment: PaymentPayload): string => authorizationOf(signedAuthorization(payment))
+
+/** Stops a shop with buyers in all stages of their purchases, of which some come too late. */
+async function stopWhileBusy(world: World, signal: 'SIGTERM' | 'SIGINT'): Promise<string> {
+  const gateway = await world.start()
+  const payments = await Promise.all(Array.from({ length: BUYERS }, () => world.sign()))
+  const pathOf = new Map(
+    payments.map((payment, index) => [nameOf(payment), PATHS[index % PATHS.length]!] as const),
+  )
+  let ended: Promise<number | null> | undefined
+  const buying = payments.map(async (payment, index) => {
+    await sleep(index * PAUSE_MS)
+    if (index === BUYERS - 5) {
+      await until(() => world.proxy.methods.some((method) => method.startsWith('eth_sendRaw')))
+      ended = gateway.terminate(signal)
+    }
+    await world.present(gateway, payment, pathOf.get(nameOf(payment)))
+  })
+  await Promise.all(buying)
+  expect(await ended).toBe(0)
+
+  // What was sent last is in this block.
+  await devnet.mine()
+  const { transfers } = await world.evidence()
+  expect(transfers.length).toBeGreaterThan(0)
+  for (const { authorization, transaction } of transfers) {
+    const answer = world.answers.find((one) => one.authorization === authorization)
+    // The buyer has the goods, or knows which transaction has paid for them.
+    expect(answer).toMatchObject({ transaction })
+    if (answer?.delivered === true || answer?.reason === 'settlement_pending') continue
+    // The handler ran, after the settlement.
+    expect(answer).toMatchObject({ status: 503, reason: 'shutting_down' })
+    expect(pathOf.get(authorization)).toMatch(/stream/)
+  }
+  if (world.ledger === 'memory') return gateway.log()
+  const next = await world.start()
+  for (const payment of payments) {
+    const answer = world.answers.find((one) => one.authorization === nameOf(payment))
+    if (answer?.reason !== 'settlement_pending') continue
+    const path = pathOf.get(nameOf(payment))
+    expect(await world.presentUntilDecided(next, payment, path)).toMatchObject({ delivered: true })
+  }
+  return gateway.log()
+}
+
+describe.each(LEDGERS)('with the %s ledger, a shop that is stopped while it is busy', (ledger) => {
+  it.each([
+    { way: 'eth_sendRawTransactionSync', hasSync: true, signal: 'SIGTERM' },
+    { way: 'eth_sendRawTransaction', hasSync: false, signal: 'SIGINT' },
+  ] as const)(
+    'lets what is under way finish after $signal, by $way',
+    async ({ hasSync, signal }) => {
+      const world = await open(ledger, { hasSync })
+      expect(await stopWhileBusy(world, signal)).not.toMatch(/ledger is closed/i)
+      const paid = new Set((await world.evidence()).transfers.map((one) => one.authorization))
+      const answers = world.answers.filter(({ authorization }) => paid.has(authorization))
+      expect(answers.filter(({ delivered }) => !delivered)).toEqual([])
+      // Those that came too late were refused, or met nobody.
+      for (const { delivered, status } of world.answers)
+        if (!delivered) expect([503, 0]).toContain(status)
+    },
+    TIMEOUT_MS,
+  )
+
+  it.each([
+    { way: 'eth_sendRawTransactionSync', hasSync: true, signal: 'SIGINT' },
+    { way: 'eth_sendRawTransaction', hasSync: false, signal: 'SIGTERM' },
+  ] as const)(
+    'answers what its time is too short for as pending, with the hash, by $way',
+    async ({ hasSync, signal }) => {
+      const world = await open(ledger, { hasSync, closeMs: 100 })
+      await stopWhileBusy(world, signal)
+      expect(world.answers.map(({ reason }) => reason)).toContain('settlement_pending')
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('a handler that never ends', () => {
+  it(
+    'has its response dropped when time is over, and charges nothing; the process ends',
+    async () => {
+      const world = await openJudged({ closeMs: 500 })
+      const gateway = await world.start()
+      const payment = await world.sign()
+      const answering = world.present(gateway, payment, '/never')
+      await until(async () => (await world.records()).length === 1)
+      const ended = gateway.terminate()
+      expect(await answering).toMatchObject({ status: 503, reason: 'shutting_down' })
+      expect(await ended).toBe(0)
+      expect(await world.records()).toEqual([])
+      expect((await world.evidence()).transfers).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  it(
+    'leaves a buyer who has paid upfront with the hash',
+    async () => {
+      const world = await openWorld(devnet, { ledger: 'memory', closeMs: 500 })
+      cleanups.push(() => world.close())
+      const gateway = await world.start()
+      const payment = await world.sign()
+      const answering = world.present(gateway, payment, '/never-stream')
+      await until(async () => (await world.evidence()).transfers.length === 1)
+      const ended = gateway.terminate()
+      const [transfer] = (await world.evidence()).transfers
+      const { transaction } = transfer!
+      expect(await answering).toMatchObject({ status: 503, reason: expect.anything(), transaction })
+      expect(await ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  it(
+    'is not waited for when its client has gone',
+    async () => {
+      const world = await openJudged({ closeMs: TIMEOUT_MS * 2 })
+      const gateway = await world.start()
+      const leaving = new AbortController()
+      const headers = paymentHeader(await world.sign())
+      const left = fetch(`${gateway.url}/never-stream`, { headers, signal: leaving.signal })
+      await until(async () => (await world.records())[0]?.state === 'settled')
+      leaving.abort()
+      await expect(left).rejects.toThrow('aborted')
+      expect(await gateway.terminate()).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+})
