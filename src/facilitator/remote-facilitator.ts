@@ -24,7 +24,12 @@ import type { Facilitator, ReservingFacilitator } from './facilitator.js'
 import { createLocalFacilitator } from './local-facilitator.js'
 import { RemoteLog, wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
-import { purchaseOf, RemoteSettlement, type RemotePayment } from './remote-settlement.js'
+import {
+  purchaseOf,
+  RemoteSettlement,
+  type RemoteContext,
+  type RemotePayment,
+} from './remote-settlement.js'
 import { UnprovenLimit } from './unproven-limit.js'
 
 /** Options of {@link createRemoteFacilitator}. */
@@ -40,16 +45,6 @@ export interface RemoteFacilitatorOptions {
   readonly closed?: AbortSignal | undefined
   /** Wraps each scheme, for those who watch its payments. @defaultValue not wrapped */
   readonly watch?: (scheme: Scheme) => Scheme
-}
-
-/** What payments of a remote facilitator share. */
-export interface RemoteContext extends Pick<
-  RemoteFacilitatorOptions,
-  'facilitator' | 'ledger' | 'events' | 'logger' | 'closed'
-> {
-  readonly log: RemoteLog
-  /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
-  readonly secret: () => Promise<string>
 }
 
 /**

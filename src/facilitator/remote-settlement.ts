@@ -1,10 +1,11 @@
 import { isFacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { onAbort } from '../http/on-abort.js'
-import type { LedgerEntry, LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerEntry, LedgerRecord, LedgerStore } from '../ledger/ledger.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import { provesBuyer, type PresentedPurchase } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
+import type { Logger } from '../logger.js'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import { sameHex } from '../protocol/hex.js'
 import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
@@ -12,13 +13,27 @@ import { unsettledResponse } from '../protocol/reason-words.js'
 import { isUnsent } from '../protocol/reason-finality.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { checkBuyer } from '../schemes/check-record.js'
-import { paymentEvent } from '../schemes/events.js'
+import { paymentEvent, type EventBus } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
-import type { RemoteContext } from './remote-facilitator.js'
-import { wordsOf } from './remote-log.js'
+import type { Facilitator } from './facilitator.js'
+import { wordsOf, type RemoteLog } from './remote-log.js'
 import { requestOf } from './remote-request.js'
 import { hashOrNone, ownWords } from './remote-results.js'
+
+/** What payments of a remote facilitator share. */
+export interface RemoteContext {
+  /** Verifies and settles. */
+  readonly facilitator: Facilitator
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
+  readonly log: RemoteLog
+  /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
+  readonly secret: () => Promise<string>
+}
 
 /** A payment that a remote facilitator is to settle. */
 export interface RemotePayment {
