@@ -24,12 +24,8 @@ import type { Facilitator, ReservingFacilitator } from './facilitator.js'
 import { createLocalFacilitator } from './local-facilitator.js'
 import { RemoteLog, wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
-import {
-  purchaseOf,
-  RemoteSettlement,
-  type RemoteContext,
-  type RemotePayment,
-} from './remote-settlement.js'
+import { purchaseOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
+import { RemoteSettlement } from './remote-settlement.js'
 import { UnprovenLimit } from './unproven-limit.js'
 
 /** Options of {@link createRemoteFacilitator}. */

@@ -1,50 +1,23 @@
 import { isFacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { onAbort } from '../http/on-abort.js'
-import type { LedgerEntry, LedgerRecord, LedgerStore } from '../ledger/ledger.js'
+import type { LedgerRecord } from '../ledger/ledger.js'
 import { paymentFields } from '../ledger/payment-fields.js'
-import { provesBuyer, type PresentedPurchase } from '../ledger/purchase.js'
+import { provesBuyer } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
-import type { Logger } from '../logger.js'
-import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import { sameHex } from '../protocol/hex.js'
 import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
 import { unsettledResponse } from '../protocol/reason-words.js'
 import { isUnsent } from '../protocol/reason-finality.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { checkBuyer } from '../schemes/check-record.js'
-import { paymentEvent, type EventBus } from '../schemes/events.js'
+import { paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
-import type { MerchantTerms, Refusal, Reservation } from '../schemes/scheme.js'
-import type { Facilitator } from './facilitator.js'
-import { wordsOf, type RemoteLog } from './remote-log.js'
+import type { Refusal, Reservation } from '../schemes/scheme.js'
+import { wordsOf } from './remote-log.js'
+import { purchaseOf, termsOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
 import { requestOf } from './remote-request.js'
 import { hashOrNone, ownWords } from './remote-results.js'
-
-/** What payments of a remote facilitator share. */
-export interface RemoteContext {
-  /** Verifies and settles. */
-  readonly facilitator: Facilitator
-  readonly ledger: LedgerStore
-  readonly events: EventBus
-  readonly logger: Logger
-  /** Ends the wait for an answer: the gateway closes. */
-  readonly closed?: AbortSignal | undefined
-  readonly log: RemoteLog
-  /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
-  readonly secret: () => Promise<string>
-}
-
-/** A payment that a remote facilitator is to settle. */
-export interface RemotePayment {
-  readonly payment: AuthorizedPayment
-  readonly terms: MerchantTerms | undefined
-  readonly entry: LedgerEntry
-  /** With its checksum. */
-  readonly payer: Address
-  /** Whether the payer's own key signed it. */
-  readonly isSigned: boolean
-}
 
 type Settled = Extract<SettleResponse, { success: true }>
 type Unsettled = Extract<SettleResponse, { success: false }>
@@ -292,24 +265,6 @@ export class RemoteSettlement implements Reservation {
 }
 
 const NONCE_USED = 'invalid_exact_evm_nonce_already_used'
-
-/** How a record is compared with a payment. */
-export function purchaseOf({
-  entry,
-  terms,
-}: Pick<RemotePayment, 'entry' | 'terms'>): PresentedPurchase {
-  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
-}
-
-/** Terms that trust the requirements of a payment. */
-function termsOf({ requirements, network }: AuthorizedPayment): MerchantTerms {
-  const { payTo, asset } = requirements
-  const accepted = {
-    network: { caip2: network?.caip2 ?? requirements.network },
-    address: asset as Address,
-  }
-  return { payTo: payTo as Address, accepts: [accepted] }
-}
 
 /** The hash that a response names: a facilitator of the app's own may name anything. */
 function hashIn({ transaction }: Settled): Hex {

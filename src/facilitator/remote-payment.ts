@@ -1,0 +1,53 @@
+/** A payment that a remote facilitator settles, and what it takes. */
+import type { LedgerEntry, LedgerStore } from '../ledger/ledger.js'
+import type { PresentedPurchase } from '../ledger/purchase.js'
+import type { Logger } from '../logger.js'
+import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
+import type { Address } from '../protocol/payment.js'
+import type { EventBus } from '../schemes/events.js'
+import type { MerchantTerms } from '../schemes/scheme.js'
+import type { Facilitator } from './facilitator.js'
+import type { RemoteLog } from './remote-log.js'
+
+/** What payments of a remote facilitator share. */
+export interface RemoteContext {
+  /** Verifies and settles. */
+  readonly facilitator: Facilitator
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
+  readonly log: RemoteLog
+  /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
+  readonly secret: () => Promise<string>
+}
+
+/** A payment that a remote facilitator is to settle. */
+export interface RemotePayment {
+  readonly payment: AuthorizedPayment
+  readonly terms: MerchantTerms | undefined
+  readonly entry: LedgerEntry
+  /** With its checksum. */
+  readonly payer: Address
+  /** Whether the payer's own key signed it. */
+  readonly isSigned: boolean
+}
+
+/** How a record is compared with a payment. */
+export function purchaseOf({
+  entry,
+  terms,
+}: Pick<RemotePayment, 'entry' | 'terms'>): PresentedPurchase {
+  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+}
+
+/** Terms that trust the requirements of a payment. */
+export function termsOf({ requirements, network }: AuthorizedPayment): MerchantTerms {
+  const { payTo, asset } = requirements
+  const accepted = {
+    network: { caip2: network?.caip2 ?? requirements.network },
+    address: asset as Address,
+  }
+  return { payTo: payTo as Address, accepts: [accepted] }
+}
