@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../src/errors.js'
 import { recordId, type LedgerStore } from '../../src/ledger/ledger.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
 import { askNode, offerOf, openCore, termsOf, type Core } from '../support/core.js'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DatabaseSync as Database } from '@photostructure/sqlite'
+import { Database } from '../support/sqlite.js'
 import type { LedgerStore } from '../../src/ledger/ledger.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'

@@ -1,5 +1,5 @@
 /** A month of payments that the pictures show; tests pay for theirs. */
-import { DatabaseSync } from '@photostructure/sqlite'
+import { Database as DatabaseSync } from '../../support/sqlite.js'
 import { bytesOf } from '../../../src/protocol/hex.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import type { LedgerStore } from '../../../src/ledger/ledger.js'
