@@ -169,6 +169,28 @@ export class RelayerError extends GatewayError<RelayerErrorCode> {
 export class FacilitatorError extends GatewayError<FacilitatorErrorCode> {
   /** Name of the class. */
   override readonly name = 'FacilitatorError'
+  /** Whether it is known that nothing was sent for the payment. */
+  readonly isUnsent: boolean
+  /** Seconds after which the facilitator may be asked again, where it said so. */
+  readonly retryAfterSeconds: number | undefined
+
+  /**
+   * @param code - Stable, machine-readable name of what went wrong.
+   * @param message - What went wrong, for people. Contains no secret.
+   * @param options - `cause`: the facilitator's own words, where it had any.
+   */
+  constructor(
+    code: FacilitatorErrorCode,
+    message: string,
+    options: ErrorOptions & {
+      readonly isUnsent?: boolean
+      readonly retryAfterSeconds?: number | undefined
+    } = {},
+  ) {
+    super(code, message, options)
+    this.isUnsent = options.isUnsent ?? false
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
 }
 
 /** A failure outside: no payment is invalid, and no option is wrong. */
@@ -192,6 +214,7 @@ const CLASS_OF_CODE = {
   gas_price_too_high: 'RelayerError',
   facilitator_unreachable: 'FacilitatorError',
   facilitator_refused: 'FacilitatorError',
+  facilitator_busy: 'FacilitatorError',
 } as const satisfies Record<GatewayErrorCode, AnyError['name']>
 
 const classByCode: ReadonlyMap<unknown, AnyError['name']> = new Map(Object.entries(CLASS_OF_CODE))
@@ -223,3 +246,7 @@ export function isOutsideFailure(error: unknown): error is OutsideFailure {
   const name = classOf(error)
   return name !== undefined && name !== 'ConfigError'
 }
+
+/** Seconds after which what failed may be asked again, where it said so. */
+export const retryAfterOf = (error: OutsideFailure): number | undefined =>
+  isFacilitatorError(error) ? error.retryAfterSeconds : undefined

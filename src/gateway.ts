@@ -203,10 +203,7 @@ interface Opening {
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
-export function openGateway(
-  resolved: ResolvedOptions,
-  { nameUrl }: Opening = {},
-): Gateway {
+export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}): Gateway {
   const { logger, projects } = resolved
   const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })

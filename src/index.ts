@@ -80,7 +80,12 @@ export {
   type RelayerErrorCode,
 } from './errors.js'
 export { chainlinkRates, type ChainlinkRatesOptions } from './chain/chainlink-rates.js'
-export type { GatewayEvents, GatewayListener, PaymentEvent } from './schemes/events.js'
+export type {
+  GatewayEvents,
+  GatewayListener,
+  PaymentEvent,
+  UnsettledEvent,
+} from './schemes/events.js'
 export type { Facilitator } from './facilitator/facilitator.js'
 export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
 export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'

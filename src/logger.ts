@@ -79,7 +79,8 @@ function withFields(message: string, fields?: object): string {
 
 function describeError(error: Error): string {
   const { cause } = error
-  return cause instanceof Error ? `${error.message} (${cause.message})` : error.message
+  const why = cause instanceof Error ? cause.message : cause
+  return typeof why === 'string' ? `${error.message} (${why})` : error.message
 }
 
 /**

@@ -1,10 +1,9 @@
 import { RpcChain } from './chain/rpc-chain.js'
 import type { ResolvedNetwork } from './config/networks.js'
 import type { ResolvedOptions } from './config/resolve.js'
-import { announceRemote } from './facilitator/announce-remote.js'
 import type { ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
-import { createRemoteReservations } from './facilitator/remote-reservations.js'
+import { createRemoteFacilitator } from './facilitator/remote-facilitator.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/ledger.js'
 import type { Asset } from './money/assets.js'
@@ -14,15 +13,17 @@ import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
 import type { EventBus } from './schemes/events.js'
 import { CodeGas } from './schemes/exact-evm/code-gas.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
+import { exactFormat } from './schemes/exact-evm/format.js'
 import {
   createSettlementNetwork,
   settlementAssets,
   type SettlementNetwork,
 } from './schemes/exact-evm/settlement-network.js'
+import type { Scheme } from './schemes/scheme.js'
 import { latencyWatcher } from './telemetry/latency.js'
 import type { Telemetry } from './telemetry/telemetry.js'
 import { RelayerAlerts } from './webhooks/relayer-alerts.js'
-import { watchCore, watchScheme } from './telemetry/watch-payments.js'
+import { watchScheme } from './telemetry/watch-payments.js'
 
 /** What the core is made of, beside options. */
 export interface CoreParts {
@@ -45,9 +46,10 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   const { metrics } = parts.telemetry
   const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
   if (facilitator !== undefined) {
-    const remote = createRemoteReservations({ ...parts, logger, facilitator })
-    const watched = watchCore(remote, watchers)
-    return { facilitator: announceRemote(watched, parts.events), cores: [] }
+    const formats = new Map([[EXACT, exactFormat]])
+    const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
+    const remote = { ...parts, logger, facilitator, formats, watch }
+    return { facilitator: createRemoteFacilitator(remote), cores: [] }
   }
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))

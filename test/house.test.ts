@@ -63,11 +63,4 @@ describe('the house', () => {
     )
     expect(missing).toEqual([])
   })
-
-  it('has no file of more than 300 lines', () => {
-    const long = files
-      .map((file) => [relative(SRC, file), textOf(file).split('\n').length - 1] as const)
-      .filter(([, lines]) => lines > 300)
-    expect(long).toEqual([])
-  })
 })

@@ -199,7 +199,7 @@ export interface GatewayOptions {
    * Limits requests to paid routes that carry a payment, by address (`req.ip`) and, once a payment
    * was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
    * used later. Behind a proxy, Express needs `trust proxy` to tell addresses apart.
-   * @defaultValue false
+   * @defaultValue false; with `facilitator`, 200 requests a minute
    */
   readonly paymentRateLimit?: RateLimitOptions | false
   /**

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
-import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
+import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit'
 import { limiterSettings } from '../http/rate-limiter.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
@@ -46,7 +46,12 @@ export function requireAdmin(logger: Logger): RequestHandler {
     standardHeaders: false,
     requestPropertyName: 'x402FailureLimit',
     keyGenerator: (req) => ipKeyGenerator(req.ip ?? ''),
-    handler(_req, res, next) {
+    handler(req, res, next) {
+      const { used } = (req as unknown as { x402FailureLimit: RateLimitInfo }).x402FailureLimit
+      if (used === MAX_FAILURES + 1)
+        logger.warn('Wrong admin tokens: further ones of this address are refused for a minute.', {
+          ip: req.ip,
+        })
       res.set('Retry-After', String(FAILURE_WINDOW_MS / 1000))
       next(
         new RequestProblem(

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
-import { invalidResponse, unsettledResponse } from '../protocol/reason-words.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { isHexAddress } from '../protocol/primitives.js'
+import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
 import type {
   PaymentPayload,
   PaymentRequirements,
@@ -12,11 +12,17 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '../protocol/payment.js'
-import { fetchJson } from '../http/fetch-json.js'
+import { fetchJson, type JsonResponse } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
 import type { Facilitator } from './facilitator.js'
 import { checkHeaders, headersFor, type FacilitatorHeaders } from './request-headers.js'
-import { hashOrNone, settleSchema, supportedSchema, verifySchema } from './remote-results.js'
+import {
+  hashOrNone,
+  ownWords,
+  settleSchema,
+  supportedSchema,
+  verifySchema,
+} from './remote-results.js'
 
 /** More than the 25 s that our own gateways take at most for a settlement. */
 const DEFAULT_TIMEOUT_MS = 35_000
@@ -98,11 +104,8 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
     throw new ConfigError('facilitator.url', 'must be an absolute http(s) URL', 'invalid_url')
   checkHeaders(headers)
   const remote = { url: url.replace(/\/+$/, ''), token, headers, timeoutMs }
-  /**
-   * Part of every idempotency key, random per process: a lost answer is repeated to this process
-   * only, not to another one that presents the same payment and could honour it a second time.
-   */
-  const asker = randomUUID()
+  /** Part of the idempotency keys of callers that do not say who asks. */
+  const anybody = randomUUID()
 
   return {
     async verify(payload, requirements): Promise<VerifyResponse> {
@@ -112,25 +115,34 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
         body: submission(payload, requirements),
       })
       const payer = payerOf(payload)
-      if (!answer.isValid) return invalidResponse({ reason: answer.invalidReason, payer })
-      requireOwn('verify', answer, { payer })
-      return { isValid: true, payer }
+      if (answer.isValid) {
+        requireOwn('verify', answer, { payer })
+        return { isValid: true, payer }
+      }
+      const { isValid, invalidReason, invalidMessage } = answer
+      return { isValid, invalidReason, ...(invalidMessage && { invalidMessage }), payer }
     },
-    async settle(payload, requirements): Promise<SettleResponse> {
+    async settle(payload, requirements, terms): Promise<SettleResponse> {
       const body = submission(payload, requirements)
-      const key = idempotencyKey(asker, fingerprintOf(body))
+      const key = terms?.purchase?.asker ?? idempotencyKey(anybody, fingerprintOf(body))
       const answer = await ask(remote, { path: 'settle', schema: settleSchema, body, key })
       const payer = payerOf(payload)
       const { network } = requirements
-      if (!answer.success) {
-        const settledBy = hashOrNone(answer.settledBy)
-        const transaction = hashOrNone(answer.transaction)
-        return unsettledResponse({
-          ...{ reason: answer.errorReason, transaction, settledBy, network, payer },
-        })
+      if (answer.success) {
+        requireOwn('settle', answer, { payer, network })
+        return { success: true, transaction: answer.transaction, network, payer }
       }
-      requireOwn('settle', answer, { payer, network })
-      return { success: true, transaction: answer.transaction, network, payer }
+      const { success, errorReason, errorMessage } = answer
+      const settledBy = hashOrNone(answer.settledBy)
+      return {
+        success,
+        errorReason,
+        ...(errorMessage && { errorMessage }),
+        transaction: hashOrNone(answer.transaction) ?? '',
+        ...(settledBy && { settledBy }),
+        network,
+        payer,
+      }
     },
     supported: () => ask<SupportedResponse>(remote, { path: 'supported', schema: supportedSchema }),
   }
@@ -175,10 +187,30 @@ async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>):
       'facilitator_refused',
       `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
     )
-  const parsed = schema.safeParse(response.kind === 'json' ? response.document : undefined)
-  // A result counts whatever its status: some facilitators answer a refusal with 4xx.
-  if (parsed.success) return parsed.data
-  throw refusedAnswer(path, response.status)
+  const document = response.kind === 'json' ? response.document : undefined
+  const parsed = schema.safeParse(document)
+  if (parsed.success && isResult(response.status, document)) return parsed.data
+  const secrets = [remote.token ?? '', ...Object.values(headers)]
+  throw refusedAnswer(path, response, secrets)
+}
+
+/** What an answer that is no result came as. */
+type Answer = Extract<JsonResponse, { readonly kind: 'json' | 'no_json' }>
+
+/** Answers to requests that were not looked at: nothing was sent. */
+const UNREAD: readonly number[] = [401, 413, 429]
+
+/**
+ * Whether an answer with a result is one: some facilitators answer a refusal with 4xx, and some answer 5xx
+ * with a refusal though the transaction was mined. Our own gateways answer 502 when it failed on chain.
+ */
+function isResult(status: number, document: unknown): boolean {
+  if (status < 500) return !UNREAD.includes(status)
+  const { code, success, errorReason, transaction } = Object(document) as Record<string, unknown>
+  const isFailure = code === 'transaction_failed' && success === false
+  return (
+    isFailure && isFailedTransaction(errorReason as Reason) && hashOrNone(transaction) !== undefined
+  )
 }
 
 /**
@@ -223,10 +255,49 @@ function unreachable(path: string, reason: string): FacilitatorError {
   )
 }
 
-function refusedAnswer(path: string, status: number): FacilitatorError {
+function refusedAnswer(path: string, answer: Answer, secrets: readonly string[]): FacilitatorError {
+  const { status, headers } = answer
+  const claimsSuccess = answer.kind === 'json' && Object(answer.document).success === true
+  const options = {
+    cause: saidBy(answer, secrets),
+    isUnsent: UNREAD.includes(status) && !claimsSuccess,
+  }
+  if (status === 429)
+    return new FacilitatorError(
+      'facilitator_busy',
+      'The facilitator takes no more requests for now; nothing was sent. Present the same payment again later.',
+      { ...options, retryAfterSeconds: secondsOf(headers.get('retry-after')) },
+    )
   const hint = status === 401 || status === 403 ? '; check its token' : ''
   return new FacilitatorError(
     'facilitator_refused',
-    `The facilitator answered ${path} with HTTP ${status} and no result${hint}.`,
+    `The facilitator answered ${path} with HTTP ${status} and no result that counts${hint}.`,
+    options,
   )
+}
+
+/** A shorter part of a header is no secret: texts would lose common words. */
+const MIN_SECRET_LENGTH = 8
+
+/** What a facilitator said, for the log: the target of a redirect, or its words without our secrets. */
+function saidBy(answer: Answer, secrets: readonly string[]): string | undefined {
+  const location = answer.headers.get('location')
+  if (location !== null && URL.canParse(location)) {
+    const { host, pathname } = new URL(location)
+    return ownWords(`redirects to ${host}${pathname}`)
+  }
+  const text = answer.kind === 'json' ? JSON.stringify(answer.document) : answer.text
+  const parts = secrets.flatMap((secret) => secret.split(/\s+/))
+  const hidden = parts.filter(({ length }) => length >= MIN_SECRET_LENGTH)
+  return ownWords(hidden.reduce((said, secret) => said.replaceAll(secret, '…'), text))
+}
+
+/** Longest time that a facilitator may ask for (s). */
+const MAX_RETRY_SECONDS = 3600
+
+/** The seconds of a `Retry-After`, where it has some. */
+function secondsOf(header: string | null): number | undefined {
+  return header !== null && /^\d{1,9}$/.test(header)
+    ? Math.min(Math.max(1, Number(header)), MAX_RETRY_SECONDS)
+    : undefined
 }

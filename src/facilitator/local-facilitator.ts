@@ -69,11 +69,15 @@ export function createLocalFacilitator(options: LocalFacilitatorOptions): Reserv
 function announceRefusal(
   events: EventBus,
   { payment, terms }: PresentedPayment,
-  { refused, payer, transaction }: Refusal,
+  { refused, payer, transaction, facilitatorMessage }: Refusal,
 ): void {
   // As the client wrote it: the network may be unknown.
   const { network } = payment.requirements
-  const event = { ...paymentEvent({ payment, terms, payer }), network }
+  const event = {
+    ...paymentEvent({ payment, terms, payer }),
+    network,
+    ...(facilitatorMessage !== undefined && { facilitatorMessage }),
+  }
   // Its transaction is out, perhaps by a process that has ended: it is not refused.
   if (refused === 'settlement_pending' && transaction !== undefined)
     events.emit('pending', { transaction, ...event })

@@ -23,12 +23,27 @@ const transaction = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 /** Optional in x402 v2; some facilitators write `null` instead of leaving a member out. */
 const optional = z.string().nullish()
 
+/** Longest text of a facilitator that is logged. */
+const MAX_WORDS = 300
+
+/** Words of a facilitator: one line, bounded, and without control characters. */
+export function ownWords(said: unknown): string | undefined {
+  if (typeof said !== 'string') return undefined
+  // Long texts are cut first: their whole length costs nothing then.
+  const line = said
+    .slice(0, 4 * MAX_WORDS)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim()
+  return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line || undefined
+}
+
 /** Results of `POST /verify`. */
 export const verifySchema = z.union([
   z.object({ isValid: z.literal(true), payer: optional }),
   z.object({
     isValid: z.literal(false),
     invalidReason: reasonOr('unexpected_verify_error'),
+    invalidMessage: z.unknown().optional().transform(ownWords),
     payer: optional,
   }),
 ])
@@ -39,6 +54,7 @@ export const settleSchema = z.union([
   z.object({
     success: z.literal(false),
     errorReason: reasonOr('unexpected_settle_error'),
+    errorMessage: z.unknown().optional().transform(ownWords),
     transaction: z.unknown().optional(),
     settledBy: z.unknown().optional(),
     network: optional,

@@ -71,6 +71,7 @@ function unmade(why: string): FacilitatorError {
   return new FacilitatorError(
     'facilitator_unreachable',
     `The headers for the facilitator could not be made, so nothing was sent: ${why}.`,
+    { isUnsent: true },
   )
 }
 

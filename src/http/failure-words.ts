@@ -37,6 +37,7 @@ function wordsOf(code: FailureCode, again: string): string {
       return `could not send the payment in time; nothing was sent. ${again}`
     case 'facilitator_unreachable':
     case 'facilitator_refused':
+    case 'facilitator_busy':
     case 'ledger_unavailable':
     case 'ledger_full':
       return `cannot take payments right now. ${again}`

@@ -20,12 +20,18 @@ export interface JsonRequest {
 
 /** What came of a {@link JsonRequest}. */
 export type JsonResponse =
-  | { readonly kind: 'json'; readonly status: number; readonly document: unknown }
-  /** The body is no JSON, or was skipped. */
-  | { readonly kind: 'no_json'; readonly status: number }
-  | { readonly kind: 'too_long'; readonly status: number }
+  | (Answered & { readonly kind: 'json'; readonly document: unknown })
+  /** The body is no JSON, or was skipped, and is empty then. */
+  | (Answered & { readonly kind: 'no_json'; readonly text: string })
+  | (Answered & { readonly kind: 'too_long' })
   /** No whole response came; `reason` is the name of the error, for people. */
   | { readonly kind: 'no_response'; readonly reason: string }
+
+/** The head of a response. */
+interface Answered {
+  readonly status: number
+  readonly headers: Headers
+}
 
 /** Fetches a JSON document. Never throws for what the server does. */
 export async function fetchJson(url: string, request: JsonRequest): Promise<JsonResponse> {
@@ -50,17 +56,17 @@ async function readResponse(
   response: Response,
   { maxBytes, skipsErrorBodies = false }: JsonRequest,
 ): Promise<JsonResponse> {
-  const { status, ok } = response
+  const { status, ok, headers } = response
   if (skipsErrorBodies && !ok) {
     await response.body?.cancel()
-    return { kind: 'no_json', status }
+    return { kind: 'no_json', status, headers, text: '' }
   }
   const text = await readBounded(response, maxBytes)
-  if (text === undefined) return { kind: 'too_long', status }
+  if (text === undefined) return { kind: 'too_long', status, headers }
   try {
-    return { kind: 'json', status, document: JSON.parse(text) }
+    return { kind: 'json', status, headers, document: JSON.parse(text) }
   } catch {
-    return { kind: 'no_json', status }
+    return { kind: 'no_json', status, headers, text }
   }
 }
 

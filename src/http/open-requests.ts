@@ -1,6 +1,6 @@
-import { onceClosed } from './once-closed.js'
 import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { onceClosed } from './once-closed.js'
 
 /** Time for the last answers and writes once waiting was cut off (ms). */
 const LAST_ANSWERS_MS = 2000

@@ -47,6 +47,7 @@ export const STATUS = {
   settlement_timeout: outside(502),
   facilitator_unreachable: outside(502),
   facilitator_refused: outside(502),
+  facilitator_busy: outside(503),
   ledger_full: outside(503),
   ledger_unavailable: outside(503),
   relayer_without_funds: outside(503),

@@ -9,6 +9,8 @@ export interface Problem {
   readonly code: ProblemCode
   /** What was wrong, and how to fix it. */
   readonly detail: string
+  /** Seconds to wait, where that is known better than {@link RETRY_AFTER_SECONDS}. */
+  readonly retryAfterSeconds?: number | undefined
   /** Members in addition to the standard ones (RFC 9457 §3.2). */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }

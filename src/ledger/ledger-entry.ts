@@ -16,6 +16,7 @@ export interface EntryTerms {
         readonly method?: string | undefined
         readonly url?: string | undefined
         readonly client?: string | undefined
+        readonly asker?: string | undefined
       }
     | undefined
   /** What its record says of it beside what is bought. */
@@ -55,7 +56,7 @@ function urlOf({ payload }: AuthorizedPayment, terms: EntryTerms | undefined): s
  */
 function purchaseOf(payment: AuthorizedPayment, terms: EntryTerms | undefined): Purchase {
   const { payload, paymentId, key } = payment
-  const { method, client } = terms?.purchase ?? {}
+  const { method, client, asker } = terms?.purchase ?? {}
   const url = urlOf(payment, terms)
   const extra = membersOf(payload.accepted['extra'])
   const offerId = textOf(extra['offerId'])
@@ -66,10 +67,18 @@ function purchaseOf(payment: AuthorizedPayment, terms: EntryTerms | undefined): 
   // The address counts only where nothing better proves the buyer.
   const address = proof === undefined && id === undefined ? client : undefined
   return {
-    resource: hashOf(method, url, textOf(extra['quote']), checkoutId),
+    // Without a URL, a payment is bound to nothing but its asker.
+    resource: hashOf(
+      method,
+      url,
+      textOf(extra['quote']),
+      checkoutId,
+      url === undefined ? asker : '',
+    ),
     ...(proof !== undefined && { offer: hashOf(proof) }),
     ...(id !== undefined && { paymentId: hashOf(id) }),
     ...(address !== undefined && { client: hashOf(recordId(key), address) }),
+    ...(asker !== undefined && { asker: hashOf(asker) }),
   }
 }
 

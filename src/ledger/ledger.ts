@@ -147,8 +147,13 @@ export interface Locks {
   release(key: AuthorizationKey): Promise<void>
   /** Unlocks a record whose payment was not delivered. */
   unlock(key: AuthorizationKey): Promise<void>
-  /** Locks an unlocked record again. @returns `false` if another request has the lock. */
-  relock(key: AuthorizationKey): Promise<boolean>
+  /**
+   * Locks an unlocked record again.
+   *
+   * @param asker - As `Purchase.asker`: replaces who had it locked before.
+   * @returns `false` if another request has the lock.
+   */
+  relock(key: AuthorizationKey, asker?: string): Promise<boolean>
   /**
    * Records that the payer is about to be given what was paid for. The record stays locked for good.
    *

@@ -84,6 +84,25 @@ export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolea
 }
 
 /**
+ * Tells whether who presents a payment now is who had its record locked last.
+ *
+ * @internal
+ */
+export function isSameAsker(record: LedgerEntry, entry: LedgerEntry): boolean {
+  return record.purchase?.asker === entry.purchase?.asker
+}
+
+/**
+ * Tells whether a payment presented now brings the secret that its record was reserved with.
+ *
+ * @internal
+ */
+export function provesBuyer(record: LedgerEntry, entry: LedgerEntry): boolean {
+  const { offer, paymentId } = record.purchase ?? {}
+  return (offer !== undefined || paymentId !== undefined) && bringsSameProof(record, entry)
+}
+
+/**
  * Tells whether an open record is presented by its buyer, as far as that can be proven.
  *
  * @internal

@@ -50,6 +50,11 @@ export interface Purchase {
   readonly paymentId?: string | undefined
   /** The address that the buyer's request came from. */
   readonly client?: string | undefined
+  /**
+   * Who asked for the settlement, by `Idempotency-Key`: the last one that had the record locked. Nobody else is
+   * told that it was settled.
+   */
+  readonly asker?: string | undefined
 }
 
 /** A payment, as it is reserved. */

@@ -1,5 +1,5 @@
 import type { Response } from 'express'
-import type { OutsideFailure } from '../errors.js'
+import { retryAfterOf, type OutsideFailure } from '../errors.js'
 import { failureWords } from '../http/failure-words.js'
 import { SHUTTING_DOWN, type Problem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
@@ -85,7 +85,8 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'outside_failure': {
       const { failure } = exit
       const detail = failureWords(failure, 'route')
-      return respondRouteProblem(res, { code: failure.code, detail })
+      const retryAfterSeconds = retryAfterOf(failure)
+      return respondRouteProblem(res, { code: failure.code, detail, retryAfterSeconds })
     }
   }
 }

@@ -16,7 +16,8 @@ import { showProblem } from './paywall/problem-page.js'
  * can. A 503 says when to present the same payment again.
  */
 export function respondRouteProblem(res: Response, problem: Problem): void {
-  if (STATUS[problem.code].route === 503) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  const { code, retryAfterSeconds = RETRY_AFTER_SECONDS } = problem
+  if (STATUS[code].route === 503) res.set('Retry-After', String(retryAfterSeconds))
   exposeHeaders(res)
   // Set here already, so that this header keeps its place before Content-Type.
   res.set('Cache-Control', 'no-store')

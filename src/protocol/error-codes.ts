@@ -58,9 +58,11 @@ export type RelayerErrorCode = 'relayer_without_funds' | 'gas_price_too_high'
 
 /**
  * Why a remote facilitator could not be used. `facilitator_unreachable`: no answer came.
- * `facilitator_refused`: the answer is no result, or is about another payment.
+ * `facilitator_refused`: the answer is no result, or is about another payment. `facilitator_busy`: it was
+ * asked too often, or would be; nothing was sent.
  */
-export type FacilitatorErrorCode = 'facilitator_unreachable' | 'facilitator_refused'
+export type FacilitatorErrorCode =
+  'facilitator_unreachable' | 'facilitator_refused' | 'facilitator_busy'
 
 /** Every `code` of an error of this package, for an exhaustive `switch`. */
 export type GatewayErrorCode =

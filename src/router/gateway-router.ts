@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Router } from 'express'
-import { isOutsideFailure } from '../errors.js'
+import { isOutsideFailure, retryAfterOf } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { failureWords } from '../http/failure-words.js'
@@ -126,7 +126,8 @@ function respondError(logger: Logger): ErrorRequestHandler {
         ...requestFields(req, res),
         error,
       })
-      if (STATUS[code].api >= 500) res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+      const retryAfterSeconds = retryAfterOf(error) ?? RETRY_AFTER_SECONDS
+      if (STATUS[code].api >= 500) res.set('Retry-After', String(retryAfterSeconds))
       return respondProblem(res, 'api', { code, detail: failureWords(error, 'api') })
     }
     logger.error('A gateway request met a bug.', { ...requestFields(req, res), error })

@@ -18,7 +18,7 @@ import { bindPaymentId, parseSubmission, paymentIdKey } from './payment-id.js'
 import type { IdentifiedSubmission } from './payment-id.js'
 import { appliedRateOf } from './quote-fiat.js'
 import { checkoutReferenceOf } from './checkout-reference.js'
-import { isFinal, isUndecided } from './reason-finality.js'
+import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
 
 /** The result of a settlement. Stored as JSON, so that its members keep their names. */
@@ -36,6 +36,11 @@ interface SettleRequest {
   readonly claims: readonly KeyClaim[]
   /** The payment's id, if it does not repeat the answer. */
   readonly bound: KeyedRequest | undefined
+  /**
+   * A hash of the key by which its client may ask again: what became of a settlement is told again to its
+   * asker alone.
+   */
+  readonly asker: string | undefined
 }
 
 /**
@@ -56,7 +61,8 @@ export const settlePayment: Endpoint = async (context, req, res) => {
   const { answer, failed } = await onceForKey(context, byHeader, async (headerClaim) => {
     const outcome = await onceForKey(context, repeated, async (idClaim) => {
       const claims = [headerClaim, idClaim]
-      const settled = await reserveAndSettle(context, { res, submission, claims, bound })
+      const asker = (byHeader ?? repeated)?.key
+      const settled = await reserveAndSettle(context, { res, submission, claims, bound, asker })
       await endIdClaim(idClaim, settled)
       return settled
     })
@@ -64,11 +70,10 @@ export const settlePayment: Endpoint = async (context, req, res) => {
     return outcome
   })
   if (!failed) return answer
-  throw new RequestProblem(
-    'transaction_failed',
-    'The transaction failed on chain; the merchant was not paid.',
-    { ...answer },
-  )
+  const detail = answer.success ? undefined : answer.errorMessage
+  throw new RequestProblem('transaction_failed', detail ?? 'The transaction failed on chain.', {
+    ...answer,
+  })
 }
 
 /** Stores a success for the payment's id. After a refusal, the id is free for any payment. */
@@ -89,13 +94,13 @@ async function reserveAndSettle(
   context: RouterContext,
   request: SettleRequest,
 ): Promise<SettleOutcome> {
-  const { res, submission, bound } = request
+  const { res, submission, bound, asker } = request
   const { paymentPayload, paymentRequirements } = submission
   const merchant = merchantOf(res)
   context.counters.count(merchant.project, 'presented')
   const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
   const details = await detailsOf(context, merchant, { submission, appliedRate })
-  const terms = { ...merchant, appliedRate, details }
+  const terms = { ...merchant, appliedRate, details, purchase: { asker } }
   const payment = decodePayment(paymentPayload, paymentRequirements)
   const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
@@ -130,14 +135,15 @@ async function detailsOf(
   }
 }
 
-/** The success that a process kept before it died, where the payment was delivered. */
-function keptOutcome({ claims }: SettleRequest, { refused }: Refusal): SettleOutcome | undefined {
+/** The success that a process kept before it died, where the payment was delivered to this very asker. */
+function keptOutcome({ claims }: SettleRequest, { settledBy }: Refusal): SettleOutcome | undefined {
   const kept = claims.find((claim) => claim.kept !== undefined)?.kept
-  if (kept === undefined || refused !== 'invalid_exact_evm_nonce_already_used') return undefined
+  if (kept === undefined || settledBy === undefined) return undefined
   return JSON.parse(kept) as SettleOutcome
 }
 
-function refusedOutcome({ submission }: SettleRequest, refusal: Refusal): SettleOutcome {
+function refusedOutcome({ submission, asker }: SettleRequest, refused: Refusal): SettleOutcome {
+  const refusal = asker === undefined ? { ...refused, settledBy: undefined } : refused
   const answer = refusalResponse(refusal, submission.paymentRequirements.network)
   return { answer, failed: false }
 }

@@ -6,7 +6,7 @@ import type { Endpoint } from './context.js'
 import { readBody } from './json-body.js'
 import { refuseOtherVersion } from './other-version.js'
 import { parseSubmission, paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
-import { isFinal, isUndecided } from './reason-finality.js'
+import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
 
 /**

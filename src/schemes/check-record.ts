@@ -1,6 +1,6 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
 import type { LedgerRecord } from '../ledger/ledger.js'
-import { bringsSameProof, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
+import { bringsSameProof, isSameAsker, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
 import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { Refusal } from './scheme.js'
@@ -53,6 +53,8 @@ export function refusalDetails(
       return { transaction: record.transaction }
     case 'settled':
       if (isPending) return { transaction: record.transaction }
-      return bringsSameProof(record, entry) ? { settledBy: record.transaction } : {}
+      return bringsSameProof(record, entry) && isSameAsker(record, entry)
+        ? { settledBy: record.transaction }
+        : {}
   }
 }

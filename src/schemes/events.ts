@@ -24,6 +24,12 @@ export interface PaymentEvent {
   readonly project?: string | undefined
 }
 
+/** A payment that was not settled, or is not known to be. */
+export interface UnsettledEvent extends PaymentEvent {
+  /** What a remote facilitator said of it, in its own words: one line, at most 300 characters. */
+  readonly facilitatorMessage?: string | undefined
+}
+
 /**
  * Every event of a gateway, with what its listeners receive. `transaction` is the transaction's hash.
  *
@@ -41,18 +47,18 @@ export interface GatewayEvents {
   /** A payment was verified. */
   verified: PaymentEvent
   /** A payment was refused; nothing was sent. */
-  refused: PaymentEvent & { readonly reason: Reason }
+  refused: UnsettledEvent & { readonly reason: Reason }
   /** A transaction was sent to the node. Never emitted with a remote facilitator. */
   submitted: PaymentEvent & { readonly transaction: string }
   /** The merchant was paid. */
   settled: PaymentEvent & { readonly transaction: string }
   /** A transaction was mined, or refused by the node, without paying the merchant. */
-  failed: PaymentEvent & { readonly transaction: string; readonly reason: Reason }
+  failed: UnsettledEvent & { readonly transaction: string; readonly reason: Reason }
   /**
    * The outcome was not known in time; the gateway keeps checking. `transaction` is empty where only a
    * remote facilitator knows it.
    */
-  pending: PaymentEvent & { readonly transaction: string }
+  pending: UnsettledEvent & { readonly transaction: string }
   /**
    * A relayer's balance pays for few more settlements: `relayer` is its address, `balance` in wei,
    * `network` CAIP-2.

@@ -41,6 +41,11 @@ export interface SchemeFormat {
   extra(asset: Asset): PaymentRequirements['extra']
   /** What is wrong with the shape of `payload.payload`, for the developer of the client. */
   errors(decoded: DecodedPayload): readonly DocumentError[]
+  /**
+   * Whether the payer's own key signed a payment. Where it did not, the payer's account may be a contract
+   * that takes the signature nevertheless: only the chain can tell.
+   */
+  isSignedByPayer(payment: Payment): Promise<boolean>
 }
 
 /**
@@ -143,6 +148,11 @@ export interface PurchaseTerms {
   readonly client?: string | undefined
   /** Whether only a payment that is open already is taken: the quote it was made for has expired. */
   readonly redeemOnly?: boolean | undefined
+  /**
+   * Names who asks for a settlement: a hash of the `Idempotency-Key`. What became of the settlement is told
+   * again to the same asker only.
+   */
+  readonly asker?: string | undefined
 }
 
 /**
@@ -159,6 +169,8 @@ export interface Refusal {
   readonly transaction?: string | undefined
   /** The transaction that settled this very purchase before; nothing was sent now. */
   readonly settledBy?: string | undefined
+  /** What a remote facilitator said of it, in its own words. */
+  readonly facilitatorMessage?: string | undefined
 }
 
 /**

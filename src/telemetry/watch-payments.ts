@@ -1,4 +1,3 @@
-import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { isRefusal, type PresentedPayment, type Scheme } from '../schemes/scheme.js'
 import {
   during,
@@ -35,31 +34,6 @@ export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[])
         reserve: async () =>
           watchReserved(watch, await during(watch, 'reserve', () => found.reserve()), presented),
       }
-    },
-  }
-}
-
-/** Watches all payments of a remote facilitator. */
-export function watchCore(
-  core: FacilitatorCore,
-  watchers: readonly PaymentWatcher[],
-): FacilitatorCore {
-  return {
-    formats: core.formats,
-    supported: () => core.supported(),
-    async verifyPayment(payment, terms) {
-      const watch = beginAll(watchers, { payment, terms, purpose: 'verify' })
-      const response = await during(watch, 'verify', () => core.verifyPayment(payment, terms))
-      if (response.isValid) watch.end({ kind: 'verified' })
-      else watch.end({ kind: 'not_settled', reason: response.invalidReason })
-      return response
-    },
-    async reserve(payment, terms, options) {
-      const purpose = options?.isSettledNow === true ? 'settle' : 'reserve'
-      const presented = { payment, terms, purpose } as const
-      const watch = beginAll(watchers, presented)
-      const reserved = await during(watch, 'reserve', () => core.reserve(payment, terms, options))
-      return watchReserved(watch, reserved, presented)
     },
   }
 }

@@ -431,6 +431,8 @@ describe('Signing in', () => {
     expect((await new Browser(api).signIn('a-wrong-token')).status).toBe(429)
     // Who is signed in, stays so.
     expect((await browser.send('GET', ADMIN_PATH)).status).toBe(200)
+    const warnings = api.log.lines.filter((line) => line.includes('Wrong tokens at the console'))
+    expect(warnings).toEqual([expect.stringContaining('127.0.0.1')])
   })
 
   it('names what is wrong with its body', async () => {

@@ -179,13 +179,81 @@ describe('a facilitator over HTTP', () => {
     expect(await open().verify({ ...payment, payload: {} }, offer)).toMatchObject({ payer: '' })
   })
 
-  it.each([400, 402, 500, 502])('takes an answer of HTTP %d for what it says', async (status) => {
-    const body = { isValid: false, invalidReason: 'insufficient_funds' }
+  it.each([200, 400, 402, 403])('takes a refusal of HTTP %d for what it says', async (status) => {
+    const body = { isValid: false, invalidReason: 'insufficient_funds', invalidMessage: 'too poor' }
     expect(await verify({ status, body })).toMatchObject(body)
-    const transaction = TRANSACTION
-    const failure = { success: false, errorReason: 'invalid_transaction_state', transaction }
-    const problem = { type: 'about:blank', status, ...failure }
-    expect(await settle({ status, body: problem })).toMatchObject(failure)
+    const failure = { success: false, errorReason: 'insufficient_funds', errorMessage: 'too poor' }
+    expect(await settle({ status, body: failure })).toMatchObject(failure)
+  })
+
+  it.each([500, 502, 503, 504])(
+    'takes no answer of HTTP %d for a refusal: the transaction may be mined',
+    async (status) => {
+      const refused = { isValid: false, invalidReason: 'unexpected_error' }
+      const unknown = { code: 'facilitator_refused', isUnsent: false }
+      await expect(verify({ status, body: refused })).rejects.toMatchObject(unknown)
+      for (const errorReason of [
+        'internal_error',
+        'invalid_payload',
+        'invalid_transaction_state',
+      ]) {
+        const body = { success: false, errorReason, transaction: TRANSACTION }
+        await expect(settle({ status, body })).rejects.toMatchObject(unknown)
+      }
+      const paid = { success: true, transaction: TRANSACTION }
+      await expect(settle({ status, body: paid })).rejects.toMatchObject(unknown)
+    },
+  )
+
+  it('believes a gateway of ours that a transaction was mined and failed', async () => {
+    const failure = { success: false, errorReason: 'invalid_transaction_state' }
+    const problem = { type: 'about:blank', status: 502, code: 'transaction_failed', ...failure }
+    const mined = { ...problem, transaction: TRANSACTION }
+    expect(await settle({ status: 502, body: mined })).toMatchObject(failure)
+    const unsent = settle({ status: 502, body: { ...problem, transaction: '' } })
+    await expect(unsent).rejects.toMatchObject({ isUnsent: false })
+    const other = settle({ status: 502, body: { ...mined, errorReason: 'internal_error' } })
+    await expect(other).rejects.toMatchObject({ isUnsent: false })
+  })
+
+  it.each([
+    [401, 'facilitator_refused'],
+    [413, 'facilitator_refused'],
+    [429, 'facilitator_busy'],
+  ])(
+    'knows that nothing was sent after HTTP %d, unless it says otherwise',
+    async (status, code) => {
+      for (const body of [{}, '<html>', { success: false, errorReason: 'internal_error' }])
+        await expect(settle({ status, body })).rejects.toMatchObject({ code, isUnsent: true })
+      const paid = { success: true, transaction: TRANSACTION }
+      await expect(settle({ status, body: paid })).rejects.toMatchObject({ code, isUnsent: false })
+    },
+  )
+
+  it('is told when to come back', async () => {
+    const busy = (after: string) =>
+      settle({ status: 429, body: {}, headers: { 'retry-after': after } })
+    await expect(busy('17')).rejects.toMatchObject({ retryAfterSeconds: 17 })
+    await expect(busy('99999999')).rejects.toMatchObject({ retryAfterSeconds: 3600 })
+    await expect(busy('soon')).rejects.toMatchObject({ retryAfterSeconds: undefined })
+  })
+
+  it('quotes what the other side says in one short line, and none of our secrets', async () => {
+    const token = 'x402_secret_token'
+    const body = { error: `no\u0000\u202e\nproject\twith ${token} ${'x'.repeat(100_000)}` }
+    const refused = await settle({ status: 400, body }, { token }).catch((error: unknown) => error)
+    const { cause } = refused as { cause: string }
+    expect(cause).toContain('no')
+    expect(cause).toContain('with …')
+    expect(cause).not.toMatch(/\p{C}/u)
+    expect(cause.length).toBeLessThanOrEqual(301)
+    const location = 'https://user:pass@www.facilitator.example/x402/settle?key=secret'
+    const moved = settle({ status: 308, body: '', headers: { location } })
+    await expect(moved).rejects.toMatchObject({
+      cause: 'redirects to www.facilitator.example/x402/settle',
+    })
+    const words = { success: false, errorReason: 'x', errorMessage: 'line\r\nline' }
+    expect(await settle({ body: words })).toMatchObject({ errorMessage: 'line line' })
   })
 
   it.each<[string, Script]>([

@@ -104,6 +104,36 @@ describe('settle', () => {
     })
   })
 
+  describe('for askers that name themselves', () => {
+    const USED = 'invalid_exact_evm_nonce_already_used'
+    const asking = (core: Core, payment: PaymentPayload, asker?: string) =>
+      core.facilitator.settle(payment, offerOf(devnet), { ...termsOf(devnet), purchase: { asker } })
+
+    it('tells the transaction again to the one alone who was told it first', async () => {
+      const core = open({ settleTimeoutMs: 100 })
+      const payment = { ...(await sign()), resource: { url: 'https://shop.example/goods' } }
+      await withoutMining(() => asking(core, payment, 'first'))
+      // Whoever takes up what was pending is who is told.
+      const paid = await asking(core, payment, 'second')
+      expect(paid).toMatchObject({ success: true })
+      for (const asker of ['first', 'third', undefined]) {
+        const other = await asking(core, payment, asker)
+        expect(other).toMatchObject({ errorReason: USED })
+        expect(other).not.toHaveProperty('settledBy')
+      }
+      const settledBy = paid.transaction
+      expect(await asking(core, payment, 'second')).toMatchObject({ errorReason: USED, settledBy })
+    })
+
+    it.each([{}, null])('binds a payment whose resource is %j to its asker', async (resource) => {
+      const core = open({ settleTimeoutMs: 100 })
+      const payment = { ...(await sign()), resource }
+      await withoutMining(() => asking(core, payment, 'first'))
+      expect(await asking(core, payment, 'second')).toEqual(failed(USED))
+      expect(await asking(core, payment, 'first')).toMatchObject({ success: true })
+    })
+  })
+
   it('names the network as it was asked', async () => {
     const offer = offerOf(devnet, { network: 'base-sepolia' })
     const payment = await signPayment(devnet.payers[0]!, offer)

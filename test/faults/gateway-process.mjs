@@ -70,9 +70,8 @@ const server = app.listen(0, '127.0.0.1', () => {
 server.keepAliveTimeout = 0
 process.stdin.on('end', () => process.exit()).resume()
 for (const signal of ['SIGTERM', 'SIGINT'])
-  process.once(signal, async () => {
+  process.once(signal, () => {
     server.close()
-    await gateway.close({ timeoutMs: closeMs })
     // Nothing else keeps the process up: that it ends is for the gateway to see to.
-    process.stdin.destroy()
+    void gateway.close({ timeoutMs: closeMs }).then(() => process.stdin.destroy())
   })

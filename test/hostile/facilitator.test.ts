@@ -139,9 +139,10 @@ describe('rule 18: a remote facilitator is a stranger', () => {
       settle: { body: { success: false, errorReason: reason, transaction: reason, network } },
     }
     const unsettled = await buy()
-    expect(unsettled.status).toBe(402)
+    // Whether it has settled is not known.
+    expect(unsettled.status).toBe(503)
     expect(settlementOf(unsettled)).toMatchObject({
-      errorReason: 'unexpected_settle_error',
+      errorReason: 'settlement_pending',
       transaction: '',
     })
   })
@@ -179,6 +180,56 @@ describe('rule 18: a remote facilitator is a stranger', () => {
     ]
     elsewhere.scripts = { supported: { body: { kinds } } }
     expect((await open().supported()).kinds).toEqual([kinds[1]])
+  })
+})
+
+describe('an answer of a remote facilitator that is not known to be final is unknown', () => {
+  it.each([
+    [500, 'internal_error'],
+    [500, 'unexpected_settle_error'],
+    [503, 'facilitator_unavailable'],
+    [504, 'timeout'],
+    [200, 'settlement_timeout'],
+    [200, 'settle_exact_node_failure'],
+    [200, 'unexpected_error'],
+    [400, 'transaction did not confirm in time'],
+  ])(
+    'HTTP %d with %s never asks the buyer to sign again, and the same request asks again',
+    async (status, errorReason) => {
+      const body = { success: false, errorReason, transaction: '', network, payer }
+      elsewhere.scripts = { verify: valid, settle: [{ status, body }, paid] }
+      const payment = await sign()
+      const first = await pay(payment)
+      expect(first.status).toBe(503)
+      expect(first.headers.get('payment-required')).toBeNull()
+      expect(Number(first.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await pay(payment)).status).toBe(200)
+    },
+  )
+
+  it.each([500, 503])('HTTP %d of verify is no refusal', async (status) => {
+    elsewhere.scripts = { verify: { status, body: { isValid: false, invalidReason: 'x' } } }
+    expect((await buy()).status).toBe(503)
+  })
+
+  it('HTTP 429 lets go of the payment, and tells the buyer when to come back', async () => {
+    const busy = { status: 429, body: {}, headers: { 'retry-after': '42' } }
+    elsewhere.scripts = { verify: valid, settle: [busy, paid] }
+    const payment = await sign()
+    const first = await pay(payment)
+    expect([first.status, first.headers.get('retry-after')]).toEqual([503, '42'])
+    expect(await first.json()).toMatchObject({ code: 'facilitator_busy' })
+    expect(names()).toEqual(['verified'])
+    expect((await pay(payment)).status).toBe(200)
+  })
+
+  it('tells listeners what the facilitator said', async () => {
+    const errorMessage = 'context deadline\r\nexceeded'
+    const body = { success: false, errorReason: 'unexpected_error', errorMessage, network }
+    elsewhere.scripts = { verify: valid, settle: { body } }
+    await buy()
+    const facilitatorMessage = 'context deadline exceeded'
+    expect(told[1]).toMatchObject(['pending', { facilitatorMessage, transaction: '' }])
   })
 })
 

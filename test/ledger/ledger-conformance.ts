@@ -424,6 +424,20 @@ export function describeLedger(
         expect(await ledger.relock(entry)).toBe(false)
       })
 
+      it('keeps who had a record locked last, and nobody else', async () => {
+        const purchase = { resource: 'r', asker: 'the first' }
+        const { ledger, entry, record } = await openAt('submitted', { purchase })
+        const askerOf = async () => (await record())?.purchase?.asker
+        expect(await askerOf()).toBe('the first')
+        await ledger.unlock(entry)
+        expect(await ledger.relock(entry, 'somebody')).toBe(true)
+        expect(await ledger.relock(entry, 'somebody else')).toBe(false)
+        expect(await askerOf()).toBe('somebody')
+        await ledger.unlock(entry)
+        expect(await ledger.relock(entry)).toBe(true)
+        expect(await askerOf()).toBeUndefined()
+      })
+
       it('settles what had failed by the very transaction that is said to have failed', async () => {
         const { ledger, entry, record } = await openAt('failed')
         await ledger.markSettledLate(entry, FAILURE.transaction)

@@ -100,6 +100,7 @@ describe('a token that several schemes could be offered for', () => {
   const dollarsOnly: SchemeFormat = {
     extra: ({ currency }) => (currency === 'USD' ? { isVoucher: true } : undefined),
     errors: () => [],
+    isSignedByPayer: async () => true,
   }
   const quoteBy = async (schemes: Record<string, SchemeFormat>, price: Price) => {
     const merchant = merchantWith({ accepts: [usdc, eurc], crossCurrency: true })

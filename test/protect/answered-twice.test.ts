@@ -185,7 +185,7 @@ const rows: Readonly<Record<string, Row>> = {
 async function exchange(port: number, path: string, headers: object): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   const lines = Object.entries({ Host: 'localhost', ...headers }).map(
-    ([name, value]) => `${name}: ${String(value)}\r\n`,
+    ([name, value]) => `${name}: ${value}\r\n`,
   )
   socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
   let received = ''

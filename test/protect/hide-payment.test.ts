@@ -32,7 +32,7 @@ function routes(app: Express, { x402Protect }: Gateway): void {
     ] as const)
       app.get(`/${paymentFlow}/${name}`, x402Protect('$0.01', { paymentFlow }), (req, res) => {
         seen = [...Object.keys(req.headers), ...Object.keys(req.headersDistinct)]
-        const passed = request(`${upstream.url}${req.url}`, { headers: headersOf(req) as never })
+        const passed = request(`${upstream.url}${req.url}`, { headers: headersOf(req) })
         passed.on('response', (answer) => void answer.pipe(res)).end()
       })
 }

@@ -65,7 +65,7 @@ function offering(networks: number, logger: Logger): Gateway {
     },
     projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address } }],
     logger,
-  } as GatewayOptions)
+  })
   ends.push(() => gateway.close())
   return gateway
 }
@@ -338,8 +338,9 @@ describe('a node that does not answer', () => {
       logger: log,
     })
     ends.push(() => gateway.close())
-    await until(() =>
-      log.warnings.some((line) => line.includes('does not answer: check X402_RPC_URL,')),
+    await until(() => log.warnings.length > 0)
+    expect(log.warnings).toContainEqual(
+      expect.stringContaining('does not answer: check X402_RPC_URL,'),
     )
   })
 

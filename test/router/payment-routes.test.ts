@@ -245,7 +245,6 @@ describe('POST /api/v2/payment/settle', () => {
       errorReason: 'invalid_exact_evm_nonce_already_used',
       errorMessage: expect.any(String),
       transaction: '',
-      settledBy: first.body.transaction,
       network: 'eip155:84532',
       payer: devnet.payers[0]!.address,
     })

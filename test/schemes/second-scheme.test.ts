@@ -40,6 +40,7 @@ class VoucherScheme implements Scheme {
     extra: () => ({ vouchers: 'accepted' }),
     errors: ({ payload: { payload } }) =>
       typeof payload['voucher'] === 'string' ? [] : [{ path: 'voucher', message: 'is missing' }],
+    isSignedByPayer: async () => true,
   }
   readonly #spent = new Set<string>()
 

@@ -77,7 +77,7 @@ export class ConsoleSessions {
   }
 
   /** Opens a session, under a secret that nobody has known before. */
-  async open(token: string, identity: Identity): Promise<NewSession> {
+  async open(token: string, identity: Identity, ip: string | undefined): Promise<NewSession> {
     const { store, now, logger } = this.#options
     const secret = randomBytes(32).toString('base64url')
     const at = now()
@@ -94,7 +94,7 @@ export class ConsoleSessions {
       usedBefore: at - IDLE_MS,
       perToken: MAX_PER_TOKEN,
     })
-    logger.info('Someone has signed in to the console.', nameOf(identity))
+    logger.info('Someone has signed in to the console.', { ...nameOf(identity), ip })
     const expiresAt = expiryOf(session)
     return { ...identity, secret, hash: session.hash, expiresAt, longestMs: LIFETIME_MS }
   }

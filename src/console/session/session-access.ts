@@ -47,7 +47,7 @@ export class SessionAccess {
     if (secret === '') return undefined
     const hash = sha256(secret, 'hex')
     const isSeen = this.#seen.has(hash)
-    const waitSeconds = isSeen ? 0 : await this.#unknown.begin(req)
+    const { waitSeconds } = isSeen ? { waitSeconds: 0 } : await this.#unknown.begin(req)
     // A session is let in, whatever others at the same address have sent. Their cookies must not keep the database
     // busy, however.
     const end = waitSeconds === 0 ? undefined : this.#lookUps.take(addressOf(req))

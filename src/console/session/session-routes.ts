@@ -78,7 +78,7 @@ async function signIn(
   const { token } = readBody(req, (body) =>
     parseStrictDocument(signInSchema, body, SIGN_IN_MEMBERS),
   )
-  const waitSeconds = await failures.begin(req)
+  const { waitSeconds, isLast } = await failures.begin(req)
   const identity = await sessions.identify(token).catch(async (error: unknown) => {
     // The ledger's failure is not the visitor's.
     await failures.succeed(req)
@@ -86,12 +86,18 @@ async function signIn(
   })
   // A good token is let in, whatever others at the same address have tried.
   if (identity === undefined && waitSeconds > 0) throw tooManyFailures(res, waitSeconds)
-  if (identity === undefined)
+  if (identity === undefined) {
+    if (isLast)
+      context.logger.warn(
+        'Wrong tokens at the console: further ones of this address are refused for a minute.',
+        { ip: req.ip },
+      )
     throw unauthorized(res, 'The token is unknown, or was revoked: check that it is complete.')
+  }
   await failures.succeed(req)
   // The previous session of this browser ends.
   const previous = await access.find(req, res).catch(() => undefined)
-  const session = await sessions.open(token, identity)
+  const session = await sessions.open(token, identity, req.ip)
   if (previous !== undefined) await sessions.close(previous.hash)
   const maxAgeMs = session.longestMs
   setSessionCookie(res, cookieScope(root), { secret: session.secret, maxAgeMs })

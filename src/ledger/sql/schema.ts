@@ -39,6 +39,7 @@ export interface AuthorizationRow {
   readonly offer: string | null
   readonly payment_id: string | null
   readonly client: string | null
+  readonly asker: string | null
   /** Members of `PaymentDetails`; null in rows of earlier versions. */
   readonly resource_url: string | null
   readonly method: string | null

@@ -75,7 +75,7 @@ export class SqlLedger implements LedgerStore {
   readonly reserve: LedgerStore['reserve'] = (entry) => this.#locks.reserve(entry)
   readonly release: LedgerStore['release'] = (key) => this.#locks.release(key)
   readonly unlock: LedgerStore['unlock'] = (key) => this.#locks.unlock(key)
-  readonly relock: LedgerStore['relock'] = (key) => this.#locks.relock(key)
+  readonly relock: LedgerStore['relock'] = (...args) => this.#locks.relock(...args)
   readonly undeliver: LedgerStore['undeliver'] = (key) => this.#locks.undeliver(key)
   readonly markDelivered: LedgerStore['markDelivered'] = (...args) =>
     this.#locks.markDelivered(...args)

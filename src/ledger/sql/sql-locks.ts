@@ -112,14 +112,19 @@ export class SqlLocks implements Locks {
     else await this.#locks.revertUncertain(id)
   }
 
-  async relock(key: AuthorizationKey): Promise<boolean> {
+  async relock(key: AuthorizationKey, asker?: string): Promise<boolean> {
     const id = recordId(key)
     if (this.#locks.of(id) !== undefined) return false
     const lock = this.#locks.newName()
     const isLocked = await this.#store.run(async ({ db, now, plus }) => {
       const { numUpdatedRows } = await db
         .updateTable('x402_authorizations')
-        .set({ lock_owner: lock, locked_until: plus(this.#locks.lockMs), updated_at: now })
+        .set({
+          lock_owner: lock,
+          locked_until: plus(this.#locks.lockMs),
+          asker: asker ?? null,
+          updated_at: now,
+        })
         .where('id', '=', idBytes(id))
         .where('state', 'in', ['reserved', 'submitted', 'settled'])
         .where('delivered', '=', 0)

@@ -46,6 +46,7 @@ function authorizations({ isPostgres, bigint, bytes, strict }: SqlDialect): read
       offer TEXT,
       payment_id TEXT,
       client TEXT,
+      asker TEXT,
       resource_url TEXT,
       method TEXT,
       route TEXT,

@@ -49,6 +49,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   settlement_timeout: 'Nothing could be sent in time, and nothing was.',
   facilitator_unreachable: 'The remote facilitator did not answer.',
   facilitator_refused: 'The remote facilitator’s answer cannot be used.',
+  facilitator_busy: 'The remote facilitator takes no more requests for now; nothing was sent.',
   ledger_full: 'The ledger takes no new payments for now.',
   ledger_unavailable: 'The ledger’s database cannot be used at present.',
   relayer_without_funds: 'No relayer has enough native currency to pay for gas.',
@@ -91,7 +92,7 @@ export const WITH_RATE = [
 /** Operations that ask a network's node, or another facilitator. */
 export const WITH_CHAIN = [
   ...(['chain_unreachable', 'chain_refused', 'chain_mismatch'] as const),
-  ...(['facilitator_unreachable', 'facilitator_refused'] as const),
+  ...(['facilitator_unreachable', 'facilitator_refused', 'facilitator_busy'] as const),
 ] as const
 
 /** Operations that send a transaction. */

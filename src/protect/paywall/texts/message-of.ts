@@ -79,6 +79,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   settlement_timeout: 'unavailable',
   facilitator_unreachable: 'unavailable',
   facilitator_refused: 'unavailable',
+  facilitator_busy: 'unavailable',
   ledger_full: 'unavailable',
   ledger_unavailable: 'unavailable',
   relayer_without_funds: 'unavailable',

@@ -157,7 +157,8 @@ export const settleResponse = component(
           errorMessage: reasonMessage.optional(),
           transaction,
           settledBy: z.string().optional().meta({
-            description: 'The transaction by which this project was paid before.',
+            description:
+              'The transaction that settled this purchase before, for the asker whose `Idempotency-Key` it was settled with.',
           }),
           network,
           payer: payer.optional(),

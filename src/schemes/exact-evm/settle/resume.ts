@@ -34,8 +34,9 @@ export async function resumeReservation(
   payment: VerifiedPayment,
 ): Promise<Reservation | Refusal> {
   const { ledger } = context
-  const { key, payer } = payment
-  if (!(await ledger.relock(key))) return { refused: 'duplicate_settlement', payer }
+  const { key, payer, entry } = payment
+  if (!(await ledger.relock(key, entry.purchase?.asker)))
+    return { refused: 'duplicate_settlement', payer }
   // It may have changed before it was locked.
   const record = await ledger.find(key).catch(async (error: unknown) => {
     await logLedgerFailure({ ...context, ...payment }, ledger.unlock(key))

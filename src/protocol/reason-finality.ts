@@ -1,5 +1,5 @@
 /** Which refusals are final, which may pass, and which leave the payment undecided. */
-import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
+import { isFailedTransaction, type Reason } from './reasons.js'
 
 /**
  * The payment is undecided: the ledger is asked again. Includes a payment that was settled, since it
@@ -32,9 +32,31 @@ const FINAL: readonly Reason[] = [
   'quote_expired',
 ]
 
+/**
+ * The same request may succeed later, and nothing was sent for it: each is found out before a transaction
+ * is made. A failed simulation is not among them, because a transaction that is out already makes it fail.
+ */
+const UNSENT: readonly Reason[] = [
+  'invalid_exact_evm_payload_authorization_valid_after',
+  'invalid_exact_evm_payload_signature',
+  'invalid_exact_evm_eip3009_not_supported',
+  'insufficient_funds',
+  'payment_identifier_conflict',
+  'contract_payer_not_accepted',
+  'payer_temporarily_refused',
+  'settlement_too_expensive',
+  'payer_blacklisted',
+  'pay_to_blacklisted',
+  'token_paused',
+]
+
 /** Tells whether a later request may find the payment settled, or free. */
 export const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
 
 /** Tells whether the same request can never succeed. */
 export const isFinal = (reason: Reason): boolean =>
   FINAL.includes(reason) || isFailedTransaction(reason)
+
+/** Tells whether a facilitator that refuses a payment for this reason has sent nothing for it. */
+export const isUnsent = (reason: Reason): boolean =>
+  FINAL.includes(reason) || UNSENT.includes(reason)

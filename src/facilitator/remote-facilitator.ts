@@ -1,0 +1,154 @@
+import { LRUCache } from 'lru-cache'
+import { checksumAddress } from '../crypto/checksum-address.js'
+import { fingerprintOf } from '../idempotency/fingerprint.js'
+import { ledgerEntryOf } from '../ledger/ledger-entry.js'
+import type { LedgerStore } from '../ledger/ledger.js'
+import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
+import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
+import type { Logger } from '../logger.js'
+import { isAuthorized } from '../protocol/decoded-payment.js'
+import { isUndecided } from '../protocol/reason-finality.js'
+import { checkRecord, refusalDetails } from '../schemes/check-record.js'
+import type { EventBus } from '../schemes/events.js'
+import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
+import type {
+  PresentedPayment,
+  Refusal,
+  Reservation,
+  Scheme,
+  SchemeFormat,
+  SchemeFormats,
+  Verified,
+} from '../schemes/scheme.js'
+import type { Facilitator, ReservingFacilitator } from './facilitator.js'
+import { createLocalFacilitator } from './local-facilitator.js'
+import { RemoteLog, wordsOf } from './remote-log.js'
+import { requestOf } from './remote-request.js'
+import { purchaseOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
+import { RemoteSettlement } from './remote-settlement.js'
+import { UnprovenLimit } from './unproven-limit.js'
+
+/** Options of {@link createRemoteFacilitator}. */
+export interface RemoteFacilitatorOptions {
+  /** Verifies and settles. */
+  readonly facilitator: Facilitator
+  /** What it is asked to settle. */
+  readonly formats: SchemeFormats
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
+  /** Wraps each scheme, for those who watch its payments. @defaultValue not wrapped */
+  readonly watch?: (scheme: Scheme) => Scheme
+}
+
+/**
+ * Makes a facilitator of one that is elsewhere: that one verifies and settles, and the ledger here keeps
+ * which request of ours a payment belongs to.
+ */
+export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
+  const { facilitator, formats, ledger, events, logger, closed } = options
+  const { watch = (scheme: Scheme) => scheme } = options
+  const secret = () => ledger.sharedSecret('remote-facilitator')
+  const log = new RemoteLog(logger)
+  const context = { facilitator, ledger, events, logger, closed, log, secret }
+  const schemes = new Map(
+    [...formats].map(([name, format]) => [name, watch(new RemoteScheme(context, format))]),
+  )
+  return {
+    ...createLocalFacilitator({ schemes, events }),
+    supported: () => facilitator.supported(),
+  }
+}
+
+/** How long a refusal is remembered (ms): long enough that repeating a payment is no flood. */
+const REFUSAL_MS = 5000
+
+/** Refusals that are remembered at most. */
+const MAX_REFUSALS = 4000
+
+/** A scheme whose payments a remote facilitator verifies and settles. */
+class RemoteScheme implements Scheme {
+  readonly format: SchemeFormat
+  readonly #context: RemoteContext
+  readonly #unproven = new UnprovenLimit()
+  /** What was refused lately, by the request that was refused. */
+  readonly #refused = new LRUCache<string, Refusal>({ max: MAX_REFUSALS, ttl: REFUSAL_MS })
+
+  constructor(context: RemoteContext, format: SchemeFormat) {
+    this.#context = context
+    this.format = format
+  }
+
+  /** As {@link Scheme.verify}. */
+  async verify({ payment, terms: given, purpose }: PresentedPayment): Promise<Verified | Refusal> {
+    const { ledger } = this.#context
+    if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
+    const mismatch = given && checkTerms(payment.requirements, given)
+    const entry = ledgerEntryOf(payment, given)
+    const payer = checksumAddress(entry.from)
+    const record = await ledger.find(entry)
+    // What it was taken for on earlier terms, it still buys.
+    if (mismatch !== undefined && !isGoodOnEarlierTerms(record, entry)) return { refused: mismatch }
+    const terms = given && mismatch !== undefined ? redeemingOnly(given) : given
+    if (record === undefined && terms?.purchase?.redeemOnly)
+      return { refused: 'quote_expired', payer }
+    const purchase = purchaseOf({ entry, terms })
+    const inTheWay = checkRecord(record, purchase)
+    if (record !== undefined && inTheWay !== undefined) {
+      const details = refusalDetails(record, purchase, inTheWay)
+      // Where it was sent there, and its transaction is not known here, it is pending with none.
+      const isRemote = details.transaction === REMOTE_SUBMISSION.transaction
+      return {
+        refused: inTheWay,
+        message: wordsOf(inTheWay),
+        payer,
+        ...details,
+        ...(isRemote && { transaction: '' }),
+      }
+    }
+    const isSigned = await this.format.isSignedByPayer(payment)
+    if (!isSigned) this.#unproven.count(terms?.purchase?.client)
+    const remote = { payment, terms, entry, payer, isSigned }
+    const settlement = new RemoteSettlement(this.#context, remote)
+    // To the facilitator, a settled payment is a used one: it is asked to settle again instead.
+    const isSent = record !== undefined && record.state !== 'reserved'
+    if (isSent && (isSigned || purpose !== 'verify'))
+      return { payer, reserve: () => settlement.resume() }
+    const refused = await this.#askToVerify(remote)
+    return refused ?? { payer, reserve: () => this.#reserve(remote, settlement) }
+  }
+
+  /** As {@link Scheme.supported}, which is asked of the facilitator instead. */
+  supported() {
+    return { networks: [], signers: {} }
+  }
+
+  /** @returns Why the facilitator refuses the payment, if it does. */
+  async #askToVerify(remote: RemotePayment): Promise<Refusal | undefined> {
+    const { facilitator, log } = this.#context
+    const { payer, terms } = remote
+    const request = requestOf(remote)
+    const key = fingerprintOf(request)
+    const known = this.#refused.get(key)
+    if (known !== undefined) return known
+    const { payload, requirements } = request
+    const verified = await facilitator.verify(payload, requirements, terms)
+    if (verified.isValid) return undefined
+    const { invalidReason, invalidMessage } = verified
+    const refusal = { payer, ...log.refusalOf('verify', invalidReason, invalidMessage) }
+    if (!isUndecided(invalidReason)) this.#refused.set(key, refusal)
+    return refusal
+  }
+
+  async #reserve(
+    { entry, terms, payer }: RemotePayment,
+    settlement: RemoteSettlement,
+  ): Promise<Reservation | Refusal> {
+    const other = await this.#context.ledger.reserve(entry)
+    if (other === undefined) return settlement
+    const refused = checkRecord(other, purchaseOf({ entry, terms }))
+    return refused === undefined ? settlement.resume() : { refused, payer }
+  }
+}

@@ -1,0 +1,272 @@
+import { isFacilitatorError } from '../errors.js'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import { onAbort } from '../http/on-abort.js'
+import type { LedgerRecord } from '../ledger/ledger.js'
+import { paymentFields } from '../ledger/payment-fields.js'
+import { provesBuyer } from '../ledger/purchase.js'
+import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
+import { sameHex } from '../protocol/hex.js'
+import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
+import { unsettledResponse } from '../protocol/reason-words.js'
+import { isUnsent } from '../protocol/reason-finality.js'
+import { isFailedTransaction } from '../protocol/reasons.js'
+import { checkBuyer } from '../schemes/check-record.js'
+import { paymentEvent } from '../schemes/events.js'
+import { refusalResponse } from '../schemes/scheme.js'
+import type { Refusal, Reservation } from '../schemes/scheme.js'
+import { wordsOf } from './remote-log.js'
+import { purchaseOf, termsOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
+import { requestOf } from './remote-request.js'
+import { hashOrNone, ownWords } from './remote-results.js'
+
+type Settled = Extract<SettleResponse, { success: true }>
+type Unsettled = Extract<SettleResponse, { success: false }>
+
+/** A reservation, in the ledger here, of a payment that a remote facilitator settles. */
+export class RemoteSettlement implements Reservation {
+  readonly payer: Address
+  readonly #context: RemoteContext
+  readonly #payment: RemotePayment
+
+  constructor(context: RemoteContext, payment: RemotePayment) {
+    this.payer = payment.payer
+    this.#context = context
+    this.#payment = payment
+  }
+
+  /** Has the facilitator settle it, for the first time. */
+  async settle(): Promise<SettleResponse> {
+    const { ledger } = this.#context
+    const { entry } = this.#payment
+    // If this process ends before the response is here, its successor must know that it asked.
+    await ledger.submit(entry, REMOTE_SUBMISSION).catch(async (error: unknown) => {
+      await this.#logFailure(ledger.release(entry))
+      throw error
+    })
+    const response = await this.#ask().catch(async (error: unknown) => {
+      if (isFacilitatorError(error) && error.isUnsent) await this.#logFailure(this.#withdraw())
+      else {
+        await this.#logFailure(this.reopen())
+        this.#announcePending(error instanceof Error ? error.cause : undefined)
+      }
+      throw error
+    })
+    if (response.success) return this.#conclude(response)
+    const { errorReason, errorMessage } = response
+    // Without a hash, its transaction may be one that another had come before: one that has paid.
+    if (isFailedTransaction(errorReason) && hashOrNone(response.transaction) !== undefined)
+      return this.#fail(response)
+    if (!isUnsent(errorReason)) {
+      const pending = await this.#leavePending(response)
+      this.#announcePending(errorMessage, pending.transaction)
+      return pending
+    }
+    const refusal = this.#context.log.refusalOf('settle', errorReason, errorMessage)
+    await this.#logFailure(this.#withdraw())
+    this.#context.events.emit('refused', {
+      reason: errorReason,
+      ...this.#unsettledEvent(refusal.facilitatorMessage),
+    })
+    return refusalResponse({ ...refusal, payer: this.payer }, this.#network)
+  }
+
+  /** As {@link Reservation.release}. */
+  release(): Promise<void> {
+    return this.#context.ledger.release(this.#payment.entry)
+  }
+
+  /** As {@link Reservation.markDelivered}. */
+  markDelivered(): Promise<void> {
+    return this.#context.ledger.markDelivered(this.#payment.entry)
+  }
+
+  /** As {@link Reservation.reopen}. */
+  reopen(): Promise<void> {
+    return this.#context.ledger.unlock(this.#payment.entry)
+  }
+
+  /** As {@link Reservation.undeliver}. */
+  undeliver(): Promise<void> {
+    return this.#context.ledger.undeliver(this.#payment.entry)
+  }
+
+  /**
+   * Takes up a payment that was sent there before, and whose outcome was not known or whose payer got
+   * nothing for it. Of many requests that present it at once, one gets it.
+   */
+  async resume(): Promise<Reservation | Refusal> {
+    const { ledger } = this.#context
+    const { entry, terms } = this.#payment
+    const { payer } = this
+    if (!(await ledger.relock(entry, entry.purchase?.asker)))
+      return { refused: 'duplicate_settlement', payer }
+    // It may have changed before it was locked.
+    const record = await this.#orReopen(ledger.find(entry))
+    const refused = record && checkBuyer(record, purchaseOf(this.#payment))
+    if (refused !== undefined) return this.#refuse({ refused })
+    // Its process ended before it asked.
+    if (record === undefined || record.state === 'reserved')
+      return terms?.purchase?.redeemOnly ? this.#refuse({ refused: 'quote_expired' }) : this
+    if (record.state === 'failed')
+      return this.#refuse({ refused: record.reason, message: wordsOf(record.reason) })
+    const found = await this.#outcomeOf(record)
+    if ('refused' in found) return { ...found, payer }
+    return {
+      payer,
+      settle: async () => found,
+      release: () => this.reopen(),
+      markDelivered: () => this.markDelivered(),
+      reopen: () => this.reopen(),
+      undeliver: () => this.undeliver(),
+    }
+  }
+
+  /** What became of a payment that was sent before. */
+  async #outcomeOf(
+    record: Extract<LedgerRecord, { state: 'submitted' | 'settled' }>,
+  ): Promise<Settled | Refusal> {
+    const { entry, isSigned } = this.#payment
+    const isSettled = record.state === 'settled'
+    if (isSettled && (isSigned || provesBuyer(record, entry)))
+      return this.#settledBy(record.transaction)
+    // By the same idempotency key: who brings the very payment that was settled gets the same answer.
+    const response = await this.#orReopen(this.#ask())
+    const isUsed = !response.success && response.errorReason === NONCE_USED
+    // The facilitator names the transaction to the asker alone whose request settled the payment.
+    const settledBy = isUsed ? response.settledBy : undefined
+    if (isSettled && (response.success || settledBy !== undefined))
+      return this.#settledBy(record.transaction)
+    if (isSettled) return this.#refuse({ refused: NONCE_USED })
+    if (response.success) return this.#conclude(response)
+    if (settledBy !== undefined) return this.#conclude(this.#settledBy(settledBy))
+    // Another transaction that fails may do so because the first one has paid.
+    const { transaction } = record.submission
+    const hasFailed =
+      isFailedTransaction(response.errorReason) && sameHex(response.transaction, transaction)
+    const unsettled = hasFailed ? await this.#fail(response) : await this.#leavePending(response)
+    const { errorReason: refused, errorMessage: message } = unsettled
+    const facilitatorMessage = ownWords(response.errorMessage)
+    return { refused, message, transaction: unsettled.transaction, facilitatorMessage }
+  }
+
+  /** Asks the facilitator to settle the payment. */
+  async #ask(): Promise<SettleResponse> {
+    const { facilitator, secret } = this.#context
+    const { payment, terms } = this.#payment
+    const request = requestOf(this.#payment)
+    const asker = idempotencyKey(await secret(), fingerprintOf(request))
+    const answering = facilitator.settle(request.payload, request.requirements, {
+      ...(terms ?? termsOf(payment)),
+      purchase: { ...terms?.purchase, asker },
+    })
+    return this.#untilClosed(answering)
+  }
+
+  /** Waits for an answer; once the gateway closes, the outcome is unknown. */
+  async #untilClosed(answering: Promise<SettleResponse>): Promise<SettleResponse> {
+    const { closed } = this.#context
+    if (closed === undefined) return answering
+    const network = this.#network
+    let remove: (() => void) | undefined
+    const pending = new Promise<SettleResponse>((resolve) => {
+      const reason = 'settlement_pending'
+      remove = onAbort(closed, () =>
+        resolve(unsettledResponse({ reason, transaction: '', network, payer: this.payer })),
+      )
+    })
+    return Promise.race([answering, pending]).finally(remove)
+  }
+
+  async #conclude(response: Settled): Promise<Settled> {
+    const { ledger, events } = this.#context
+    const { entry } = this.#payment
+    const transaction = hashIn(response)
+    await this.#logFailure(ledger.markSettled(entry, transaction))
+    events.emit('settled', { transaction: response.transaction, ...this.#event })
+    return response
+  }
+
+  /** The transaction was mined, and failed. */
+  async #fail({ errorReason: reason, transaction, errorMessage }: Unsettled): Promise<Unsettled> {
+    const { ledger, events, log } = this.#context
+    const { message, facilitatorMessage } = log.refusalOf('settle', reason, errorMessage)
+    const failure = { transaction: transaction as Hex, reason }
+    await this.#logFailure(ledger.markFailed(this.#payment.entry, failure))
+    events.emit('failed', { transaction, reason, ...this.#unsettledEvent(facilitatorMessage) })
+    const network = this.#network
+    return unsettledResponse({ reason, message, transaction, network, payer: this.payer })
+  }
+
+  /** What became of it is not known: the same payment, presented again, asks anew. */
+  async #leavePending({ errorReason, errorMessage, transaction }: Unsettled): Promise<Unsettled> {
+    const { ledger, log } = this.#context
+    const hash = hashOrNone(transaction) as Hex | undefined
+    if (errorReason !== 'settlement_pending') log.undecided(errorReason, errorMessage)
+    if (hash !== undefined) {
+      const submission = { ...REMOTE_SUBMISSION, transaction: hash }
+      await this.#logFailure(ledger.submit(this.#payment.entry, submission))
+    }
+    await this.#logFailure(this.reopen())
+    return unsettledResponse({
+      reason: 'settlement_pending',
+      transaction: hash,
+      network: this.#network,
+      payer: this.payer,
+    })
+  }
+
+  #announcePending(said: unknown, transaction = ''): void {
+    this.#context.events.emit('pending', { transaction, ...this.#unsettledEvent(ownWords(said)) })
+  }
+
+  /** Nothing was sent. */
+  #withdraw(): Promise<void> {
+    return this.#context.ledger.withdraw(this.#payment.entry, REMOTE_SUBMISSION.transaction)
+  }
+
+  /** Ends a resumption: the record stays as it is. */
+  async #refuse(refusal: Refusal): Promise<Refusal> {
+    await this.#logFailure(this.reopen())
+    return { ...refusal, payer: this.payer }
+  }
+
+  async #orReopen<T>(asked: Promise<T>): Promise<T> {
+    return asked.catch(async (error: unknown) => {
+      await this.#logFailure(this.reopen())
+      throw error
+    })
+  }
+
+  #settledBy(transaction: string): Settled {
+    return { success: true, transaction, network: this.#network, payer: this.payer }
+  }
+
+  get #network(): string {
+    return this.#payment.payment.requirements.network
+  }
+
+  get #event() {
+    return paymentEvent(this.#payment)
+  }
+
+  #unsettledEvent(facilitatorMessage: string | undefined) {
+    return { ...this.#event, ...(facilitatorMessage !== undefined && { facilitatorMessage }) }
+  }
+
+  /** Waits for a write to the ledger of what is decided already, and logs its failure. */
+  async #logFailure(written: Promise<unknown>): Promise<void> {
+    await written.catch((error: unknown) =>
+      this.#context.logger.error('The ledger missed what became of a payment.', {
+        ...paymentFields(this.#payment.entry),
+        error,
+      }),
+    )
+  }
+}
+
+const NONCE_USED = 'invalid_exact_evm_nonce_already_used'
+
+/** The hash that a response names: a facilitator of the app's own may name anything. */
+function hashIn({ transaction }: Settled): Hex {
+  return (hashOrNone(transaction) as Hex | undefined) ?? REMOTE_SUBMISSION.transaction
+}

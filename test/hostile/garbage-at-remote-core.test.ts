@@ -1,0 +1,124 @@
+/** Garbage does not close a shop whose facilitator is elsewhere. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { useCleanup } from '../support/cleanup.js'
+import { useDevnet } from '../support/devnet.js'
+import { paymentHeader } from '../support/http.js'
+import { openRemoteCore, openRemoteShop, type RemoteShop } from '../support/remote-shops.js'
+import { paymentRequiredOf } from '../support/shop.js'
+import { newNonce, signPayment } from '../support/sign-payment.js'
+
+const devnet = useDevnet()
+const toEnd = useCleanup()
+
+/** What a gateway of ours takes from a project in a minute, by default. */
+const REQUESTS_A_MINUTE = 600
+
+const random = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}` as const
+
+/** A payment that nobody signed. */
+function garbage(accepted: PaymentRequirements): PaymentPayload {
+  const now = Math.floor(Date.now() / 1000)
+  const authorization = {
+    from: random(20),
+    to: accepted.payTo,
+    value: accepted.amount,
+    validAfter: String(now - 600),
+    validBefore: String(now + accepted.maxTimeoutSeconds),
+    nonce: newNonce(),
+  }
+  const signature = `${random(64)}1b`
+  return { x402Version: 2, accepted: { ...accepted }, payload: { signature, authorization } }
+}
+
+/** @param client - The address that it comes from, which is the proxy's to say. */
+const pay = (shop: RemoteShop, payment: object, client = '203.0.113.1') =>
+  fetch(shop.goods, { headers: { ...paymentHeader(payment), 'x-forwarded-for': client } })
+
+async function open() {
+  const core = await openRemoteCore(devnet, toEnd)
+  const shop = await openRemoteShop(devnet, toEnd, {
+    name: 'the shop',
+    facilitator: core.facilitator(),
+  })
+  const [offer] = paymentRequiredOf(await fetch(shop.goods)).accepts
+  return { core, shop, offer: offer! }
+}
+
+/** Presents payments, ten at a time, and tells what the core was asked meanwhile. */
+async function attack(
+  { core, shop }: Awaited<ReturnType<typeof open>>,
+  payments: () => Promise<object>,
+  clientOf: (index: number) => string,
+): Promise<{ readonly asked: number; readonly statuses: ReadonlySet<number> }> {
+  const before = core.asked.length
+  const statuses = new Set<number>()
+  for (let index = 0; index < REQUESTS_A_MINUTE; index += 10)
+    await Promise.all(
+      Array.from({ length: 10 }, async (_none, one) => {
+        const response = await pay(shop, await payments(), clientOf(index + one))
+        await response.arrayBuffer()
+        statuses.add(response.status)
+      }),
+    )
+  return { asked: core.asked.length - before, statuses }
+}
+
+const eve = () => '198.51.100.7'
+
+describe('garbage does not close a shop whose facilitator is elsewhere', () => {
+  it('of one address, without a key and without money: 600 payments cost the core 20 requests', async () => {
+    const opened = await open()
+    const { asked, statuses } = await attack(opened, async () => garbage(opened.offer), eve)
+    // Twice as many where a minute ended meanwhile.
+    expect(asked).toBeLessThanOrEqual(2 * 20)
+    expect(statuses).not.toContain(200)
+    const honest = await signPayment(devnet.payers[0]!, opened.offer)
+    expect((await pay(opened.shop, honest)).status).toBe(200)
+  })
+
+  it('of 600 addresses: the core is asked 120 times, and payers with a key are served', async () => {
+    const opened = await open()
+    const everywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`
+    const { asked } = await attack(opened, async () => garbage(opened.offer), everywhere)
+    expect(asked).toBeLessThanOrEqual(2 * 120)
+    const honest = await signPayment(devnet.payers[0]!, opened.offer)
+    expect((await pay(opened.shop, honest)).status).toBe(200)
+  })
+
+  it('of one address, signed by keys without money: the address is limited', async () => {
+    const opened = await open()
+    const poor = () => {
+      const privateKey = generatePrivateKey()
+      return signPayment({ address: privateKeyToAddress(privateKey), privateKey }, opened.offer)
+    }
+    const { asked, statuses } = await attack(opened, poor, eve)
+    expect(asked).toBeLessThanOrEqual(2 * 200)
+    expect(statuses).toContain(429)
+    const honest = await signPayment(devnet.payers[0]!, opened.offer)
+    expect((await pay(opened.shop, honest)).status).toBe(200)
+  })
+
+  it('that is one payment of an account without money, again and again: the refusal is remembered', async () => {
+    const opened = await open()
+    const privateKey = generatePrivateKey()
+    const payer = { address: privateKeyToAddress(privateKey), privateKey }
+    const payment = await signPayment(payer, opened.offer)
+    const everywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`
+    const { asked, statuses } = await attack(opened, async () => payment, everywhere)
+    expect(asked).toBeLessThan(REQUESTS_A_MINUTE / 4)
+    expect([...statuses]).toEqual([402])
+  })
+
+  it('and a core that takes no more requests is told to the buyer as busy, with nothing sent', async () => {
+    const { core, shop, offer } = await open()
+    core.intercept = (_req, res) => void res.status(429).set('Retry-After', '30').json({})
+    const payment = await signPayment(devnet.payers[0]!, offer)
+    const busy = await pay(shop, payment)
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([503, '30'])
+    core.intercept = (_req, _res, next) => next()
+    expect((await pay(shop, payment)).status).toBe(200)
+  })
+})
