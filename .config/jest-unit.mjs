@@ -14,7 +14,7 @@ const slow = [
   /^node:child_process$/,
   /^(pg|kysely|@photostructure\/sqlite)$/,
   /^src\/devnet\/(index|start-devnet|anvil|send-batch|devnet-command)\.ts$/,
-  /^src\/ledger\/sql\//,
+  /^src\/ledger\/(sqlite-|postgres-|[a-z]+\/)/,
   /^src\/cli\//,
   /^src\/sql\.ts$/,
   /^dist\//,

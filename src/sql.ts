@@ -3,6 +3,6 @@
  *
  * @packageDocumentation
  */
-export type { Ledger } from './ledger/ledger.js'
-export { postgresLedger, type PostgresPool } from './ledger/sql/postgres-ledger.js'
-export { sqliteLedger } from './ledger/sql/sqlite-ledger.js'
+export type { Ledger } from './ledger/index.js'
+export { postgresLedger, type PostgresPool } from './ledger/postgres-ledger.js'
+export { sqliteLedger } from './ledger/sqlite-ledger.js'

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { OpenedConfig } from '../config/config-file.js'
 import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/environment.js'
 import { ConfigError } from '../errors.js'
-import type { LedgerLocation } from '../ledger/sql/explain-failure.js'
+import type { LedgerLocation } from '../ledger/engine/explain-failure.js'
 
 /** Default ledger, relative to the configuration file. */
 const LEDGER_FILE = join('data', 'ledger.db')

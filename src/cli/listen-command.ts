@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
+import { WEBHOOK_EVENTS } from '../ledger/webhooks.js'
 import { EXIT, type Command, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError } from './flags.js'

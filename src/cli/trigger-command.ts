@@ -1,5 +1,5 @@
-import { newDeliveryId } from '../ledger/delivery-id.js'
-import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhook-store.js'
+import { newDeliveryId } from '../ledger/webhooks/delivery-id.js'
+import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhooks.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import { visibleLines } from '../protocol/visible-text.js'
 import { post } from '../webhooks/post.js'

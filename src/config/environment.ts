@@ -1,8 +1,8 @@
 /** The default gateway's options, from `X402_*` environment variables. */
 import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
 import { httpFacilitator } from '../facilitator/http-facilitator.js'
-import type { LedgerStore } from '../ledger/ledger.js'
-import { openPostgresLedger } from '../ledger/sql/postgres-ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
+import { openPostgresLedger } from '../ledger/postgres-ledger.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import type { NetworkOptions } from './network-options.js'
 import { observingFrom, flag, read, type Environment } from './observing-variables.js'

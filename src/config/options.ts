@@ -2,7 +2,7 @@
 import type { ChainlinkRatesOptions } from '../chain/chainlink-rates.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
-import type { Ledger } from '../ledger/ledger.js'
+import type { Ledger } from '../ledger/index.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { FieldsFirstLogger, Logger } from '../logger.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'

@@ -1,7 +1,7 @@
 /** Routes of a project that an operator uses for that project, or for the operator's own webhooks. */
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
-import { EVERY_PROJECT } from '../ledger/ledger.js'
-import { OPERATOR, OPERATOR_EVENTS } from '../ledger/webhook-store.js'
+import { EVERY_PROJECT } from '../ledger/index.js'
+import { OPERATOR, OPERATOR_EVENTS } from '../ledger/webhooks.js'
 import type { Project } from '../merchants/project.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { actFor } from '../router/acting.js'

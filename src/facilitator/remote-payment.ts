@@ -1,5 +1,5 @@
 /** A payment that a remote facilitator settles, and what it takes. */
-import type { LedgerEntry, LedgerStore } from '../ledger/ledger.js'
+import type { LedgerEntry, LedgerStore } from '../ledger/index.js'
 import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'

@@ -1,7 +1,7 @@
 import { isFacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { onAbort } from '../http/on-abort.js'
-import type { LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerRecord } from '../ledger/index.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import { provesBuyer } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'

@@ -1,6 +1,6 @@
 import type { Chain } from '../chain/chain.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 import type { Merchant, Project } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import type { RateSource } from '../money/rates.js'

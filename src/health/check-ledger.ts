@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 import { fine, type Finding } from './finding.js'
 
 /**

@@ -1,6 +1,6 @@
 import { formatEther } from 'viem/utils'
 import type { Chain } from '../chain/chain.js'
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 import { gasTokenOf } from '../protocol/networks.js'
 import type { RelayerPool } from '../relayer/pool.js'
 import { describeDelegation } from '../relayer/delegated-account.js'

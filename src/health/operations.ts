@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ALL_COUNTED } from '../ledger/counts.js'
 import { GWEI, SPENT, type Counters } from '../ledger/counters.js'
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 import { DAY_MS } from '../ledger/revenue.js'
 import { checkNetwork } from './check-network.js'
 import type { OwnNetwork } from './check-gateway.js'

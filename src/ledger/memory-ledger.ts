@@ -1,10 +1,10 @@
-import type { Ledger, LedgerStore } from './ledger.js'
-import { AnswerBudget } from './sql/answer-budget.js'
-import { LockOwner, type Liveness } from './sql/lock-owner.js'
-import { forgetLapsed, limitRecords } from './sql/memory-limits.js'
-import { SQLITE } from './sql/sql-dialect.js'
-import { SqlLedger } from './sql/sql-ledger.js'
-import { loadPackages, sqliteStore } from './sql/sqlite-ledger.js'
+import type { Ledger, LedgerStore } from './index.js'
+import { AnswerBudget } from './idempotency/answer-budget.js'
+import { LockOwner, type Liveness } from './owners/lock-owner.js'
+import { forgetLapsed, limitRecords } from './operate/memory-limits.js'
+import { SQLITE } from './engine/dialect.js'
+import { SqlLedger } from './store.js'
+import { loadPackages, sqliteStore } from './sqlite-ledger.js'
 
 /** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes about 1 KB. */
 const DEFAULT_MAX_RECORDS = 200_000

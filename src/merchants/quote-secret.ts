@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 
 /** Name of the secret in a ledger. */
 const NAME = 'quote'

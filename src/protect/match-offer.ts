@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteTerms } from '../merchants/signed-quote.js'

@@ -5,7 +5,7 @@
  * price by now.
  */
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
-import type { LedgerStore } from '../ledger/ledger.js'
+import type { LedgerStore } from '../ledger/index.js'
 import { bringsSameProof } from '../ledger/purchase.js'
 import { isAuthorized } from '../protocol/decoded-payment.js'
 import type { Refusal } from '../schemes/scheme.js'

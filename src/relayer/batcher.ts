@@ -1,6 +1,6 @@
 import { aggregate, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/ledger.js'
+import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import { batchGasLimit } from './batch-gas.js'
 import { ExpectedCalls } from './expected-calls.js'
 import {

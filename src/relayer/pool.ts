@@ -1,7 +1,7 @@
 import { MULTICALL3 } from '../chain/abi.js'
 import type { Chain, Receipt } from '../chain/chain.js'
 import { ChainError, isLedgerError } from '../errors.js'
-import type { LedgerStore, Submission } from '../ledger/ledger.js'
+import type { LedgerStore, Submission } from '../ledger/index.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'

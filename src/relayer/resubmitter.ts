@@ -6,8 +6,8 @@ import type {
   PendingRelayer,
   RelayerTransaction,
   Submission,
-} from '../ledger/ledger.js'
-import { LISTED_TRANSACTIONS, LOOK_AFTER_MS } from '../ledger/ledger.js'
+} from '../ledger/index.js'
+import { LISTED_TRANSACTIONS, LOOK_AFTER_MS } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { bumpFees, feesWithin } from './fees.js'

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
-import { recordId } from '../ledger/ledger.js'
+import { recordId } from '../ledger/index.js'
 import { isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Authorization } from '../protocol/authorization.js'

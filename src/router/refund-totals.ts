@@ -1,4 +1,4 @@
-import type { LedgerRecord, LedgerStore } from '../ledger/ledger.js'
+import type { LedgerRecord, LedgerStore } from '../ledger/index.js'
 
 /** What settlements show of their refunds. */
 export interface RefundTotals {

@@ -1,5 +1,5 @@
 /** How much of a settlement can be refunded, and why not more. */
-import type { LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerRecord } from '../ledger/index.js'
 import { leftToRefund } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
 import type { Asset } from '../money/assets.js'

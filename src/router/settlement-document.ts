@@ -1,7 +1,7 @@
 /** A settlement, as the API shows it. */
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
-import type { LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerRecord } from '../ledger/index.js'
 import { heldUntil, isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'

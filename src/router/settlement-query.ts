@@ -1,7 +1,7 @@
 /** How lists of settlements are asked for: filters, and pages by cursor. */
 import type { Request } from 'express'
 import { z } from 'zod'
-import type { LedgerQuery, LedgerRecord, LedgerStore, RecordSearch } from '../ledger/ledger.js'
+import type { LedgerQuery, LedgerRecord, LedgerStore, RecordSearch } from '../ledger/index.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { lowerHex } from '../protocol/hex.js'
 import { SETTLEMENTS_QUERY, type KnownMembers } from '../protocol/strict-document.js'

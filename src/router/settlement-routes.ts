@@ -1,7 +1,7 @@
 import express, { type Router } from 'express'
 import { respondJson } from '../http/respond-json.js'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerRecord } from '../ledger/index.js'
 import type { Payee } from './acting.js'
 import { merchantOf } from './authenticate.js'
 import type { Endpoint, RouterContext } from './context.js'

@@ -1,5 +1,5 @@
 /** How the API writes webhooks and their deliveries. */
-import type { WebhookDelivery, WebhookEndpoint } from '../ledger/webhook-store.js'
+import type { WebhookDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 
 /** An endpoint, without its secrets. */
 export function endpointDocument(endpoint: WebhookEndpoint, now: number) {

@@ -1,6 +1,6 @@
 /** What requests about webhooks contain. */
 import { z } from 'zod'
-import { DELIVERY_STATES, type WebhookEvent } from '../ledger/webhook-store.js'
+import { DELIVERY_STATES, type WebhookEvent } from '../ledger/webhooks.js'
 import { parseDeliveryCursor } from './webhook-documents.js'
 
 /** Deliveries on a page at most. */

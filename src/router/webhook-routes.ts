@@ -8,7 +8,7 @@ import {
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
   type WebhookEvent,
-} from '../ledger/webhook-store.js'
+} from '../ledger/webhooks.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { respondJson } from '../http/respond-json.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'

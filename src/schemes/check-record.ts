@@ -1,5 +1,5 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
-import type { LedgerRecord } from '../ledger/ledger.js'
+import type { LedgerRecord } from '../ledger/index.js'
 import { bringsSameProof, isSameAsker, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
 import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Reason } from '../protocol/reasons.js'

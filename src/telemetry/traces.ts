@@ -1,7 +1,7 @@
 import type * as OpenTelemetry from '@opentelemetry/api'
 import { isOutsideFailure } from '../errors.js'
-import { requirePeers } from '../ledger/sql/require-peers.js'
-import { recordId } from '../ledger/ledger.js'
+import { requirePeers } from '../ledger/engine/require-peers.js'
+import { recordId } from '../ledger/index.js'
 import type { PresentedPayment } from '../schemes/scheme.js'
 import type { PaymentEnd, PaymentWatch, PaymentWatcher } from './payment-watch.js'
 

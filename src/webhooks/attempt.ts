@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../ledger/record.js'
-import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../ledger/webhook-store.js'
+import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 import { nextAttemptInMs } from './backoff.js'
 import { post } from './post.js'
 import { findReceiver, type ReceiverRules } from './receiver-url.js'

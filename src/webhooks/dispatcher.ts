@@ -3,7 +3,7 @@ import type {
   ClaimedDelivery,
   WebhookDeliveries,
   WebhookEndpoint,
-} from '../ledger/webhook-store.js'
+} from '../ledger/webhooks.js'
 import type { Logger } from '../logger.js'
 import { LRUCache } from 'lru-cache'
 import { attempt, type AttemptOptions } from './attempt.js'

@@ -1,4 +1,4 @@
-import { OPERATOR, type WebhookEndpoint } from '../ledger/webhook-store.js'
+import { OPERATOR, type WebhookEndpoint } from '../ledger/webhooks.js'
 
 /** Attempts under way at most: of a process, and of all projects together. The others are the operator's. */
 export const MOST_AT_ONCE = 40

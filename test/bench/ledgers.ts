@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
+import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
 /** A database that survives its process. */

@@ -11,7 +11,7 @@ import { runCli } from '../../src/cli/cli.js'
 import { until } from '../support/until.js'
 import type { CliContext } from '../../src/cli/context.js'
 import type { Environment } from '../../src/config/environment.js'
-import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const TOKEN = 'x402_token-of-the-shop'

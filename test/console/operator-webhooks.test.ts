@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { createTestClient, http, parseEther, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { shopOptions, useDevnet, SHOP_TOKEN } from '../support/devnet.js'

@@ -1,9 +1,9 @@
 /** Webhooks of projects, as an operator manages them. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { WEBHOOK_EVENTS } from '../../src/ledger/webhook-store.js'
+import { WEBHOOK_EVENTS } from '../../src/ledger/webhooks.js'
 import { hashToken } from '../../src/merchants/project.js'
 import { newEntry, steps } from '../ledger/ledger-conformance.js'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import type { ApiAnswer, GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { until } from '../support/until.js'

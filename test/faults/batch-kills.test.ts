@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
+import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { idBytes } from '../../src/ledger/sql/bytes.js'
-import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
+import { idBytes } from '../../src/ledger/engine/bytes.js'
+import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 
 const STATE = 'SELECT state FROM x402_authorizations WHERE id = '
 

@@ -1,7 +1,7 @@
 /** The machine of the database fails, and forgets what was not on disk. */
 import { describe, expect, it } from '@jest/globals'
-import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/ledger.js'
-import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/index.js'
+import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
 import { useCleanup } from '../support/cleanup.js'
 import { findPostgresPrograms, startOwnPostgres } from '../support/own-postgres.js'

@@ -1,6 +1,6 @@
 /** What must hold whatever has happened: nothing lost, nothing twice, nothing called what it is not. */
 import { sendBatch } from '../../src/devnet/send-batch.js'
-import type { LedgerRecord } from '../../src/ledger/ledger.js'
+import type { LedgerRecord } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
 

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
 /** A store that gateways may share. */

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { createTestClient, http } from 'viem'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'

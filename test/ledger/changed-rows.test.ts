@@ -6,9 +6,9 @@ import {
   type LedgerEntry,
   type LedgerStore,
   type Submission,
-} from '../../src/ledger/ledger.js'
+} from '../../src/ledger/index.js'
 import type { RefundEntry } from '../../src/ledger/refunds.js'
-import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'

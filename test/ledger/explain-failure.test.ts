@@ -3,7 +3,7 @@ import {
   describeDatabase,
   explainFailure,
   failureKind,
-} from '../../src/ledger/sql/explain-failure.js'
+} from '../../src/ledger/engine/explain-failure.js'
 
 const url = 'postgres://shop:pa55word@db.example:6432/payments?sslmode=require'
 const file = '/srv/data/ledger.db'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { recordId } from '../../src/ledger/ledger.js'
+import { recordId } from '../../src/ledger/index.js'
 import type {
   FinalQuery,
   LatestQuery,
@@ -9,7 +9,7 @@ import type {
   LedgerQuery,
   LedgerRecord,
   Submission,
-} from '../../src/ledger/ledger.js'
+} from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce } from '../support/sign-payment.js'
 

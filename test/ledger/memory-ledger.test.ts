@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { LedgerEntry, LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerEntry, LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { until } from '../support/until.js'
 import { describeLedger, newEntry } from './ledger-conformance.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../src/errors.js'
-import { requirePeers } from '../../src/ledger/sql/require-peers.js'
+import { requirePeers } from '../../src/ledger/engine/require-peers.js'
 
 /** A `require` that finds all but some packages. */
 const without =

@@ -1,7 +1,7 @@
 /** What every store of projects has to do. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import type { ChangeAuthor, NewToken } from '../../src/ledger/projects.js'
 
 /** An author of one change. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/ledger.js'
-import { recordId } from '../../src/ledger/ledger.js'
+import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/index.js'
+import { recordId } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { MOST_REFUNDS, type RefundEntry } from '../../src/ledger/refunds.js'
 import { storeMakers, type Store } from '../hostile/stores.js'

@@ -8,11 +8,11 @@ import {
   type LedgerEntry,
   type LedgerStore,
   type Submission,
-} from '../../src/ledger/ledger.js'
+} from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
-import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
+import type { SqlLedgerOptions } from '../../src/ledger/store.js'
+import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce } from '../support/sign-payment.js'
 import { createSchema, findPostgres } from '../support/postgres.js'

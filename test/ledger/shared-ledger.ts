@@ -4,8 +4,8 @@ import {
   recordId,
   type LedgerEntry,
   type LedgerStore,
-} from '../../src/ledger/ledger.js'
-import type { SqlLedgerOptions } from '../../src/ledger/sql/sql-ledger.js'
+} from '../../src/ledger/index.js'
+import type { SqlLedgerOptions } from '../../src/ledger/store.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { newEntry, UNAVAILABLE, steps, SUBMISSION } from './ledger-conformance.js'

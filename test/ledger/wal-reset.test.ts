@@ -12,7 +12,7 @@ import {
   loadSqlite,
   SQLITE_PACKAGE,
   versionOf,
-} from '../../src/ledger/sql/sqlite-engine.js'
+} from '../../src/ledger/engine/sqlite.js'
 
 /** Milliseconds for which the processes race. */
 const RACE_MS = 6000

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/ledger.js'
+import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/index.js'
 import {
   MAX_ENDPOINTS,
   WEBHOOK_EVENTS,
   type ClaimedDelivery,
   type WebhookEndpoint,
-} from '../../src/ledger/webhook-store.js'
+} from '../../src/ledger/webhooks.js'
 import type { RefundEntry } from '../../src/ledger/refunds.js'
 import { useCleanup } from '../support/cleanup.js'
 import { until } from '../support/until.js'

@@ -7,8 +7,8 @@ import {
   type SendResult,
   type TransactionRequest,
 } from '../../src/relayer/transaction.js'
-import type { Submission } from '../../src/ledger/ledger.js'
-import { lockLost } from '../../src/ledger/lock-lost.js'
+import type { Submission } from '../../src/ledger/index.js'
+import { lockLost } from '../../src/ledger/payments/lock-lost.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
 

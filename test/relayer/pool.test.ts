@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createGateway } from '../../src/gateway.js'
-import type { LedgerStore, Submission } from '../../src/ledger/ledger.js'
+import type { LedgerStore, Submission } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import type { RelayerPool } from '../../src/relayer/pool.js'

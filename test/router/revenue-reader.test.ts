@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { EVERY_PROJECT } from '../../src/ledger/ledger.js'
+import { EVERY_PROJECT } from '../../src/ledger/index.js'
 import type { RevenueGroup, RevenueQuery } from '../../src/ledger/revenue.js'
 import { RevenueReader } from '../../src/router/views/revenue-reader.js'
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { Slots } from '../../src/http/slots.js'
-import { EVERY_PROJECT, recordId, type LedgerStore } from '../../src/ledger/ledger.js'
+import { EVERY_PROJECT, recordId, type LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { SettlementFeed, type FeedEntry } from '../../src/router/streams/settlement-feed.js'
 import { newEntry, steps } from '../ledger/ledger-conformance.js'

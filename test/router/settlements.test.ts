@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { recordId } from '../../src/ledger/ledger.js'
+import { recordId } from '../../src/ledger/index.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'

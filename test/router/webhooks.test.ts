@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { WEBHOOK_EVENTS } from '../../src/ledger/webhook-store.js'
+import { WEBHOOK_EVENTS } from '../../src/ledger/webhooks.js'
 import { newEntry, steps } from '../ledger/ledger-conformance.js'
 import { useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'

@@ -1,4 +1,4 @@
-import type { SqlDialect } from '../../src/ledger/sql/sql-dialect.js'
+import type { SqlDialect } from '../../src/ledger/engine/dialect.js'
 
 /** Milliseconds between the creation of two payments that were filled in. */
 const STEP_MS = 10

@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 
 /** A ledger with room for one payment, which somebody is at work on: it is not dropped for another. */

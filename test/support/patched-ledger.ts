@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 
 /** What a test changes of a ledger: methods, also some of its `idempotency`. */
 type LedgerPatch = Omit<Partial<LedgerStore>, 'idempotency'> & {

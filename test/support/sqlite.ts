@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
-import { loadSqlite } from '../../src/ledger/sql/sqlite-engine.js'
+import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 
 /**
  * The SQLite that the ledger uses, for tests that look into its file. With another copy of SQLite in the same

@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { patchedLedger } from './patched-ledger.js'
 

@@ -1,5 +1,5 @@
 import type { BatchMember } from '../../src/relayer/transaction.js'
-import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/ledger.js'
+import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce } from './sign-payment.js'
 import { patchedLedger } from './patched-ledger.js'

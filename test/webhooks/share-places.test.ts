@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { OPERATOR, WEBHOOK_EVENTS, type WebhookEndpoint } from '../../src/ledger/webhook-store.js'
+import { OPERATOR, WEBHOOK_EVENTS, type WebhookEndpoint } from '../../src/ledger/webhooks.js'
 import { sharePlaces, type Load } from '../../src/webhooks/share-places.js'
 
 const endpoint = (project: string, id: string): WebhookEndpoint => ({

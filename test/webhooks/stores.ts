@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { Database } from '../support/sqlite.js'
-import type { LedgerStore } from '../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { openPostgresLedger } from '../../src/ledger/sql/postgres-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sql/sqlite-ledger.js'
+import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
+import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 

@@ -1,6 +1,6 @@
 import type { ResolvedOptions } from '../../config/resolve.js'
-import type { InspectedWebhook } from '../../ledger/sql/inspect-webhooks.js'
-import { OPERATOR } from '../../ledger/webhook-store.js'
+import type { InspectedWebhook } from '../../ledger/operate/inspect-webhooks.js'
+import { OPERATOR } from '../../ledger/webhooks.js'
 import { isPublicAddress } from '../../webhooks/public-address.js'
 import { findReceiver, type Receiver } from '../../webhooks/receiver-url.js'
 import { inspectHost } from './certificate.js'

@@ -1,5 +1,5 @@
 /** All operations of the admin API. */
-import { OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../../ledger/webhook-store.js'
+import { OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
 import type { Operations } from '../../router/openapi/operation.js'
 import { settlementOperations } from '../../router/openapi/operations/merchant-operations.js'
 import { ADMIN } from '../../router/openapi/operations/owner.js'

@@ -7,7 +7,7 @@ import { docsOperations, ucpOperations } from './operations/public-operations.js
 import { refundOperations } from './operations/refund-operations.js'
 import { reportOperations, streamOperations } from './operations/report-operations.js'
 import { webhookOperations } from './operations/webhook-operations.js'
-import { WEBHOOK_EVENTS } from '../../ledger/webhook-store.js'
+import { WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
 
 /** Describes the API of `gatewayRouter`. */
 export function describeApi(): Operations {

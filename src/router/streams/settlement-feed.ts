@@ -1,5 +1,5 @@
-import type { LedgerRecord, LedgerStore } from '../../ledger/ledger.js'
-import { EVERY_PROJECT } from '../../ledger/ledger.js'
+import type { LedgerRecord, LedgerStore } from '../../ledger/index.js'
+import { EVERY_PROJECT } from '../../ledger/index.js'
 import type { Logger } from '../../logger.js'
 import { refundTotals, type RefundTotals } from '../refund-totals.js'
 

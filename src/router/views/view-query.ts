@@ -2,7 +2,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
 import type { RequestProblem } from '../../http/respond-problem.js'
-import type { LedgerQuery } from '../../ledger/ledger.js'
+import type { LedgerQuery } from '../../ledger/index.js'
 import { DAY_MS } from '../../ledger/revenue.js'
 import type { Asset } from '../../money/assets.js'
 import type { KnownMembers } from '../../protocol/strict-document.js'

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { LedgerRecord } from '../../ledger/ledger.js'
+import type { LedgerRecord } from '../../ledger/index.js'
 import { isRefundEntry } from '../../ledger/refunds.js'
 import { checkRecord, refusalDetails } from '../check-record.js'
 import { isRefusal, RefundRefused } from '../scheme.js'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Receipt } from '../../chain/chain.js'
-import { recordId, type AuthorizationKey } from '../../ledger/ledger.js'
+import { recordId, type AuthorizationKey } from '../../ledger/index.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Chain } from '../../chain/chain.js'
-import type { AuthorizationKey } from '../../ledger/ledger.js'
+import type { AuthorizationKey } from '../../ledger/index.js'
 import type { Hex } from '../../protocol/payment.js'
 import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from './erc3009.js'
 import type { SignedTransfer } from './erc3009.js'

@@ -2,7 +2,7 @@
 import { Database as DatabaseSync } from '../../support/sqlite.js'
 import { bytesOf } from '../../../src/protocol/hex.js'
 import type { Hex } from '../../../src/protocol/payment.js'
-import type { LedgerStore } from '../../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../../src/ledger/index.js'
 import type { Count } from '../../../src/ledger/counts.js'
 
 const DAY_MS = 86_400_000

@@ -1,8 +1,8 @@
 /** Takes a picture of each page of the console and of the paywall, from a real gateway. `npm run screenshots -- FOLDER` */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Ledger, LedgerStore } from '../../../src/ledger/ledger.js'
-import { sqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
+import type { Ledger, LedgerStore } from '../../../src/ledger/index.js'
+import { sqliteLedger } from '../../../src/ledger/sqlite-ledger.js'
 import { writeHistory } from './history.js'
 import { ADMIN_TOKEN, CREATED, openWorld } from './world.js'
 import { findChromium, launch, openTab } from '../../support/browser.js'

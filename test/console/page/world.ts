@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { payingFetch } from '../../../example-app/buy.js'
 import { startDevnet, type Devnet, type DevnetAccount } from '../../../src/devnet/index.js'
 import { createGateway } from '../../../src/gateway.js'
-import type { Ledger } from '../../../src/ledger/ledger.js'
-import { sqliteLedger } from '../../../src/ledger/sql/sqlite-ledger.js'
+import type { Ledger } from '../../../src/ledger/index.js'
+import { sqliteLedger } from '../../../src/ledger/sqlite-ledger.js'
 import { createPublicClient, http, parseAbi } from 'viem'
 
 /** The operator's token. */

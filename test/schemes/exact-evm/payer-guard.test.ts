@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Counters } from '../../../src/ledger/counters.js'
-import type { LedgerStore } from '../../../src/ledger/ledger.js'
+import type { LedgerStore } from '../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { Address, Hex } from '../../../src/protocol/payment.js'
 import { CodeGas } from '../../../src/schemes/exact-evm/code-gas.js'

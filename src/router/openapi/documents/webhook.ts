@@ -1,6 +1,6 @@
 /** Webhooks and their deliveries, as the API shows them. */
 import { z } from 'zod'
-import { DELIVERY_STATES, OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../../../ledger/webhook-store.js'
+import { DELIVERY_STATES, OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../../../ledger/webhooks.js'
 import type { deliveryDocument, endpointDocument } from '../../webhook-documents.js'
 import { component } from '../components.js'
 import { nextCursor, time } from './fields.js'

@@ -1,5 +1,5 @@
 /** `…/webhooks` */
-import type { WebhookEvent } from '../../../ledger/webhook-store.js'
+import type { WebhookEvent } from '../../../ledger/webhooks.js'
 import { DELIVERIES_QUERY, WEBHOOK_MEMBERS } from '../../../protocol/strict-document.js'
 import { bodySchemas, deliveriesSchema } from '../../webhook-requests.js'
 import {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { decodeFunctionData, parseTransaction } from 'viem/utils'
 import { callsIn, tokenAbi } from '../../../chain/abi.js'
-import type { LedgerStore, LedgerEntry, Submission } from '../../../ledger/ledger.js'
+import type { LedgerStore, LedgerEntry, Submission } from '../../../ledger/index.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isLedgerError } from '../../../errors.js'
-import { recordId, type LedgerEntry, type LedgerStore } from '../../../ledger/ledger.js'
+import { recordId, type LedgerEntry, type LedgerStore } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'

@@ -1,5 +1,5 @@
 /** What the chain decides of a payment. */
-import type { LedgerEntry, Submission } from '../../../ledger/ledger.js'
+import type { LedgerEntry, Submission } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt } from '../../../chain/chain.js'
 import { ChainError, isOutsideFailure } from '../../../errors.js'
-import { recordId, type Submission } from '../../../ledger/ledger.js'
+import { recordId, type Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { SettlementNetwork } from '../settlement-network.js'

@@ -2,7 +2,7 @@
 import { padHex } from 'viem/utils'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED } from '../../../chain/abi.js'
 import type { Chain, Receipt } from '../../../chain/chain.js'
-import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/ledger.js'
+import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { readAuthorization } from '../erc3009.js'

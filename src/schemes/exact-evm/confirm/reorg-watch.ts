@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { keccakHex } from '../../../crypto/keccak.js'
 import { GatewayError } from '../../../errors.js'
-import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'

@@ -8,7 +8,7 @@ import {
   type LedgerRecord,
   type LedgerStore,
   type Submission,
-} from '../../../ledger/ledger.js'
+} from '../../../ledger/index.js'
 import { keccakHex } from '../../../crypto/keccak.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { GasLimit } from '../settle/gas-limits.js'

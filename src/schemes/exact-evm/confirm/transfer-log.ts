@@ -2,7 +2,7 @@
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/chain.js'
-import type { AuthorizationKey, LedgerEntry } from '../../../ledger/ledger.js'
+import type { AuthorizationKey, LedgerEntry } from '../../../ledger/index.js'
 import { sha256 } from '../../../crypto/sha256.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Decision } from './decision.js'

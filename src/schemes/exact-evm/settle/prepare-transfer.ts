@@ -1,4 +1,4 @@
-import type { Submission } from '../../../ledger/ledger.js'
+import type { Submission } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'

@@ -1,4 +1,4 @@
-import type { Submission } from '../../../ledger/ledger.js'
+import type { Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'

@@ -1,5 +1,5 @@
 import { ChainError } from '../../../errors.js'
-import type { LedgerRecord, Submission } from '../../../ledger/ledger.js'
+import type { LedgerRecord, Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { transactionOf } from '../../../ledger/record-transaction.js'
 import type { Hex } from '../../../protocol/payment.js'

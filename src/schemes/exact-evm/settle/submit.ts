@@ -1,5 +1,5 @@
 import { ChainError } from '../../../errors.js'
-import type { Submission } from '../../../ledger/ledger.js'
+import type { Submission } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { VerifiedPayment } from '../verify/verify.js'

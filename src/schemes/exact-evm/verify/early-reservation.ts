@@ -6,7 +6,7 @@ import type {
   LedgerEntry,
   LedgerRecord,
   LedgerStore,
-} from '../../../ledger/ledger.js'
+} from '../../../ledger/index.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address } from '../../../protocol/payment.js'
 

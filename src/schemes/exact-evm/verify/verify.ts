@@ -5,7 +5,7 @@ import type {
   LedgerEntry,
   LedgerRecord,
   LedgerStore,
-} from '../../../ledger/ledger.js'
+} from '../../../ledger/index.js'
 import { isGoodOnEarlierTerms, type PresentedPurchase } from '../../../ledger/purchase.js'
 import { isAuthorized } from '../../../protocol/decoded-payment.js'
 import type { AuthorizedPayment, Payment } from '../../../protocol/decoded-payment.js'

@@ -4,10 +4,10 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Reservation } from '../../../../src/schemes/scheme.js'
-import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/ledger.js'
+import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
-import { openPostgresLedger } from '../../../../src/ledger/sql/postgres-ledger.js'
-import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
+import { openPostgresLedger } from '../../../../src/ledger/postgres-ledger.js'
+import { openSqliteLedger } from '../../../../src/ledger/sqlite-ledger.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
 import {
   askNode,

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { recordId, type LedgerStore } from '../../../../src/ledger/ledger.js'
+import { recordId, type LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
-import { openSqliteLedger } from '../../../../src/ledger/sql/sqlite-ledger.js'
+import { openSqliteLedger } from '../../../../src/ledger/sqlite-ledger.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
 import {
   askNode,

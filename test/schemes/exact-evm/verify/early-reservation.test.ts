@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { LedgerError } from '../../../../src/errors.js'
-import type { LedgerEntry, LedgerStore } from '../../../../src/ledger/ledger.js'
+import type { LedgerEntry, LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
 import {

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely, RawBuilder } from 'kysely'
+import { GatewayError, LedgerError } from '../../errors.js'
+import { idBytes } from './bytes.js'
+import { failureKind } from './explain-failure.js'
+import { LEDGER_FULL } from '../operate/memory-limits.js'
+import { failedAsPrepared } from './prepared-statements.js'
+import type { LedgerDatabase } from '../schema/schema.js'
+import type { MigrationTarget } from '../schema/migrate.js'
+import { statementsOf, type RunStatement } from './dialect.js'
+import { isSqliteBusy, sqliteFailure } from './sqlite.js'
+
+/** How long a failing statement is retried. A request is waiting. */
+const PATIENCE_MS = 3000
+
+/** Pause before the second attempt. It doubles with each further one. */
+const FIRST_PAUSE_MS = 10
+const LONGEST_PAUSE_MS = 160
+
+/** An open database, and what differs between databases. */
+export interface SqlDatabase {
+  readonly db: Kysely<LedgerDatabase>
+  /** Runs a statement of the hot path: its text is made once. */
+  readonly run: RunStatement
+  /** The database's own clock in milliseconds since the epoch, which is the same for all processes. */
+  readonly now: RawBuilder<number>
+  /** That clock, plus milliseconds. */
+  readonly plus: (ms: number) => RawBuilder<number>
+  /** Whether connections can change rows concurrently. SQLite has one writer at a time. */
+  readonly locksRows: boolean
+}
+
+/** Describes an open database. */
+export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabase {
+  const { sql } = kysely
+  const now = sql<number>`${sql.raw(dialect.now)}`
+  return {
+    db,
+    run: statementsOf(db, kysely, dialect),
+    now,
+    plus: (ms) => sql`${now} + CAST(${ms} AS ${sql.raw(dialect.bigint)})`,
+    locksRows: dialect.isPostgres,
+  }
+}
+
+/**
+ * A time that is computed once a statement. PostgreSQL's clock may differ from row to row, so that no
+ * index is of use for it.
+ */
+export function timeOnce(db: Kysely<LedgerDatabase>, time: RawBuilder<number>) {
+  return db.selectNoFrom(time.as('time'))
+}
+
+/** How a database is opened and closed. */
+export interface SqlStoreOptions {
+  /** Opens the database and migrates it. Called again if it failed. */
+  readonly open: () => Promise<SqlDatabase>
+  /** Closes the connections. */
+  readonly end: () => Promise<void>
+}
+
+/** A database that is opened on first use, and tried again after a passing failure. */
+export class SqlStore {
+  readonly #options: SqlStoreOptions
+  #opening: Promise<SqlDatabase> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: SqlStoreOptions) {
+    this.#options = options
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined
+  }
+
+  /**
+   * Runs statements. They may run twice, because it is unknown whether they did when a connection
+   * breaks.
+   *
+   * @throws {@link LedgerError} `ledger_unavailable`, without the details of the database.
+   */
+  async run<T>(work: (database: SqlDatabase) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + PATIENCE_MS
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      if (this.isClosed) throw new LedgerError('ledger_unavailable', 'The ledger is closed.')
+      try {
+        return await work(await this.#database())
+      } catch (error) {
+        if (error instanceof GatewayError) throw error
+        if (!mayPass(error) || performance.now() + pauseMs > deadline) throw unavailable(error)
+      }
+      await sleep(pauseMs)
+    }
+  }
+
+  /** Runs last statements, if the database is open, and closes the connections. Never rejects. */
+  close(last: (database: SqlDatabase) => Promise<unknown>): Promise<void> {
+    this.#closing ??= this.#end(last)
+    return this.#closing
+  }
+
+  #database(): Promise<SqlDatabase> {
+    this.#opening ??= openWritable(this.#options.open).catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #end(last: (database: SqlDatabase) => Promise<unknown>): Promise<void> {
+    const done = this.#opening?.then(last).catch(() => undefined)
+    await Promise.race([done, sleep(PATIENCE_MS, undefined, { ref: false })])
+    await this.#options.end().catch(() => undefined)
+  }
+}
+
+/** Opens a database and makes sure that it can be written to. */
+async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase> {
+  const opened = await open()
+  const nothing = opened.db.updateTable('x402_authorizations').where('id', '=', idBytes(''))
+  const write = nothing.set({ updated_at: 0 }).execute()
+  await write.catch((error: unknown) => {
+    // Another process writes to it now.
+    if (!isSqliteBusy(error)) throw error
+  })
+  return opened
+}
+
+/**
+ * SQLSTATE classes of failures that are not the statement's own: connection lost (08), conflict with
+ * another transaction (40), out of resources (53), in use (55), ended by the operator (57).
+ */
+const PASSING_STATES = /^(08|40|53|55|57)...$/
+
+/** Tells whether the same statement may succeed a moment later. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof TypeError) return false
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') return true
+  if (sqliteFailure(error) !== undefined) return isSqliteBusy(error)
+  // A closed connection stays closed.
+  if (code === 'ERR_INVALID_STATE') return false
+  return PASSING_STATES.test(code) || failedAsPrepared(error) || !/^[0-9A-Z]{5}$/.test(code)
+}
+
+/** Keeps only the kind of a failure, because drivers repeat hosts, users and statements in errors. */
+function unavailable(error: unknown): LedgerError {
+  if ((error as Error).message === LEDGER_FULL)
+    return new LedgerError('ledger_full', 'The ledger is full of payments that may not be dropped.')
+  return new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.', {
+    cause: new Error(failureKind(error)),
+  })
+}

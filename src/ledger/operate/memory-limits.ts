@@ -1,0 +1,108 @@
+/** Keeps a ledger in memory from growing for ever. */
+import type * as KyselyModule from 'kysely'
+import { LAPSED_SECONDS } from './prunable.js'
+import type { SqlDialect } from '../engine/dialect.js'
+import type { SqlStore } from '../engine/store.js'
+
+/** Settled and delivered payments that are kept: usually, and while a reorganisation may undo them. */
+const MAX_DELIVERED = { usually: 10_000, watched: 20_000 }
+
+/** How long a reorganisation of a settled payment is watched for (ms), with a margin. */
+const WATCHED_MS = 210_000
+
+/** How long a payment is kept that nobody has fetched, or whose outcome nobody learns. */
+const UNFETCHED_MS = 48 * 3_600_000
+
+/** Deliveries of webhooks at most: finished ones give way first, the oldest of them. */
+const MAX_DELIVERIES = 20_000
+
+/** Entries of the audit log at most. */
+const MAX_AUDIT = 10_000
+
+/** Time between two sweeps. */
+const SWEEP_MS = 5000
+
+/** What the trigger says that refuses a payment. */
+export const LEDGER_FULL = 'x402: ledger_full'
+
+/** The oldest payments that the chain alone refuses from now on. */
+const OLDEST = `SELECT id, updated_at FROM x402_authorizations
+  WHERE state = 'settled' AND delivered = 1 AND refund_of IS NULL`
+
+/**
+ * SQL that limits the number of records: triggers count them, forget the oldest of those that were settled
+ * and delivered, and refuse a payment when there is none.
+ *
+ * A payment that is forgotten is not honoured again: its transfer was mined, so the chain refuses its nonce.
+ */
+export const limitRecords = (maxRecords: number, { now }: SqlDialect): string => `
+  CREATE TEMP TABLE x402_size (records INTEGER NOT NULL, delivered INTEGER NOT NULL);
+  INSERT INTO x402_size VALUES (0, 0);
+  CREATE TEMP TRIGGER x402_full BEFORE INSERT ON main.x402_authorizations
+    WHEN (SELECT records FROM x402_size) >= ${maxRecords}
+      AND NOT EXISTS (SELECT 1 FROM x402_authorizations WHERE id = NEW.id)
+  BEGIN
+    DELETE FROM x402_authorizations WHERE id IN (SELECT id FROM (${OLDEST} ORDER BY updated_at LIMIT 1));
+    SELECT RAISE(ABORT, '${LEDGER_FULL}')
+      FROM x402_size WHERE records >= ${maxRecords};
+  END;
+  CREATE TEMP TRIGGER x402_created AFTER INSERT ON main.x402_authorizations BEGIN
+    UPDATE x402_size SET records = records + 1, delivered = delivered + NEW.delivered;
+  END;
+  CREATE TEMP TRIGGER x402_deleted AFTER DELETE ON main.x402_authorizations BEGIN
+    UPDATE x402_size SET records = records - 1, delivered = delivered - OLD.delivered;
+  END;
+  CREATE TEMP TRIGGER x402_delivered AFTER UPDATE OF delivered ON main.x402_authorizations
+    WHEN NEW.delivered <> OLD.delivered
+  BEGIN
+    UPDATE x402_size SET delivered = delivered + NEW.delivered - OLD.delivered;
+    INSERT INTO x402_oldest SELECT delivered FROM x402_size WHERE delivered > ${MAX_DELIVERED.usually};
+  END;
+  CREATE TEMP VIEW x402_oldest AS SELECT delivered FROM x402_size;
+  CREATE TEMP TRIGGER x402_forget INSTEAD OF INSERT ON x402_oldest BEGIN
+    DELETE FROM x402_authorizations WHERE id IN (
+      SELECT id FROM (${OLDEST} ORDER BY updated_at LIMIT 2)
+      WHERE updated_at < ${now} - ${WATCHED_MS} OR NEW.delivered > ${MAX_DELIVERED.watched});
+  END`
+
+/**
+ * Forgets now and then what nobody needs any more.
+ *
+ * @returns A function that ends the sweeps.
+ */
+export function forgetLapsed(store: SqlStore, kysely: typeof KyselyModule): () => void {
+  let isRunning = false
+  const timer = setInterval(() => {
+    if (isRunning) return
+    isRunning = true
+    void sweep(store, kysely)
+      .catch(() => undefined)
+      .finally(() => (isRunning = false))
+  }, SWEEP_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/**
+ * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled
+ * ones that nobody has fetched, and refunds of payments that were forgotten.
+ */
+async function sweep(store: SqlStore, { sql }: typeof KyselyModule): Promise<void> {
+  const lapsed = (now: KyselyModule.RawBuilder<number>, ms: number) =>
+    sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
+  await store.run(async ({ db, now }) => {
+    const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
+    await sql`DELETE FROM x402_authorizations WHERE
+      (state = 'failed' AND ${lapsed(now, LAPSED_SECONDS * 1000)}
+        OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND ${long}
+        OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(now, UNFETCHED_MS)}
+        OR state = 'settled' AND refund_of IS NOT NULL AND ${long})
+      AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
+        WHERE payment.id = x402_authorizations.refund_of)`.execute(db)
+    await sql`DELETE FROM x402_webhook_deliveries WHERE id IN (
+      SELECT id FROM x402_webhook_deliveries ORDER BY state = 'pending', created_at, id
+      LIMIT max(0, (SELECT count(*) FROM x402_webhook_deliveries) - ${MAX_DELIVERIES}))`.execute(db)
+    await sql`DELETE FROM x402_audit_log
+      WHERE position <= (SELECT max(position) FROM x402_audit_log) - ${MAX_AUDIT}`.execute(db)
+  })
+}

@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { ConfigError } from '../../errors.js'
+import { LedgerMaintenance, type MaintenanceConnection } from './maintenance.js'
+import { migrate } from '../schema/migrate.js'
+import { migratePostgres, preparePool } from '../postgres-ledger.js'
+import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerLocation } from '../engine/explain-failure.js'
+import { SQLITE } from '../engine/dialect.js'
+import { forKysely } from '../engine/sqlite.js'
+import { loadPackages } from '../sqlite-ledger.js'
+
+/** How long SQLite waits for the gateways that write to the same file. */
+const BUSY_TIMEOUT_MS = 10_000
+
+/**
+ * Opens a ledger for maintenance.
+ *
+ * @param create - Creates the SQLite file if it does not exist.
+ * @throws `ConfigError` if it does not exist, or a package is missing.
+ */
+export function openMaintenance(
+  location: LedgerLocation,
+  {
+    create = false,
+    now = Date.now,
+  }: { readonly create?: boolean; readonly now?: () => number } = {},
+): LedgerMaintenance {
+  if ('file' in location) {
+    const { file } = location
+    if (create) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    else if (!existsSync(file))
+      throw new ConfigError('ledger', `there is no ledger at ${file}`, 'unusable_ledger')
+  }
+  return new LedgerMaintenance(connectMaintenance(location), now)
+}
+
+/** Connects to a ledger's database. SQLite makes a file that does not exist. */
+export function connectMaintenance(location: LedgerLocation): MaintenanceConnection {
+  return 'url' in location ? openPostgres(location.url) : openSqlite(location.file)
+}
+
+function openPostgres(url: string): MaintenanceConnection {
+  const { kysely, pool, end } = preparePool(url, {})
+  const db = new kysely.Kysely<LedgerDatabase>({
+    dialect: new kysely.PostgresDialect({ pool: pool() }),
+  })
+  return { kysely, db, end, migrate: () => migratePostgres(db, preparePool(url, {})) }
+}
+
+function openSqlite(file: string): MaintenanceConnection {
+  const { kysely, Engine } = loadPackages()
+  const connection = new Engine(file)
+  connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const db = new kysely.Kysely<LedgerDatabase>({
+    dialect: new kysely.SqliteDialect({ database: forKysely(connection) }),
+  })
+  const end = async (): Promise<void> => connection.close()
+  const apply = () =>
+    migrate({ db, kysely, dialect: SQLITE }, (work) => db.transaction().execute(work))
+  return { kysely, db, end, migrate: apply }
+}

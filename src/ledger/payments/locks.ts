@@ -1,0 +1,242 @@
+import { LedgerError } from '../../errors.js'
+import type { Locks } from '../index.js'
+import { lockLost } from './lock-lost.js'
+import { recordId } from '../record.js'
+import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
+import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './rows.js'
+import { idBytes, digitsOf } from '../engine/bytes.js'
+import type { OwnLocks } from './own-locks.js'
+import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
+import type { SqlRecords } from './records.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { StatementGroup } from '../engine/statement-group.js'
+
+/** How often a reservation is tried while others reserve and release the same authorization. */
+export const RESERVE_ATTEMPTS = 10
+
+/** Creates records, locked. Those of dead processes that have sent nothing are replaced. */
+export const RESERVE: Statement = ({ now, rows, toDigits }) => {
+  const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
+  const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
+  const texts = Object.fromEntries(given.map((name) => [name, 'text'] as const))
+  const bytes = Object.fromEntries(RESERVED_BYTES.map((name) => [name, 'bytes'] as const))
+  const numbers = { chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' } as const
+  return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
+    SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
+    FROM ${rows({ ...texts, ...bytes, ...numbers })} WHERE true
+    ON CONFLICT (id)
+    DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
+    WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
+      AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
+    RETURNING ${toDigits('id')} AS id`
+}
+
+/** Forgets records for which nothing was sent. */
+const RELEASE: Statement = ({ rows, indexedById, toDigits }) =>
+  `DELETE FROM x402_authorizations AS a ${indexedById}
+   WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
+     (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'bytes', lock_owner: 'text' })})
+   RETURNING ${toDigits('id')} AS id`
+
+/** Also settles what was paid by a transfer that is named. */
+const DELIVER = updateEach({
+  columns: { lock_owner: 'text', transaction_hash: 'bytes', transfer: 'text' },
+  set: `delivered = 1,
+    state = CASE WHEN w.transaction_hash IS NULL THEN a.state ELSE 'settled' END,
+    transaction_hash = CASE a.state WHEN 'submitted'
+      THEN coalesce(w.transaction_hash, a.transaction_hash) ELSE a.transaction_hash END,
+    transfer = CASE a.state WHEN 'submitted'
+      THEN coalesce(w.transfer, a.transfer) ELSE a.transfer END`,
+  where: `a.lock_owner = w.lock_owner AND a.state IN ('submitted', 'settled') AND ${UNSPENT}`,
+})
+
+/** A record that a statement is to lock, or that is locked. */
+interface Locked {
+  readonly record_id: string
+  readonly lock_owner: string
+  /** What is written down with its delivery. */
+  readonly transaction_hash?: string | undefined
+  readonly transfer?: string | undefined
+}
+
+/** A payment that is to be reserved, under a lock. */
+export interface Candidate<Entry extends LedgerEntry = LedgerEntry> extends Locked {
+  readonly entry: Entry
+}
+
+/**
+ * Reserves, locks and unlocks records.
+ *
+ * Every statement may run twice, because its answer is lost when a connection breaks. That is why each
+ * one also accepts the lock that it has just written.
+ */
+export class SqlLocks implements Locks {
+  readonly #store: SqlStore
+  readonly #locks: OwnLocks
+  readonly #records: SqlRecords
+  readonly #reservations: StatementGroup<Candidate, LedgerRecord | 'reserved' | undefined>
+  readonly #releases: StatementGroup<Locked, boolean>
+  readonly #deliveries: StatementGroup<Locked, boolean>
+
+  constructor(store: SqlStore, locks: OwnLocks, records: SqlRecords) {
+    this.#store = store
+    this.#locks = locks
+    this.#records = records
+    this.#reservations = new StatementGroup(store, (...group) => this.#reserveAll(...group))
+    this.#releases = new StatementGroup(store, changeAll(RELEASE))
+    this.#deliveries = new StatementGroup(store, changeAll(DELIVER))
+  }
+
+  async reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
+    const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
+    for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
+      const record = await this.#reservations.add(candidate)
+      if (record !== undefined) return record === 'reserved' ? undefined : record
+    }
+    throw new LedgerError('ledger_unavailable', 'Others work on this payment.')
+  }
+
+  async release(key: AuthorizationKey): Promise<void> {
+    const id = recordId(key)
+    const lock = this.#locks.drop(id)
+    if (lock === undefined || this.#store.isClosed) return
+    const isReleased = await this.#releases.add({ record_id: id, lock_owner: lock })
+    if (!isReleased) await this.#locks.unlock(id, lock)
+  }
+
+  async unlock(key: AuthorizationKey): Promise<void> {
+    const id = recordId(key)
+    const lock = this.#locks.drop(id)
+    if (this.#store.isClosed) return
+    if (lock !== undefined) await this.#locks.unlock(id, lock)
+    else await this.#locks.revertUncertain(id)
+  }
+
+  async relock(key: AuthorizationKey, asker?: string): Promise<boolean> {
+    const id = recordId(key)
+    if (this.#locks.of(id) !== undefined) return false
+    const lock = this.#locks.newName()
+    const isLocked = await this.#store.run(async ({ db, now, plus }) => {
+      const { numUpdatedRows } = await db
+        .updateTable('x402_authorizations')
+        .set({
+          lock_owner: lock,
+          locked_until: plus(this.#locks.lockMs),
+          asker: asker ?? null,
+          updated_at: now,
+        })
+        .where('id', '=', idBytes(id))
+        .where('state', 'in', ['reserved', 'submitted', 'settled'])
+        .where('delivered', '=', 0)
+        .where((where) =>
+          where.or([
+            where('lock_owner', 'is', null),
+            where('locked_until', '<', now),
+            where('lock_owner', '=', lock),
+          ]),
+        )
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    })
+    if (isLocked) this.#locks.add(id, lock)
+    return isLocked
+  }
+
+  async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
+    const id = recordId(key)
+    const lock = this.#locks.drop(id)
+    if (lock === undefined) throw lockLost()
+    const { transaction, transfer } = paid ?? {}
+    const transaction_hash = transaction && digitsOf(transaction)
+    const locked = { record_id: id, lock_owner: lock, transaction_hash, transfer }
+    const isDelivered = await this.#deliveries.add(locked).catch((error: unknown) => {
+      this.#locks.noteUncertain(id, lock)
+      throw error
+    })
+    if (!isDelivered) throw lockLost()
+  }
+
+  async undeliver(key: AuthorizationKey): Promise<void> {
+    const id = idBytes(recordId(key))
+    const delivered = await this.#store.run(({ db }) =>
+      db
+        .selectFrom('x402_authorizations')
+        .select('lock_owner')
+        .where('id', '=', id)
+        .where('delivered', '=', 1)
+        .executeTakeFirst(),
+    )
+    const lock = delivered?.lock_owner
+    if (lock === null || lock === undefined) return
+    await this.#store.run(({ db, now }) =>
+      db
+        .updateTable('x402_authorizations')
+        .set({ delivered: 0, lock_owner: null, locked_until: 0, updated_at: now })
+        .where('id', '=', id)
+        // Run twice, this must not open what another request has delivered meanwhile.
+        .where('lock_owner', '=', lock)
+        .where(({ exists, not, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('x402_authorizations as refund')
+                .select('refund.id')
+                .whereRef('refund.refund_of', '=', 'x402_authorizations.id'),
+            ),
+          ),
+        )
+        .execute(),
+    )
+  }
+
+  /**
+   * @returns For each: that it is reserved now, or the existing record; `undefined` if that has just gone.
+   */
+  async #reserveAll(
+    database: SqlDatabase,
+    all: readonly Candidate[],
+  ): Promise<readonly (LedgerRecord | 'reserved' | undefined)[]> {
+    const firsts = new Map<string, Candidate>()
+    for (const one of all) {
+      // What this process works on stays its own, even if its lock has lapsed in the database.
+      const isFree = this.#locks.of(one.record_id) === undefined
+      if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
+    }
+    const reserved = await this.#tryReserve(database, [...firsts.values()])
+    const isReserved = (one: Candidate): boolean =>
+      firsts.get(one.record_id) === one && reserved.has(one.record_id)
+    const others = all.filter((one) => !isReserved(one)).map((one) => one.record_id)
+    const rows = others.length > 0 ? await this.#records.rowsById(database, others) : undefined
+    for (const one of all) if (isReserved(one)) this.#locks.add(one.record_id, one.lock_owner)
+    return all.map((one) =>
+      isReserved(one) ? 'reserved' : this.#records.recordOf(rows?.get(one.record_id)),
+    )
+  }
+
+  /** @returns The ids of the records that were free. */
+  async #tryReserve(
+    { run }: SqlDatabase,
+    candidates: readonly Candidate[],
+  ): Promise<ReadonlySet<string>> {
+    if (candidates.length === 0) return new Set()
+    return idsOf(await run(RESERVE, reservedRows(candidates, this.#locks)))
+  }
+}
+
+/** @returns A function that runs a statement, and returns for each member whether its record has changed. */
+function changeAll(statement: Statement) {
+  return async ({ run }: SqlDatabase, members: readonly Locked[]): Promise<readonly boolean[]> => {
+    const changed = idsOf(await run(statement, [JSON.stringify(inOrder(members))]))
+    return members.map(({ record_id }) => changed.has(record_id))
+  }
+}
+
+/** The parameters of {@link RESERVE}. */
+export function reservedRows(
+  candidates: readonly Candidate[],
+  { lockMs: lock_ms }: OwnLocks,
+): readonly unknown[] {
+  const rows = inOrder(candidates).map(({ entry, record_id, lock_owner }) => {
+    return { lock_owner, lock_ms, ...entryColumns(entry, record_id) }
+  })
+  return [JSON.stringify(rows)]
+}

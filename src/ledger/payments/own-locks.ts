@@ -1,0 +1,171 @@
+import { idBytes, idOf } from '../engine/bytes.js'
+import type { LockOwner } from '../owners/lock-owner.js'
+import { rowsInOrder } from '../engine/rows-in-order.js'
+import type { AuthorizationRow } from '../schema/schema.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+
+/** How long a lock lasts without renewal. */
+const DEFAULT_LOCK_MS = 30_000
+
+/** Renewals in the time that a lock lasts. */
+const RENEWALS_PER_LOCK = 15
+
+/** Renewals that a process may miss before others call it silent. */
+const MISSED_RENEWALS = 2
+
+/** Locks that one statement renews. */
+const RENEWED_AT_ONCE = 500
+
+/** Options of {@link OwnLocks}. */
+export interface LocksOptions {
+  /**
+   * Milliseconds after which a lock that was not renewed is free for others. The locks of a process that is
+   * seen to be dead are free at once ({@link LockOwner}).
+   *
+   * @defaultValue 30000
+   */
+  readonly lockMs?: number
+}
+
+/**
+ * The locks of this process: a name of its own each, renewed for as long as the process lives. Records are
+ * named by their ids here, because making an id takes a hash.
+ *
+ * The name is in the `WHERE` of every statement that needs the lock, so that a process which was taken
+ * for dead cannot change anything any more.
+ */
+export class OwnLocks {
+  /** How long a lock lasts without renewal. */
+  readonly lockMs: number
+  /** A lock that lasts for less than this has missed renewals. */
+  readonly silentMs: number
+  readonly #store: SqlStore
+  readonly #owner: LockOwner
+  /** Names of locks by `recordId`. */
+  readonly #locks = new Map<string, string>()
+  /**
+   * Locks of failed deliveries, by `recordId`. The caller was told that the delivery failed, but
+   * the database may have written it down.
+   */
+  readonly #uncertain = new Map<string, string>()
+  readonly #renewal: NodeJS.Timeout
+  #isRenewing = false
+
+  constructor(store: SqlStore, owner: LockOwner, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
+    const renewalMs = lockMs / RENEWALS_PER_LOCK
+    this.lockMs = lockMs
+    this.silentMs = lockMs - MISSED_RENEWALS * renewalMs
+    this.#store = store
+    this.#owner = owner
+    this.#renewal = setInterval(() => void this.#renewOnce(), renewalMs)
+    this.#renewal.unref()
+  }
+
+  /** A name for a lock that this process asks for. */
+  newName(): string {
+    return this.#owner.newName()
+  }
+
+  /** The lock of a record, if this process has it. */
+  of(id: string): string | undefined {
+    return this.#locks.get(id)
+  }
+
+  isOurs({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+    return lock !== null && this.#locks.get(idOf(id)) === lock
+  }
+
+  /** Adds a lock that the database has given to this process. */
+  add(id: string, lock: string): void {
+    this.#locks.set(id, lock)
+  }
+
+  /** Stops renewing a lock. @returns The lock, if this process had it. */
+  drop(id: string): string | undefined {
+    const lock = this.#locks.get(id)
+    this.#locks.delete(id)
+    return lock
+  }
+
+  /** Unlocks a record in the database, unless it was delivered. */
+  async unlock(id: string, lock: string): Promise<void> {
+    await this.#store.run(({ db }) =>
+      db
+        .updateTable('x402_authorizations')
+        .set({ lock_owner: null, locked_until: 0 })
+        .where((where) => where.and({ id: idBytes(id), lock_owner: lock }))
+        .where('delivered', '=', 0)
+        .execute(),
+    )
+  }
+
+  /** Remembers a delivery that failed for the caller, though the database may have written it down. */
+  noteUncertain(id: string, lock: string): void {
+    this.#uncertain.set(id, lock)
+  }
+
+  /** Tells whether a record's delivery failed and was not reverted yet. Its payment is still open. */
+  isUncertain({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+    return lock !== null && this.#uncertain.get(idOf(id)) === lock
+  }
+
+  /** Reverts all uncertain deliveries, if this record's is one of them. */
+  async revertUncertain(id: string): Promise<void> {
+    if (this.#uncertain.has(id)) await this.#revertAllUncertain()
+  }
+
+  /** Ends the renewals: nobody can use the remaining locks any more. */
+  end(): void {
+    clearInterval(this.#renewal)
+    this.#locks.clear()
+  }
+
+  /** Renews the locks, unless the last renewal is still under way. */
+  async #renewOnce(): Promise<void> {
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    await this.#renew().catch(() => undefined)
+    this.#isRenewing = false
+  }
+
+  async #renew(): Promise<void> {
+    await this.#revertAllUncertain()
+    const locks = [...this.#locks.values()]
+    while (locks.length > 0) {
+      const some = locks.splice(0, RENEWED_AT_ONCE)
+      await this.#store.run((database) => extend(database, some, this.lockMs))
+    }
+  }
+
+  async #revertAllUncertain(): Promise<void> {
+    for (const [id, lock] of this.#uncertain) {
+      await this.#store.run(({ db }) =>
+        db
+          .updateTable('x402_authorizations')
+          .set({ delivered: 0, lock_owner: null, locked_until: 0 })
+          .where('id', '=', idBytes(id))
+          .where('lock_owner', '=', lock)
+          .execute(),
+      )
+      this.#uncertain.delete(id)
+    }
+  }
+}
+
+/** Renews locks. */
+async function extend(
+  database: SqlDatabase,
+  locks: readonly string[],
+  lockMs: number,
+): Promise<void> {
+  const { db } = database
+  await db
+    .updateTable('x402_authorizations')
+    .set({ locked_until: database.plus(lockMs) })
+    .where(
+      rowsInOrder(database, db, (where) =>
+        where.and([where('lock_owner', 'in', locks), where('delivered', '=', where.lit(0))]),
+      ),
+    )
+    .execute()
+}

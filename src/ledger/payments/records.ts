@@ -1,0 +1,116 @@
+import type { Records } from '../index.js'
+import { recordId, SUBMITTED_PAGE } from '../record.js'
+import type {
+  AuthorizationKey,
+  FinalEntry,
+  FinalQuery,
+  LatestQuery,
+  LedgerQuery,
+  LedgerRecord,
+  SubmittedQuery,
+} from '../record.js'
+import { ENTRY_COLUMNS, entryOf, LISTED_COLUMNS, recordOf, type TimedRow } from './rows.js'
+import { idOf } from '../engine/bytes.js'
+import { comparedTo, latestRows, listRows } from './list-rows.js'
+import type { OwnLocks } from './own-locks.js'
+import type { Statement } from '../engine/dialect.js'
+import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
+import { StatementGroup } from '../engine/statement-group.js'
+
+const FIND: Statement = ({ now, rows, indexedById }) =>
+  `SELECT ${LISTED_COLUMNS.map((name) => `a.${name}`).join(', ')}, sent.raw, ${now} AS now FROM x402_authorizations AS a ${indexedById}
+   LEFT JOIN x402_relayer_transactions AS sent ON sent.chain_id = a.chain_id
+     AND sent.relayer = a.relayer AND sent.account_nonce = a.account_nonce
+   WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'bytes' })})`
+
+/** Reads records. */
+export class SqlRecords implements Pick<
+  Records,
+  'find' | 'list' | 'listSubmitted' | 'listFinal' | 'listLatest'
+> {
+  readonly #store: SqlStore
+  readonly #locks: OwnLocks
+  readonly #finds: StatementGroup<string, LedgerRecord | undefined>
+
+  constructor(store: SqlStore, locks: OwnLocks) {
+    this.#store = store
+    this.#locks = locks
+    this.#finds = new StatementGroup(store, async (database, ids) => {
+      const rows = await this.rowsById(database, ids)
+      return ids.map((id) => this.recordOf(rows.get(id)))
+    })
+  }
+
+  find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
+    return this.#finds.add(recordId(key))
+  }
+
+  /** Reads rows by the ids of their records. */
+  async rowsById(
+    { run }: SqlDatabase,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, TimedRow>> {
+    const rows = await run(FIND, [JSON.stringify(ids.map((id) => ({ record_id: id })))])
+    return new Map((rows as readonly TimedRow[]).map((row) => [idOf(row.id), row]))
+  }
+
+  /** The record of a row, if there is one that counts. */
+  recordOf(row: TimedRow | undefined): LedgerRecord | undefined {
+    if (row === undefined) return undefined
+    const record = this.#toRecord(row)
+    // Its process is dead and has sent nothing: the authorization is free.
+    const isAbandoned = record.state === 'reserved' && row.lock_owner !== null && !record.locked
+    return isAbandoned ? undefined : record
+  }
+
+  listSubmitted({ after, limit = SUBMITTED_PAGE }: SubmittedQuery = {}): Promise<
+    readonly LedgerRecord[]
+  > {
+    return this.#store.run(async ({ db, now }) => {
+      let select = db
+        .selectFrom('x402_authorizations')
+        .select(LISTED_COLUMNS)
+        .select(now.as('now'))
+        .where('state', '=', 'submitted')
+      if (after !== undefined) select = select.where((where) => comparedTo(where, '>', after))
+      const rows = await select.orderBy('created_at').orderBy('id').limit(limit).execute()
+      return rows.map((row) => this.#toRecord(row))
+    })
+  }
+
+  listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
+    return this.#store.run(async ({ db, plus }) => {
+      const rows = await db
+        .selectFrom('x402_authorizations')
+        .select(ENTRY_COLUMNS)
+        .where('state', '=', state)
+        .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
+        .orderBy('updated_at', 'desc')
+        .limit(limit)
+        .execute()
+      return rows.map((row) => ({ id: idOf(row.id), state, ...entryOf(row) }))
+    })
+  }
+
+  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
+    return this.#store.run(async (database) => {
+      const rows = await latestRows(database, query)
+      return rows.map((row) => this.#toRecord(row))
+    })
+  }
+
+  list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
+    return this.#store.run(async (database) => {
+      const rows = await listRows(database, query)
+      return rows.map((row) => this.#toRecord(row))
+    })
+  }
+
+  #toRecord(row: TimedRow): LedgerRecord {
+    return recordOf(row, {
+      silentMs: this.#locks.silentMs,
+      isOurs: this.#locks.isOurs(row),
+      isUncertain: this.#locks.isUncertain(row),
+    })
+  }
+}

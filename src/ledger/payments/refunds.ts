@@ -1,0 +1,191 @@
+import { LedgerError } from '../../errors.js'
+import { recordId } from '../record.js'
+import { checkRefund, isRefundRecord } from '../refunds.js'
+import type {
+  RefundedAmount,
+  RefundedPayment,
+  RefundEntry,
+  RefundRecord,
+  RefundRefusal,
+  RefundReservation,
+  Refunds,
+} from '../refunds.js'
+import { LISTED_COLUMNS, type TimedRow } from './rows.js'
+import { idBytes, idOf } from '../engine/bytes.js'
+import type { OwnLocks } from './own-locks.js'
+import { idsOf } from '../engine/dialect.js'
+import { RESERVE, RESERVE_ATTEMPTS, reservedRows, type Candidate } from './locks.js'
+import type { SqlRecords } from './records.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { StatementGroup } from '../engine/statement-group.js'
+
+type RefundCandidate = Candidate<RefundEntry>
+
+/** What one transaction made of its candidates, by the ids of their records. */
+interface Tried {
+  readonly reserved: ReadonlySet<string>
+  readonly refused: ReadonlyMap<string, RefundRefusal>
+}
+
+/**
+ * Reserves refunds.
+ *
+ * The row of a payment is locked while what is left of it is computed and its refunds are written, so that
+ * only one process at a time refunds it.
+ */
+export class SqlRefunds implements Refunds {
+  readonly #store: SqlStore
+  readonly #locks: OwnLocks
+  readonly #records: SqlRecords
+  readonly #reservations: StatementGroup<RefundCandidate, RefundReservation | undefined>
+
+  constructor(store: SqlStore, locks: OwnLocks, records: SqlRecords) {
+    this.#store = store
+    this.#locks = locks
+    this.#records = records
+    this.#reservations = new StatementGroup(store, (...group) => this.#reserveAll(...group))
+  }
+
+  async reserveRefund(entry: RefundEntry): Promise<RefundReservation> {
+    const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
+    for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
+      const reservation = await this.#reservations.add(candidate)
+      if (reservation !== undefined) return reservation
+    }
+    throw new LedgerError('ledger_unavailable', 'Others work on this refund.')
+  }
+
+  refundsOf(payments: readonly string[]): Promise<readonly RefundRecord[]> {
+    if (payments.length === 0) return Promise.resolve([])
+    return this.#store.run((database) => this.#readRefunds(database, payments))
+  }
+
+  /** @returns For each: its result; `undefined` if the existing record has just gone. */
+  async #reserveAll(
+    database: SqlDatabase,
+    all: readonly RefundCandidate[],
+  ): Promise<readonly (RefundReservation | undefined)[]> {
+    const firsts = new Map<string, RefundCandidate>()
+    for (const one of all) {
+      // What this process works on stays its own, even if its lock has lapsed in the database.
+      const isFree = this.#locks.of(one.record_id) === undefined
+      if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
+    }
+    const { reserved, refused } = await database.db
+      .transaction()
+      .execute((db) => this.#tryReserve({ ...database, db }, [...firsts.values()]))
+    const isReserved = (one: RefundCandidate): boolean =>
+      firsts.get(one.record_id) === one && reserved.has(one.record_id)
+    for (const one of all) if (isReserved(one)) this.#locks.add(one.record_id, one.lock_owner)
+    const known = all.filter((one) => !isReserved(one) && !refused.has(one.record_id))
+    const ids = known.map((one) => one.record_id)
+    const rows = ids.length > 0 ? await this.#records.rowsById(database, ids) : undefined
+    return all.map((one) => {
+      if (isReserved(one)) return { kind: 'reserved' }
+      const record = this.#records.recordOf(rows?.get(one.record_id))
+      return record ? { kind: 'known', record } : refused.get(one.record_id)
+    })
+  }
+
+  /** Reserves those that their payments cover, in a transaction. */
+  async #tryReserve(database: SqlDatabase, candidates: readonly RefundCandidate[]): Promise<Tried> {
+    const refused = new Map<string, RefundRefusal>()
+    const taken: RefundCandidate[] = []
+    if (candidates.length === 0) return { reserved: new Set(), refused }
+    const payments = await this.#lockPayments(database, [
+      ...new Set(candidates.map(({ entry }) => entry.refundOf)),
+    ])
+    const refunds = await readAmounts(database, [...payments.keys()])
+    for (const one of candidates) {
+      const { entry, record_id } = one
+      const others = [...refunds.filter(({ id }) => id !== record_id), ...taken.map(asReserved)]
+      const refusal = checkRefund(entry, {
+        ...(payments.get(entry.refundOf) ?? { payment: undefined, nowSeconds: 0n }),
+        others: others.filter(({ refundOf }) => refundOf === entry.refundOf),
+      })
+      if (refusal === undefined) taken.push(one)
+      else refused.set(record_id, refusal)
+    }
+    if (taken.length === 0) return { reserved: new Set(), refused }
+    const { run, db, now } = database
+    const reserved = idsOf(await run(RESERVE, reservedRows(taken, this.#locks), db))
+    const refunded = taken.filter((one) => reserved.has(one.record_id))
+    if (refunded.length > 0)
+      await db
+        .updateTable('x402_authorizations')
+        .set({ delivered: 1, lock_owner: null, locked_until: 0, updated_at: now })
+        .where('id', 'in', storedIds(new Set(refunded.map(({ entry }) => entry.refundOf))))
+        .where('delivered', '=', 0)
+        .execute()
+    return { reserved, refused }
+  }
+
+  /** Locks the rows of payments, in the order of their ids. */
+  async #lockPayments(
+    { db, now, locksRows }: SqlDatabase,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Omit<RefundedPayment, 'others'>>> {
+    const select = db
+      .selectFrom('x402_authorizations')
+      .select(LISTED_COLUMNS)
+      .select(now.as('now'))
+      .where('id', 'in', storedIds(ids))
+      .orderBy('id')
+    const rows = await (locksRows ? select.forNoKeyUpdate() : select).execute()
+    return new Map(
+      rows.map((row: TimedRow) => {
+        const nowSeconds = BigInt(Math.floor(Number(row.now) / 1000))
+        return [idOf(row.id), { payment: this.#records.recordOf(row), nowSeconds }] as const
+      }),
+    )
+  }
+
+  async #readRefunds(
+    { db, now }: SqlDatabase,
+    payments: readonly string[],
+  ): Promise<readonly RefundRecord[]> {
+    if (payments.length === 0) return []
+    const rows = await db
+      .selectFrom('x402_authorizations')
+      .select(LISTED_COLUMNS)
+      .select(now.as('now'))
+      .where('refund_of', 'in', storedIds(payments))
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute()
+    return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
+  }
+}
+
+function asReserved({ entry }: RefundCandidate): RefundedAmount & Pick<RefundEntry, 'refundOf'> {
+  const { value, validBefore, refundOf } = entry
+  return { state: 'reserved', value, validBefore, refundOf }
+}
+
+/**
+ * Reads what refunds take from payments whose rows are locked.
+ *
+ * Reservations of processes that seem to be dead are deleted first, rather than left out: one that only
+ * slept finds that it can send nothing any more.
+ */
+async function readAmounts({ db, now }: SqlDatabase, payments: readonly string[]) {
+  if (payments.length === 0) return []
+  await db
+    .deleteFrom('x402_authorizations')
+    .where('refund_of', 'in', storedIds(payments))
+    .where('state', '=', 'reserved')
+    .where('lock_owner', 'is not', null)
+    .where('locked_until', '<', now)
+    .execute()
+  const rows = await db
+    .selectFrom('x402_authorizations')
+    .select(['id', 'state', 'value', 'valid_before', 'refund_of'])
+    .where('refund_of', 'in', storedIds(payments))
+    .execute()
+  return rows.map(({ id, state, value, valid_before, refund_of }) => {
+    const amounts = { value: BigInt(value), validBefore: BigInt(valid_before) }
+    return { id: idOf(id), state, ...amounts, refundOf: refund_of ? idOf(refund_of) : undefined }
+  })
+}
+
+const storedIds = (ids: Iterable<string>): readonly Uint8Array[] => [...ids].map(idBytes)

@@ -1,0 +1,167 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hexOf } from '../../protocol/hex.js'
+import { EVERY_PROJECT } from '../record.js'
+import {
+  DAY_MS,
+  MAX_SUMMED_GROUPS,
+  RevenueSums,
+  revenueKeyOf,
+  type Revenue,
+  type RevenueGroup,
+  type RevenueQuery,
+} from '../revenue.js'
+import { idOf } from '../engine/bytes.js'
+import { comparedTo } from './list-rows.js'
+import { projectsOf } from '../projects/recorded-projects.js'
+import type { Statement } from '../engine/dialect.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+
+/** Payments that SQLite reads at once: it blocks this process meanwhile. */
+const PAGE = 1000
+
+/** Days that PostgreSQL sums at once: a statement has a time limit. */
+const DAYS_AT_ONCE = 31
+
+/** The payments of one project, or of none. */
+interface ProjectQuery extends Omit<RevenueQuery, 'project'> {
+  readonly project: string | null
+}
+
+const KEYS: Readonly<Record<RevenueQuery['by'], string>> = {
+  day: `CAST(created_at / ${DAY_MS} AS TEXT)`,
+  project: "coalesce(project, '')",
+  asset: "CAST('' AS TEXT)",
+  resource: "split_part(coalesce(resource_url, ''), '?', 1)",
+}
+
+/** Sums in the database. Only groups beyond {@link MAX_SUMMED_GROUPS} are merged. */
+const sumStatement =
+  (by: RevenueQuery['by'], project: string): Statement =>
+  () =>
+    `WITH sums AS (
+       SELECT ${KEYS[by]} AS key, chain_id, asset, sum(CAST(value AS NUMERIC)) AS amount, count(*) AS count
+       FROM x402_authorizations
+       WHERE state = 'settled' AND kind = 'payment' AND created_at >= $1 AND created_at < $2 AND ${project}
+       GROUP BY 1, 2, 3
+     ), places AS (
+       SELECT sums.*, row_number() OVER (ORDER BY count DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
+     )
+     SELECT CASE WHEN is_told THEN key END AS key, chain_id, asset,
+       CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count
+     FROM places GROUP BY 1, 2, 3`
+
+const statementsOf = (project: string): Readonly<Record<RevenueQuery['by'], Statement>> => ({
+  day: sumStatement('day', project),
+  project: sumStatement('project', project),
+  asset: sumStatement('asset', project),
+  resource: sumStatement('resource', project),
+})
+
+const SUM = { named: statementsOf('project = $3'), nameless: statementsOf('project IS NULL') }
+
+/** A row of such a statement. Numbers are text. */
+interface SummedRow {
+  readonly key: string | null
+  readonly chain_id: string
+  readonly asset: Uint8Array
+  readonly amount: string
+  readonly count: string
+}
+
+/** Sums settled payments, in bounded steps. */
+export class SqlRevenue implements Revenue {
+  readonly #store: SqlStore
+
+  constructor(store: SqlStore) {
+    this.#store = store
+  }
+
+  async sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]> {
+    const projects =
+      query.project === EVERY_PROJECT
+        ? await this.#store.run((database) => projectsOf(database))
+        : [query.project]
+    const sums = new RevenueSums()
+    for (const project of projects)
+      for await (const groups of this.#steps({ ...query, project }))
+        for (const group of groups) sums.add(group)
+    return sums.groups()
+  }
+
+  async *#steps(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+    const { sumsInSteps } = await this.#store.run(async ({ locksRows }) => ({
+      sumsInSteps: locksRows,
+    }))
+    yield* sumsInSteps ? this.#sums(query) : this.#payments(query)
+  }
+
+  /** The sums of some days each. */
+  async *#sums(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+    const stepMs = DAYS_AT_ONCE * DAY_MS
+    for (let from = query.from; from < query.until; from += stepMs) {
+      const until = Math.min(query.until, from + stepMs)
+      yield await this.#store.run((database) => sumGroups(database, { ...query, from, until }))
+    }
+  }
+
+  /** Single payments, page by page. SQLite has no numbers beyond 64 bits. */
+  async *#payments(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+    let after: PagePosition = { createdAt: query.from, id: '' }
+    for (;;) {
+      const page = await this.#store.run((database) => readPayments(database, query, after))
+      yield page.map(({ group }) => group)
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) return
+      after = last
+      await nextTurn()
+    }
+  }
+}
+
+async function sumGroups(
+  { run }: SqlDatabase,
+  { project, from, until, by }: ProjectQuery,
+): Promise<readonly RevenueGroup[]> {
+  const rows = await (project === null
+    ? run(SUM.nameless[by], [from, until])
+    : run(SUM.named[by], [from, until, project]))
+  return (rows as readonly SummedRow[]).map((row) => ({
+    key: row.key ?? undefined,
+    chainId: Number(row.chain_id),
+    asset: hexOf(row.asset),
+    amount: BigInt(row.amount),
+    count: Number(row.count),
+  }))
+}
+
+interface PagePosition {
+  readonly createdAt: number
+  readonly id: string
+}
+
+async function readPayments(
+  { db }: SqlDatabase,
+  { project, until, by }: ProjectQuery,
+  after: PagePosition,
+): Promise<readonly (PagePosition & { readonly group: RevenueGroup })[]> {
+  const rows = await db
+    .selectFrom('x402_authorizations')
+    .select(['id', 'created_at', 'chain_id', 'asset', 'value', 'project', 'resource_url'])
+    .where('project', project === null ? 'is' : '=', project)
+    .where('state', '=', 'settled')
+    .where('kind', '=', 'payment')
+    .where((where) => comparedTo(where, '>', after))
+    .where('created_at', '<', until)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(PAGE)
+    .execute()
+  return rows.map((row) => {
+    const createdAt = Number(row.created_at)
+    const details = row.resource_url === null ? undefined : { resource: row.resource_url }
+    const key = revenueKeyOf({ createdAt, project: row.project ?? '', details }, by)
+    const [chainId, asset] = [Number(row.chain_id), hexOf(row.asset)]
+    const group = { key, chainId, asset, amount: BigInt(row.value), count: 1 }
+    return { id: idOf(row.id), createdAt, group }
+  })
+}

@@ -1,0 +1,161 @@
+import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
+import type { Hex } from '../../protocol/payment.js'
+import type { Records } from '../index.js'
+import { lockLost } from './lock-lost.js'
+import { recordId } from '../record.js'
+import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
+import { entryRow } from './rows.js'
+import { idBytes } from '../engine/bytes.js'
+import type { OwnLocks } from './own-locks.js'
+import { idsOf, inOrder } from '../engine/dialect.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { SUBMIT } from '../relayers/submit-statements.js'
+import { keepBytes } from '../relayers/transaction-bytes.js'
+
+const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
+
+/** Writes down transactions before they are sent. */
+export class SqlSubmissions implements Pick<
+  Records,
+  'submit' | 'withdraw' | 'adopt' | 'knowsTransaction'
+> {
+  readonly #store: SqlStore
+  readonly #locks: OwnLocks
+
+  constructor(store: SqlStore, locks: OwnLocks) {
+    this.#store = store
+    this.#locks = locks
+  }
+
+  async submit(key: AuthorizationKey, submission: Submission): Promise<void> {
+    const member = { key, submission }
+    const lost = await this.#store.run(async (database) => {
+      await keepBytes(database, key.chainId, submission)
+      return this.submitIn(database, [member])
+    })
+    if (lost.length > 0) throw lockLost()
+  }
+
+  /**
+   * Writes down a transaction for several payments. The caller undoes it if some are not locked.
+   *
+   * @returns The keys that are not locked.
+   */
+  async submitIn(
+    { db, run }: SqlDatabase,
+    members: readonly KeyedSubmission[],
+  ): Promise<readonly AuthorizationKey[]> {
+    const [first] = members
+    if (first === undefined) return []
+    const written = idsOf(await run(SUBMIT, this.parametersOf(members, first.submission), db))
+    return members.map(({ key }) => key).filter((key) => !written.has(recordId(key)))
+  }
+
+  async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
+    const record_id = recordId(key)
+    const id = idBytes(record_id)
+    const transaction_hash = bytesOf(transaction)
+    const lock = this.#locks.of(record_id)
+    const left = await this.#store.run(async ({ db }) => {
+      if (lock !== undefined)
+        await db
+          .deleteFrom('x402_authorizations')
+          .where((where) => where.and({ id, lock_owner: lock, state: 'submitted' }))
+          .where('transaction_hash', '=', transaction_hash)
+          .execute()
+      return db
+        .selectFrom('x402_authorizations')
+        .select(['state', 'transaction_hash'])
+        .where('id', '=', id)
+        .executeTakeFirst()
+    })
+    const isLeft = left?.transaction_hash && sameHex(hexOf(left.transaction_hash), transaction)
+    if (left?.state === 'submitted' && isLeft) throw lockLost()
+    // Also where the record was gone already: the answer to a first attempt may be lost.
+    if (left === undefined) this.#locks.drop(record_id)
+  }
+
+  adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
+    return this.#store.run((database) =>
+      database.db.transaction().execute(async (db) => {
+        const { now } = database
+        const submitted = { ...submissionColumns(submission), updated_at: now }
+        if (entries[0] !== undefined)
+          await keepBytes({ ...database, db }, entries[0].chainId, submission)
+        for (const entry of entries.toSorted(byId))
+          await db
+            .insertInto('x402_authorizations')
+            .values({
+              ...entryRow(entry),
+              ...submitted,
+              lock_owner: null,
+              locked_until: 0,
+              created_at: now,
+            })
+            .onConflict((conflict) =>
+              conflict
+                .column('id')
+                .doUpdateSet(submitted)
+                .where('x402_authorizations.state', '=', 'reserved'),
+            )
+            .execute()
+      }),
+    )
+  }
+
+  knowsTransaction(transaction: Hex): Promise<boolean> {
+    return this.#store.run(async ({ db }) => {
+      const named = await db
+        .selectFrom('x402_authorizations')
+        .select('id')
+        .where('transaction_hash', '=', bytesOf(transaction))
+        // A failed record may name a foreign transaction, which used its authorization.
+        .where((where) =>
+          where.or([where('state', '!=', 'failed'), where('reason', '!=', ALREADY_USED)]),
+        )
+        .limit(1)
+        .executeTakeFirst()
+      if (named !== undefined) return true
+      // Final records name the transaction that was mined.
+      const replaced = await db
+        .selectFrom('x402_authorizations')
+        .select('id')
+        .where('state', '=', 'submitted')
+        .where('replaces', 'like', `%${transaction}%`)
+        .limit(1)
+        .executeTakeFirst()
+      return replaced !== undefined
+    })
+  }
+
+  /**
+   * The parameters of the statements. Members share a transaction, and differ only in those that it replaces.
+   */
+  parametersOf(
+    members: readonly KeyedSubmission[],
+    { transaction, relayer, accountNonce }: Submission,
+  ): readonly unknown[] {
+    const rows = members.map(({ key, submission }) => {
+      const record_id = recordId(key)
+      const replaces = submission.replaces?.join(',')
+      return { record_id, lock_owner: this.#locks.of(record_id), replaces }
+    })
+    return [JSON.stringify(inOrder(rows)), bytesOf(transaction), bytesOf(relayer), accountNonce]
+  }
+}
+
+/** The columns of a submitted transaction. */
+function submissionColumns(submission: Submission) {
+  const { transaction, relayer, accountNonce, replaces } = submission
+  return {
+    state: 'submitted',
+    transaction_hash: bytesOf(transaction),
+    relayer: bytesOf(relayer),
+    account_nonce: accountNonce,
+    replaces: replaces?.join(',') ?? null,
+  } as const
+}
+
+function byId(one: AuthorizationKey, other: AuthorizationKey): number {
+  return recordId(one) < recordId(other) ? -1 : 1
+}

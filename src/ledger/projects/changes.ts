@@ -1,0 +1,67 @@
+/** Changes by an admin, each in one transaction with its entry of the audit log. */
+import type { Kysely } from 'kysely'
+import type { AuditedChange, ChangeAuthor, ChangeOutcome } from '../projects.js'
+import { PROJECTS_VERSION } from '../schema/tables.js'
+import { writeAudit } from './rows.js'
+import type { LedgerDatabase } from '../schema/schema.js'
+import type { SqlDatabase } from '../engine/store.js'
+
+/** The transaction of a change. */
+export interface Changing {
+  readonly db: Kysely<LedgerDatabase>
+  /** Number of the change. */
+  readonly position: number
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly at: number
+}
+
+/** Rolls the transaction of a change back. */
+export class Undone extends Error {
+  constructor(readonly outcome: ChangeOutcome) {
+    super(outcome)
+  }
+}
+
+/**
+ * Makes one change after the other: each locks the row of the version until its transaction ends.
+ *
+ * @param make - Changes rows, or throws {@link Undone}.
+ */
+export async function makeChange(
+  database: SqlDatabase,
+  { actor, change: id }: ChangeAuthor,
+  make: (changing: Changing) => Promise<AuditedChange>,
+): Promise<ChangeOutcome> {
+  try {
+    await database.db.transaction().execute(async (db) => {
+      const { position, at } = await startChange(database, db)
+      // The connection may have broken after the first attempt had ended well.
+      if (await wasMade(db, id)) throw new Undone('done')
+      const change = await make({ db, position, at })
+      await writeAudit(db, { ...change, id, actor, position, at })
+    })
+    return 'done'
+  } catch (error) {
+    if (error instanceof Undone) return error.outcome
+    throw error
+  }
+}
+
+async function startChange(
+  { now }: SqlDatabase,
+  db: Kysely<LedgerDatabase>,
+): Promise<Omit<Changing, 'db'>> {
+  const { version } = await db
+    .updateTable('x402_versions')
+    .set((set) => ({ version: set('version', '+', 1).$castTo<number>() }))
+    .where('name', '=', PROJECTS_VERSION)
+    .returning('version')
+    .executeTakeFirstOrThrow()
+  const { at } = await db.selectNoFrom(now.as('at')).executeTakeFirstOrThrow()
+  return { position: Number(version), at }
+}
+
+async function wasMade(db: Kysely<LedgerDatabase>, id: string): Promise<boolean> {
+  const query = db.selectFrom('x402_audit_log').select('position').where('id', '=', id)
+  return (await query.executeTakeFirst()) !== undefined
+}

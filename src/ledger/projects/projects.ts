@@ -1,0 +1,226 @@
+import type { Kysely } from 'kysely'
+import type { AuditedChange, AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
+import type { NewToken, PageQuery } from '../projects.js'
+import type { ProjectSnapshot, ProjectStore, StoredProject, StoredToken } from '../projects.js'
+import { makeChange, Undone, type Changing } from './changes.js'
+import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
+import { selectProjects, tokenOf, versionOf } from './rows.js'
+import type { LedgerDatabase } from '../schema/schema.js'
+import type { SqlStore } from '../engine/store.js'
+
+/** Announces changes to other processes, and receives their announcements. */
+export interface ChangeChannel {
+  /** Whether announcements by others arrive at present. */
+  readonly isOpen: boolean
+  /** Calls back after a change by any process, and after changes may have been missed. */
+  listen(listener: () => void): void
+  /** Announces a change to all processes, once its transaction has committed. */
+  announce(transaction: Kysely<LedgerDatabase>): Promise<void>
+}
+
+/** Most tokens of a project that are listed. */
+const MAX_TOKENS = 1000
+
+/** Keeps projects in an SQL database, which several processes may share. */
+export class SqlProjects implements ProjectStore {
+  readonly #store: SqlStore
+  readonly #channel: ChangeChannel | undefined
+  readonly #listeners = new Set<() => void>()
+
+  /** @param channel - Absent where the database is polled for changes by other processes. */
+  constructor(store: SqlStore, channel?: ChangeChannel) {
+    this.#store = store
+    this.#channel = channel
+    channel?.listen(() => this.#tell())
+  }
+
+  get announces(): boolean {
+    return this.#channel?.isOpen ?? false
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  version(): Promise<number> {
+    return this.#store.run(({ db }) => versionOf(db))
+  }
+
+  load(): Promise<ProjectSnapshot> {
+    return this.#store.run(async ({ db }) => {
+      // First: what changes meanwhile is loaded again.
+      const version = await versionOf(db)
+      const projects = await selectProjects(db).execute()
+      const tokens = await db
+        .selectFrom('x402_project_tokens')
+        .selectAll()
+        .where('revoked_at', 'is', null)
+        .execute()
+      return { version, projects: projects.map(projectOf), tokens: tokens.map(tokenOf) }
+    })
+  }
+
+  createProject(
+    { id, settings }: Pick<StoredProject, 'id' | 'settings'>,
+    by: ChangeAuthor,
+  ): Promise<ChangeOutcome> {
+    return this.#change(by, async ({ db, position, at }) => {
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('x402_projects')
+        .values({
+          ...{ id, position, settings: JSON.stringify(settings) },
+          ...{ version: 1, created_at: at, updated_at: at },
+        })
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .executeTakeFirst()
+      if (numInsertedOrUpdatedRows !== 1n)
+        throw new Undone((await findProject(db, id)) === undefined ? 'deleted' : 'taken')
+      await revokeTokens(db, id, at)
+      return { action: 'project.created', project: id, after: settings }
+    })
+  }
+
+  updateProject(
+    { id, settings, version }: Pick<StoredProject, 'id' | 'settings' | 'version'>,
+    by: ChangeAuthor,
+  ): Promise<ChangeOutcome> {
+    return this.#change(by, async ({ db, at }) => {
+      const before = await findProject(db, id)
+      if (before === undefined) throw new Undone('missing')
+      if (before.version !== version) throw new Undone('changed')
+      await db
+        .updateTable('x402_projects')
+        .set({ settings: JSON.stringify(settings), version: version + 1, updated_at: at })
+        .where('id', '=', id)
+        .execute()
+      const { settings: earlier } = before
+      return { action: 'project.updated', project: id, before: earlier, after: settings }
+    })
+  }
+
+  deleteProject(id: string, by: ChangeAuthor): Promise<ChangeOutcome> {
+    return this.#change(by, async ({ db, at }) => {
+      const project = await findProject(db, id)
+      if (project === undefined) throw new Undone('missing')
+      await db
+        .updateTable('x402_projects')
+        .set({ deleted_at: at, updated_at: at })
+        .where('id', '=', id)
+        .execute()
+      await revokeTokens(db, id, at)
+      return { action: 'project.deleted', project: id, before: project.settings }
+    })
+  }
+
+  findProject(id: string): Promise<StoredProject | undefined> {
+    return this.#store.run(({ db }) => findProject(db, id))
+  }
+
+  listProjects({ after = 0, limit }: PageQuery): Promise<readonly StoredProject[]> {
+    return this.#store.run(async ({ db }) => {
+      const rows = await selectProjects(db)
+        .where('position', '>', after)
+        .orderBy('position')
+        .limit(limit)
+        .execute()
+      return rows.map(projectOf)
+    })
+  }
+
+  createToken(
+    { id, project, hash, label, isConfigured }: NewToken & { isConfigured: boolean },
+    by: ChangeAuthor,
+  ): Promise<ChangeOutcome> {
+    return this.#change(by, async ({ db, position, at }) => {
+      if (!isConfigured && (await findProject(db, project)) === undefined)
+        throw new Undone('missing')
+      await db
+        .insertInto('x402_project_tokens')
+        .values({ id, project, hash, label, position, created_at: at })
+        .execute()
+      return { action: 'token.created', project, token: id, after: { label } }
+    })
+  }
+
+  revokeToken(
+    { id, project }: Pick<StoredToken, 'id' | 'project'>,
+    by: ChangeAuthor,
+  ): Promise<ChangeOutcome> {
+    return this.#change(by, async ({ db, at }) => {
+      const [revoked] = await db
+        .updateTable('x402_project_tokens')
+        .set({ revoked_at: at })
+        .where((where) => where.and({ id, project }))
+        .where('revoked_at', 'is', null)
+        .returning('label')
+        .execute()
+      if (revoked === undefined) throw new Undone('missing')
+      return { action: 'token.revoked', project, token: id, before: { label: revoked.label } }
+    })
+  }
+
+  listTokens(project: string): Promise<readonly StoredToken[]> {
+    return this.#store.run(async ({ db }) => {
+      const rows = await db
+        .selectFrom('x402_project_tokens')
+        .selectAll()
+        .where('project', '=', project)
+        .orderBy('position', 'desc')
+        .limit(MAX_TOKENS)
+        .execute()
+      return rows.toReversed().map(tokenOf)
+    })
+  }
+
+  async noteUse(tokens: readonly string[]): Promise<void> {
+    await this.#store.run(({ db, now }) =>
+      db
+        .updateTable('x402_project_tokens')
+        .set({ last_used_at: now })
+        .where('id', 'in', tokens)
+        .execute(),
+    )
+  }
+
+  async noteAct(act: AuditedChange, by: ChangeAuthor): Promise<void> {
+    await this.#change(by, async () => act)
+  }
+
+  listAudit({
+    after,
+    limit,
+    project,
+  }: PageQuery & { readonly project?: string | undefined }): Promise<readonly AuditEntry[]> {
+    return this.#store.run(async ({ db }) => {
+      const rows = await db
+        .selectFrom('x402_audit_log')
+        .selectAll()
+        .$if(after !== undefined, (query) => query.where('position', '<', after ?? 0))
+        .$if(project !== undefined, (query) => query.where('project', '=', project ?? ''))
+        .orderBy('position', 'desc')
+        .limit(limit)
+        .execute()
+      return rows.map(auditOf)
+    })
+  }
+
+  async #change(
+    by: ChangeAuthor,
+    make: (changing: Changing) => Promise<AuditedChange>,
+  ): Promise<ChangeOutcome> {
+    const outcome = await this.#store.run((database) =>
+      makeChange(database, by, async (changing) => {
+        const change = await make(changing)
+        await this.#channel?.announce(changing.db)
+        return change
+      }),
+    )
+    this.#tell()
+    return outcome
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

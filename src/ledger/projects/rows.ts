@@ -1,0 +1,92 @@
+/** Rows of projects, their tokens and the audit log. */
+import type { Kysely, Selectable } from 'kysely'
+import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
+import { PROJECTS_VERSION } from '../schema/tables.js'
+import type { AuditRow, LedgerDatabase, ProjectRow, ProjectTokenRow } from '../schema/schema.js'
+
+/** Writes an entry of the audit log. */
+export async function writeAudit(
+  db: Kysely<LedgerDatabase>,
+  { id, position, at, actor, action, project, token, before, after }: AuditEntry,
+): Promise<void> {
+  await db
+    .insertInto('x402_audit_log')
+    .values({
+      ...{ id, position, at, actor, action, project, token: token ?? null },
+      before: before === undefined ? null : JSON.stringify(before),
+      after: after === undefined ? null : JSON.stringify(after),
+    })
+    .execute()
+}
+
+/** Selects the projects that are not deleted. */
+export function selectProjects(db: Kysely<LedgerDatabase>) {
+  return db.selectFrom('x402_projects').selectAll().where('deleted_at', 'is', null)
+}
+
+/** Finds a project that is not deleted. */
+export async function findProject(
+  db: Kysely<LedgerDatabase>,
+  id: string,
+): Promise<StoredProject | undefined> {
+  const row = await selectProjects(db).where('id', '=', id).executeTakeFirst()
+  return row && projectOf(row)
+}
+
+/** Revokes all tokens of a project. */
+export async function revokeTokens(
+  db: Kysely<LedgerDatabase>,
+  project: string,
+  at: number,
+): Promise<void> {
+  await db
+    .updateTable('x402_project_tokens')
+    .set({ revoked_at: at })
+    .where('project', '=', project)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
+/** Number of the last change. */
+export async function versionOf(db: Kysely<LedgerDatabase>): Promise<number> {
+  const { version } = await db
+    .selectFrom('x402_versions')
+    .select('version')
+    .where('name', '=', PROJECTS_VERSION)
+    .executeTakeFirstOrThrow()
+  return Number(version)
+}
+
+/** The project of a row. */
+export function projectOf(row: Selectable<ProjectRow>): StoredProject {
+  return {
+    id: row.id,
+    settings: JSON.parse(row.settings) as object,
+    version: Number(row.version),
+    position: Number(row.position),
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+  }
+}
+
+/** The token of a row. */
+export function tokenOf(row: Selectable<ProjectTokenRow>): StoredToken {
+  const { id, project, hash, label, last_used_at, revoked_at } = row
+  return {
+    ...{ id, project, hash, label, createdAt: Number(row.created_at) },
+    ...(last_used_at !== null && { lastUsedAt: Number(last_used_at) }),
+    ...(revoked_at !== null && { revokedAt: Number(revoked_at) }),
+  }
+}
+
+/** The entry of a row. */
+export function auditOf(row: Selectable<AuditRow>): AuditEntry {
+  const { id, actor, project, token, before, after } = row
+  return {
+    ...{ id, actor, project, action: row.action as AuditAction },
+    ...{ position: Number(row.position), at: Number(row.at) },
+    ...(token !== null && { token }),
+    ...(before !== null && { before: JSON.parse(before) as object }),
+    ...(after !== null && { after: JSON.parse(after) as object }),
+  }
+}

@@ -1,0 +1,66 @@
+import { newDeliveryId } from '../webhooks/delivery-id.js'
+import { ALERT_PAUSE_MS, type RelayerAlertStore, type RelayerBalance } from '../relayer-alerts.js'
+import { OPERATOR } from '../webhooks.js'
+import type { SqlStore } from '../engine/store.js'
+
+/** Digits of a balance: as many as 2^256 has, so that texts are ordered as numbers are. */
+const DIGITS = 78
+
+/** Alerts to the operator about low relayers, in the ledger's database. */
+export class SqlRelayerAlerts implements RelayerAlertStore {
+  readonly #store: Pick<SqlStore, 'run'>
+
+  constructor(store: Pick<SqlStore, 'run'>) {
+    this.#store = store
+  }
+
+  tellLow({ chainId, relayer, balance }: RelayerBalance, data: object): Promise<boolean> {
+    const row = { chain_id: chainId, relayer: relayer.toLowerCase(), balance: digitsOf(balance) }
+    return this.#store.run(({ db, now, plus }) =>
+      db.transaction().execute(async (transaction) => {
+        const endpoints = await transaction
+          .selectFrom('x402_webhook_endpoints')
+          .select('id')
+          .where('project', '=', OPERATOR)
+          .where('events', 'like', '%,relayer.low,%')
+          .execute()
+        if (endpoints.length === 0) return false
+        // A second process waits here for the first, and finds that the alert was sent.
+        const { numInsertedOrUpdatedRows: told } = await transaction
+          .insertInto('x402_relayer_alerts')
+          .values({ ...row, told_at: now })
+          .onConflict((conflict) =>
+            conflict
+              .columns(['chain_id', 'relayer'])
+              .doUpdateSet({ balance: row.balance, told_at: now })
+              .where('x402_relayer_alerts.told_at', '<=', plus(-ALERT_PAUSE_MS)),
+          )
+          .executeTakeFirst()
+        if (told !== 1n) return false
+        const event = { project: OPERATOR, type: 'relayer.low', data: JSON.stringify(data) }
+        await transaction
+          .insertInto('x402_webhook_deliveries')
+          .values(
+            endpoints.map(({ id: endpoint }) => ({
+              ...{ ...event, endpoint, id: newDeliveryId(), state: 'pending' as const },
+              ...{ attempts: 0, next_at: now, retry_from: now, created_at: now },
+            })),
+          )
+          .execute()
+        return true
+      }),
+    )
+  }
+
+  async noteFunded({ chainId, relayer, balance }: RelayerBalance): Promise<void> {
+    await this.#store.run(({ db }) =>
+      db
+        .deleteFrom('x402_relayer_alerts')
+        .where((where) => where.and({ chain_id: chainId, relayer: relayer.toLowerCase() }))
+        .where('balance', '<', digitsOf(balance))
+        .execute(),
+    )
+  }
+}
+
+const digitsOf = (balance: bigint): string => balance.toString().padStart(DIGITS, '0')

@@ -1,0 +1,103 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { bytesOf } from '../../protocol/hex.js'
+import type { Submission } from '../record.js'
+import { KEPT_MINED } from '../relayer-transactions.js'
+import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
+
+/** How long a final transaction may have to be sent again after a reorganisation, with a margin. */
+const KEPT_MS = 3_600_000
+
+/** Time between two sweeps. */
+const SWEEP_MS = 300_000
+
+/** Transactions forgotten by one statement. Others wait for it. */
+const PAGE = 500
+
+/** Options of {@link pruneBytes}. */
+export interface PruneBytesOptions {
+  /** Milliseconds that the bytes of a mined transaction are kept. @defaultValue 3600000 */
+  readonly keptMs?: number | undefined
+  /** Milliseconds between two sweeps. @defaultValue 300000 */
+  readonly sweepMs?: number | undefined
+}
+
+/** Stores a transaction's bytes, if known. Overwrites those of its account nonce only if it replaces them. */
+export async function keepBytes(
+  { db, now }: SqlDatabase,
+  chainId: number,
+  { transaction, relayer, accountNonce, raw, replaces = [] }: Submission,
+): Promise<void> {
+  if (raw === '0x') return
+  const account = { chain_id: chainId, relayer: bytesOf(relayer) }
+  const key = { ...account, account_nonce: accountNonce }
+  const columns = {
+    ...{ transaction_hash: bytesOf(transaction), raw: bytesOf(raw), written_at: now },
+    replaces: replaces.length > 0 ? replaces.join(',') : null,
+  }
+  const insert = db.insertInto('x402_relayer_transactions').values({ ...key, ...columns })
+  await insert
+    .onConflict((conflict) =>
+      replaces.length === 0
+        ? conflict.doNothing()
+        : conflict
+            .columns(['chain_id', 'relayer', 'account_nonce'])
+            .doUpdateSet(columns)
+            .where('x402_relayer_transactions.transaction_hash', 'in', replaces.map(bytesOf)),
+    )
+    .execute()
+}
+
+/**
+ * Forgets the bytes of transactions that were mined long ago, now and then.
+ *
+ * They may be 17 KB each. The records of their payments stay for good, and so do their hashes.
+ *
+ * @returns A function that ends the sweeps.
+ */
+export function pruneBytes(store: SqlStore, options: PruneBytesOptions = {}): () => void {
+  const { keptMs = KEPT_MS, sweepMs = SWEEP_MS } = options
+  let sweeping: Promise<void> | undefined
+  const timer = setInterval(() => {
+    sweeping ??= sweep(store, keptMs)
+      .catch(() => undefined)
+      .finally(() => (sweeping = undefined))
+  }, sweepMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Prunes page by page, until nothing is left. @throws `LedgerError`, also once the store is closed. */
+async function sweep(store: SqlStore, keptMs: number): Promise<void> {
+  const accounts = await store.run(({ db }) =>
+    db.selectFrom('x402_relayer_nonces').select(['chain_id', 'relayer', 'mined_nonce']).execute(),
+  )
+  for (const { mined_nonce, chain_id, relayer } of accounts) {
+    const account = { chain_id: Number(chain_id), relayer }
+    const below = Number(mined_nonce) - KEPT_MINED
+    while ((await prunePage(store, account, { below, keptMs })) === PAGE) await nextTurn()
+  }
+}
+
+/** @returns How many transactions were forgotten, of those with the lowest account nonces. */
+function prunePage(
+  store: SqlStore,
+  account: { readonly chain_id: number; readonly relayer: Uint8Array },
+  { below, keptMs }: { readonly below: number; readonly keptMs: number },
+): Promise<number> {
+  return store.run(async ({ db, plus }) => {
+    const lowest = db
+      .selectFrom('x402_relayer_transactions')
+      .select('account_nonce')
+      .where((where) => where.and(account))
+      .where('account_nonce', '<', below)
+      .orderBy('account_nonce')
+      .limit(PAGE)
+    const { numDeletedRows } = await db
+      .deleteFrom('x402_relayer_transactions')
+      .where((where) => where.and(account))
+      .where('account_nonce', 'in', lowest)
+      .where('written_at', '<', timeOnce(db, plus(-keptMs)))
+      .executeTakeFirst()
+    return Number(numDeletedRows)
+  })
+}

@@ -1,0 +1,243 @@
+import type { Kysely } from 'kysely'
+import { bytesOf } from '../../protocol/hex.js'
+import type { Hex } from '../../protocol/payment.js'
+import type { AuthorizationKey, Submission } from '../record.js'
+import type { RelayerAccount, RelayerTransactions, SignedBatch } from '../relayer-transactions.js'
+import { rowsInOrder } from '../engine/rows-in-order.js'
+import type { LedgerDatabase } from '../schema/schema.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import type { SqlSubmissions } from '../payments/submissions.js'
+import { SUBMIT_NEXT } from './submit-statements.js'
+
+/** Rolls a transaction back, and says why. */
+class Undone extends Error {
+  readonly lost: readonly AuthorizationKey[]
+
+  constructor(lost: readonly AuthorizationKey[], options?: ErrorOptions) {
+    super('Nothing was written down.', options)
+    this.lost = lost
+  }
+}
+
+/** Milliseconds for which no nonce is guessed after a guess that was wrong. */
+const GUESS_PAUSE_MS = 1000
+
+/** SQLSTATE of {@link SUBMIT_NEXT} when it undoes itself. */
+const DIVISION_BY_ZERO = '22012'
+
+/** The account nonce that is likely the next one. */
+interface Guess {
+  readonly nonce: number
+  /** By `performance.now()`. */
+  readonly notBefore: number
+}
+
+/**
+ * Hands out account nonces to all processes that use the same database.
+ *
+ * A transaction is signed with the nonce that is likely the next one, and one statement takes that nonce
+ * and writes everything down. If no nonce is likely, or another process has taken it, the row of the
+ * account is locked while a transaction is signed with its next nonce and written down.
+ */
+export class SqlTransactions implements Pick<
+  RelayerTransactions,
+  'submitNext' | 'replaceTransaction' | 'fillNonce'
+> {
+  readonly #store: SqlStore
+  readonly #submissions: SqlSubmissions
+  /** By account. */
+  readonly #guesses = new Map<string, Guess>()
+
+  constructor(store: SqlStore, submissions: SqlSubmissions) {
+    this.#store = store
+    this.#submissions = submissions
+  }
+
+  async submitNext(
+    account: RelayerAccount,
+    leastNonce: number,
+    sign: (accountNonce: number) => Promise<SignedBatch>,
+  ): Promise<readonly AuthorizationKey[]> {
+    const transaction: NextTransaction = {
+      leastNonce,
+      sign: (accountNonce) =>
+        sign(accountNonce).catch((error: unknown) => {
+          throw new Undone([], { cause: error })
+        }),
+    }
+    const undone = await this.#store.run(async (database) => {
+      try {
+        if (!(await this.#submitGuess(database, account, transaction)))
+          await this.#submitNext(database, account, transaction)
+        return undefined
+      } catch (error) {
+        if (error instanceof Undone) return error
+        throw error
+      }
+    })
+    if (undone?.cause instanceof Error) throw undone.cause
+    return undone?.lost ?? []
+  }
+
+  /** @returns Whether the transaction was written down, with the nonce that was likely the next one. */
+  async #submitGuess(
+    { run }: SqlDatabase,
+    account: RelayerAccount,
+    { leastNonce, sign }: NextTransaction,
+  ): Promise<boolean> {
+    const id = nameOf(account)
+    const guess = this.#guesses.get(id)
+    if (guess === undefined || guess.nonce < leastNonce || guess.notBefore > performance.now())
+      return false
+    this.#guesses.delete(id)
+    const { submission, members } = await sign(guess.nonce)
+    const parameters = [
+      ...this.#submissions.parametersOf(members, submission),
+      ...[account.chainId, bytesOf(submission.raw), submission.replaces?.join(',') ?? null],
+    ]
+    const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereLost)
+    const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS
+    this.#guesses.set(id, { nonce: guess.nonce + 1, notBefore })
+    return rows.length > 0
+  }
+
+  async #submitNext(
+    database: SqlDatabase,
+    account: RelayerAccount,
+    { leastNonce, sign }: NextTransaction,
+  ): Promise<void> {
+    const nonce = await database.db.transaction().execute(async (db) => {
+      const accountNonce = await takeNonce(db, account, leastNonce)
+      const { submission, members } = await sign(accountNonce)
+      const columns = columnsOf(database, submission)
+      await db
+        .insertInto('x402_relayer_transactions')
+        .values({ ...keyOf(account, accountNonce), ...columns })
+        .onConflict((conflict) =>
+          conflict.columns(['chain_id', 'relayer', 'account_nonce']).doUpdateSet(columns),
+        )
+        .execute()
+      const lost = await this.#submissions.submitIn({ ...database, db }, members)
+      if (lost.length > 0) throw new Undone(lost)
+      return accountNonce
+    })
+    const id = nameOf(account)
+    const { notBefore = 0 } = this.#guesses.get(id) ?? {}
+    this.#guesses.set(id, { nonce: nonce + 1, notBefore })
+  }
+
+  replaceTransaction(chainId: number, earlier: Hex, next: Submission): Promise<boolean> {
+    return this.#store.run((database) =>
+      database.db.transaction().execute(async (db) => {
+        if (!(await writeDown({ ...database, db }, next, { chainId, earlier }))) return false
+        await db
+          .updateTable('x402_authorizations')
+          .set((set) => ({
+            transaction_hash: bytesOf(next.transaction),
+            replaces: set
+              .case()
+              .when('replaces', 'is', null)
+              .then<string>(earlier)
+              .else(set(set.val<string>(`${earlier},`), '||', set.ref('replaces')))
+              .end(),
+            updated_at: database.now,
+          }))
+          .where(
+            rowsInOrder(database, db, (where) =>
+              where.and({ transaction_hash: bytesOf(earlier), state: 'submitted' }),
+            ),
+          )
+          .execute()
+        return true
+      }),
+    )
+  }
+
+  fillNonce(chainId: number, empty: Submission, earlier?: Hex): Promise<boolean> {
+    return this.#store.run((database) => writeDown(database, empty, { chainId, earlier }))
+  }
+}
+
+/** How a transaction is signed. */
+interface NextTransaction {
+  readonly leastNonce: number
+  readonly sign: (accountNonce: number) => Promise<SignedBatch>
+}
+
+/** Takes the next account nonce. Its row stays locked until the transaction of the database ends. */
+async function takeNonce(
+  db: Kysely<LedgerDatabase>,
+  { chainId, relayer }: RelayerAccount,
+  leastNonce: number,
+): Promise<number> {
+  const { next_nonce: next } = await db
+    .insertInto('x402_relayer_nonces')
+    .values({
+      chain_id: chainId,
+      relayer: bytesOf(relayer),
+      next_nonce: leastNonce + 1,
+      mined_nonce: leastNonce,
+      claimed_at: 0,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['chain_id', 'relayer']).doUpdateSet((set) => ({
+        next_nonce: set
+          .case()
+          .when('x402_relayer_nonces.next_nonce', '<', leastNonce)
+          .then(leastNonce + 1)
+          .else(set('x402_relayer_nonces.next_nonce', '+', 1))
+          .end(),
+      })),
+    )
+    .returning('next_nonce')
+    .executeTakeFirstOrThrow()
+  return Number(next) - 1
+}
+
+/** Writes down a transaction in place of another, or where its nonce has none. */
+async function writeDown(
+  database: SqlDatabase,
+  next: Submission,
+  { chainId, earlier }: { readonly chainId: number; readonly earlier: Hex | undefined },
+): Promise<boolean> {
+  const { db } = database
+  const key = keyOf({ chainId, relayer: next.relayer }, next.accountNonce)
+  const columns = columnsOf(database, next)
+  if (earlier === undefined) {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('x402_relayer_transactions')
+      .values({ ...key, ...columns })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+  const { numUpdatedRows } = await db
+    .updateTable('x402_relayer_transactions')
+    .set(columns)
+    .where((where) => where.and({ ...key, transaction_hash: bytesOf(earlier) }))
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** No rows where {@link SUBMIT_NEXT} has failed because a lock is lost. */
+function noneWhereLost(error: unknown): readonly unknown[] {
+  if ((error as { code?: unknown }).code === DIVISION_BY_ZERO) return []
+  throw error
+}
+
+function nameOf({ chainId, relayer }: RelayerAccount): string {
+  return `${chainId}:${relayer.toLowerCase()}`
+}
+
+function keyOf({ chainId, relayer }: RelayerAccount, accountNonce: number) {
+  return { chain_id: chainId, relayer: bytesOf(relayer), account_nonce: accountNonce }
+}
+
+function columnsOf({ now }: SqlDatabase, { transaction, raw, replaces }: Submission) {
+  return {
+    transaction_hash: bytesOf(transaction),
+    raw: bytesOf(raw),
+    replaces: replaces?.join(',') ?? null,
+    written_at: now,
+  }
+}

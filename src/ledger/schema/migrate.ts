@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type * as KyselyModule from 'kysely'
+import type { Kysely } from 'kysely'
+import { migrationContext, migrations } from './migrations.js'
+import type { LedgerDatabase } from './schema.js'
+import type { SqlDialect } from '../engine/dialect.js'
+import { isSqliteBusy } from '../engine/sqlite.js'
+
+/** How long a migration by another process is waited for, with SQLite: millions of rows take a while. */
+const PATIENCE_MS = 20_000
+
+/** Pause before the next look. */
+const PAUSE_MS = 100
+
+/** The database whose schema is brought up to date. */
+export interface MigrationTarget {
+  readonly db: Kysely<LedgerDatabase>
+  readonly kysely: typeof KyselyModule
+  readonly dialect: SqlDialect
+}
+
+/** Runs work in a transaction during which no other process can migrate. */
+export type Exclusively = (
+  work: (connection: Kysely<LedgerDatabase>) => Promise<void>,
+) => Promise<void>
+
+/**
+ * Brings the schema up to date. Several processes may call it at once.
+ *
+ * Kysely's `Migrator` is not used: on SQLite it takes no lock and no transaction, so two processes
+ * could migrate side by side and a crash could leave half a migration; on PostgreSQL it looks for its
+ * tables in every schema, not in the search path; and it refuses a database that a newer version has
+ * migrated, so that an older process could not restart during an upgrade.
+ *
+ * @param exclusively - Starts a transaction in which nobody else migrates.
+ */
+export async function migrate(target: MigrationTarget, exclusively: Exclusively): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    // Usually all are applied, and the user of the database may lack the right to create tables.
+    const applied = await appliedMigrations(target.db).catch((): readonly string[] => [])
+    if (Object.keys(migrations).every((name) => applied.includes(name))) return
+    try {
+      return await exclusively((db) => applyMissing({ ...target, db }))
+    } catch (error) {
+      if (!isSqliteBusy(error) || performance.now() > deadline) throw error
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+async function applyMissing({ db, kysely, dialect }: MigrationTarget): Promise<void> {
+  const context = migrationContext(db, kysely, dialect)
+  await context.run('CREATE TABLE IF NOT EXISTS x402_migrations (name TEXT NOT NULL PRIMARY KEY)')
+  const applied = await appliedMigrations(db)
+  for (const [name, apply] of Object.entries(migrations)) {
+    if (applied.includes(name)) continue
+    await apply(context)
+    await db.insertInto('x402_migrations').values({ name }).execute()
+  }
+}
+
+async function appliedMigrations(db: Kysely<LedgerDatabase>): Promise<readonly string[]> {
+  const rows = await db.selectFrom('x402_migrations').select('name').execute()
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,196 @@
+import type { Kysely } from 'kysely'
+import type { AuditAction, ChangeAuthor } from '../projects.js'
+import {
+  auditedEndpoint,
+  MAX_ENDPOINTS,
+  type EndpointChange,
+  type SecretRotation,
+  type WebhookEndpoint,
+  type WebhookEndpoints,
+} from '../webhooks.js'
+import { makeChange, Undone } from '../projects/changes.js'
+import type { LedgerDatabase } from '../schema/schema.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { endpointOf, eventsColumn } from './rows.js'
+
+/** An endpoint that is changed, and the name of the change in the audit log. */
+interface Target {
+  readonly project: string
+  readonly id: string
+  readonly action: AuditAction
+}
+
+/** An endpoint before and after a change. */
+interface Changed {
+  readonly before?: WebhookEndpoint | undefined
+  readonly after?: WebhookEndpoint | undefined
+}
+
+/** Endpoints of webhooks, in the ledger's database. */
+export class SqlWebhookEndpoints implements WebhookEndpoints {
+  readonly #store: Pick<SqlStore, 'run'>
+  readonly #author: ChangeAuthor | undefined
+
+  /** @param author - The admin who makes a change; absent for changes by projects. */
+  constructor(store: Pick<SqlStore, 'run'>, author?: ChangeAuthor) {
+    this.#store = store
+    this.#author = author
+  }
+
+  by(author: ChangeAuthor): WebhookEndpoints {
+    return new SqlWebhookEndpoints(this.#store, author)
+  }
+
+  create(
+    endpoint: Parameters<WebhookEndpoints['create']>[0],
+  ): Promise<WebhookEndpoint | undefined> {
+    const { id, project, url, events, secret } = endpoint
+    return this.#change({ project, id, action: 'webhook.created' }, async ({ db, now }) => {
+      await db
+        .insertInto('x402_webhook_endpoints')
+        .values({
+          ...{ id, project, url, secret, events: eventsColumn(events) },
+          ...{ created_at: now, updated_at: now },
+        })
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute()
+      // Counted afterwards: if several are created at the same time, too many may be taken back, but never
+      // too few.
+      const all = await listOf(db, project)
+      if (all.length <= MAX_ENDPOINTS) return { after: all.find((one) => one.id === id) }
+      await deleteFrom(db, project, id)
+      return undefined
+    })
+  }
+
+  list(project: string): Promise<readonly WebhookEndpoint[]> {
+    return this.#store.run(({ db }) => listOf(db, project))
+  }
+
+  find(project: string, id: string): Promise<WebhookEndpoint | undefined> {
+    return this.#store.run(({ db }) => findOne(db, project, id))
+  }
+
+  change(
+    project: string,
+    id: string,
+    { url, events }: EndpointChange,
+  ): Promise<WebhookEndpoint | undefined> {
+    return this.#change({ project, id, action: 'webhook.updated' }, async ({ db, now }) => {
+      const before = await findOne(db, project, id)
+      const row = await db
+        .updateTable('x402_webhook_endpoints')
+        .set({
+          ...(url !== undefined && { url }),
+          ...(events !== undefined && { events: eventsColumn(events) }),
+          updated_at: now,
+        })
+        .where((where) => where.and({ id, project }))
+        .returningAll()
+        .executeTakeFirst()
+      return row && { before, after: endpointOf(row) }
+    })
+  }
+
+  rotate(
+    project: string,
+    id: string,
+    { secret, previousForMs }: SecretRotation,
+  ): Promise<WebhookEndpoint | undefined> {
+    const target = { project, id, action: 'webhook.secret_rotated' } as const
+    return this.#change(target, async ({ db, now, plus }) => {
+      await db
+        .updateTable('x402_webhook_endpoints')
+        .set((set) => ({
+          secret,
+          previous_secret: set.ref('secret'),
+          previous_until: plus(previousForMs),
+          updated_at: now,
+        }))
+        .where((where) => where.and({ id, project }))
+        // The statement may run twice.
+        .where('secret', '!=', secret)
+        .execute()
+      const after = await findOne(db, project, id)
+      return after && { after }
+    })
+  }
+
+  async delete(project: string, id: string): Promise<boolean> {
+    let isDeleted = false
+    await this.#change({ project, id, action: 'webhook.deleted' }, async ({ db }) => {
+      const before = await deleteFrom(db, project, id)
+      isDeleted = before !== undefined
+      return before && { before }
+    })
+    return isDeleted
+  }
+
+  /**
+   * Changes an endpoint; with an author, in one transaction with its entry of the audit log.
+   *
+   * @param make - Makes the change. It returns `undefined` if there is nothing to change.
+   * @returns The endpoint as it is then, if it is there.
+   */
+  #change(
+    { project, id, action }: Target,
+    make: (database: SqlDatabase) => Promise<Changed | undefined>,
+  ): Promise<WebhookEndpoint | undefined> {
+    const author = this.#author
+    return this.#store.run(async (database) => {
+      if (author === undefined) return (await make(database))?.after
+      const outcome = await makeChange(database, author, async ({ db }) => {
+        const changed = await make({ ...database, db })
+        if (changed === undefined) throw new Undone('missing')
+        const [before, after] = [changed.before, changed.after].map(
+          (one) => one && auditedEndpoint(one),
+        )
+        return { project, action, before, after }
+      })
+      return outcome === 'done' ? findOne(database.db, project, id) : undefined
+    })
+  }
+}
+
+async function listOf(
+  db: Kysely<LedgerDatabase>,
+  project: string,
+): Promise<readonly WebhookEndpoint[]> {
+  const rows = await db
+    .selectFrom('x402_webhook_endpoints')
+    .selectAll()
+    .where('project', '=', project)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => endpointOf(row))
+}
+
+async function findOne(
+  db: Kysely<LedgerDatabase>,
+  project: string,
+  id: string,
+): Promise<WebhookEndpoint | undefined> {
+  const row = await db
+    .selectFrom('x402_webhook_endpoints')
+    .selectAll()
+    .where((where) => where.and({ id, project }))
+    .executeTakeFirst()
+  return row && endpointOf(row)
+}
+
+/** Deletes an endpoint with its deliveries. */
+async function deleteFrom(
+  db: Kysely<LedgerDatabase>,
+  project: string,
+  id: string,
+): Promise<WebhookEndpoint | undefined> {
+  const row = await db
+    .deleteFrom('x402_webhook_endpoints')
+    .where((where) => where.and({ id, project }))
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  await db.deleteFrom('x402_webhook_deliveries').where('endpoint', '=', id).execute()
+  return endpointOf(row)
+}

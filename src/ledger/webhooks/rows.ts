@@ -1,0 +1,90 @@
+/** Converts endpoints and deliveries of webhooks to rows and back. */
+import type { Selectable } from 'kysely'
+import type { LedgerRecord } from '../record.js'
+import {
+  recordAsOf,
+  type AttemptOutcome,
+  type ClaimedDelivery,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+  type WebhookEvent,
+} from '../webhooks.js'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../schema/webhook-schema.js'
+
+/** A delivery that was just claimed, with the database's time. */
+export type ClaimedRow = Selectable<WebhookDeliveryRow> & { readonly now: number | string }
+
+/** Converts a row to an endpoint. */
+export function endpointOf(row: Selectable<WebhookEndpointRow>): WebhookEndpoint {
+  const { id, project, url, secret, previous_secret: previous } = row
+  return {
+    ...{ id, project, url, secret },
+    events: row.events.split(',').filter(Boolean) as WebhookEvent[],
+    ...(previous !== null && { previous: { secret: previous, until: Number(row.previous_until) } }),
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+  }
+}
+
+/** Each name is between commas, so that the trigger finds it. */
+export function eventsColumn(events: readonly WebhookEvent[]): string {
+  return `,${events.join(',')},`
+}
+
+/** What an attempt changes of a delivery. */
+export function conclusionOf(outcome: AttemptOutcome) {
+  switch (outcome.kind) {
+    case 'delivered':
+      return { state: 'delivered', attempted: 1, after_ms: 0, status: outcome.status }
+    case 'returned':
+      return { state: 'pending', attempted: 0, after_ms: 0 }
+    case 'retry':
+    case 'failed': {
+      const { error, status, response } = outcome
+      const isOver = outcome.kind === 'failed'
+      const after_ms = isOver ? 0 : Math.ceil(outcome.afterMs)
+      return {
+        ...{ state: isOver ? 'failed' : 'pending', attempted: 1, after_ms },
+        ...{ error, status, response },
+      }
+    }
+  }
+}
+
+/** Converts the row of a delivery that was just claimed, with the record of its payment as it is now. */
+export function claimedOf(
+  row: ClaimedRow,
+  claim: string,
+  record: LedgerRecord | undefined,
+): ClaimedDelivery {
+  return {
+    ...deliveryOf(row),
+    claim,
+    ageMs: Number(row.now) - Number(row.retry_from),
+    ...(record && {
+      record: recordAsOf(record, {
+        state: row.payment_state,
+        transaction: row.transaction_hash,
+        reason: row.reason,
+        updatedAt: Number(row.payment_at),
+      }),
+    }),
+    ...(row.data !== null && { data: JSON.parse(row.data) as object }),
+  }
+}
+
+/** Converts a row to a delivery. */
+export function deliveryOf(row: Selectable<WebhookDeliveryRow>): WebhookDelivery {
+  const { id, endpoint, project, type, payment, version, state, attempts } = row
+  return {
+    ...{ id, endpoint, project, type, state, attempts },
+    ...(payment !== null && { payment }),
+    ...(version !== null && { version }),
+    nextAttemptAt: Number(row.next_at),
+    createdAt: Number(row.created_at),
+    ...(row.delivered_at !== null && { deliveredAt: Number(row.delivered_at) }),
+    ...(row.last_status !== null && { lastStatus: row.last_status }),
+    ...(row.last_error !== null && { lastError: row.last_error }),
+    ...(row.last_response !== null && { lastResponse: row.last_response }),
+  }
+}
