@@ -158,6 +158,11 @@ export interface Locks {
    * transfer log has paid for another record.
    */
   markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void>
+  /**
+   * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
+   * process does not have the lock.
+   */
+  deliveryName(key: AuthorizationKey): string | undefined
 }
 
 /**
@@ -204,6 +209,7 @@ const STORE_METHODS: Readonly<
   markFailed: true,
   markSettledLate: true,
   markDelivered: true,
+  deliveryName: true,
   unlock: true,
   relock: true,
   listSubmitted: true,

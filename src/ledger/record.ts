@@ -106,6 +106,8 @@ export type LedgerRecord = LedgerEntry &
     readonly lockedElsewhere?: boolean | undefined
     /** The payer was given what was paid for, or was about to be. */
     readonly delivered: boolean
+    /** The name of the delivery: what `deliveryName` of the ledger was for the request that delivered it. */
+    readonly delivery?: string | undefined
     /** It was first presented less than a minute ago, by the ledger's own clock. */
     readonly fresh: boolean
     /** The merchant was paid by another transaction after this record had failed. */

@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
+import type { LedgerStore } from '../ledger/ledger.js'
 import type { Logger } from '../logger.js'
 import { keepPrivate } from './cache-control.js'
 import { isConditionalStatus, removeConditions } from './conditional-requests.js'
@@ -7,7 +8,13 @@ import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
-import { attachPayment, endUnsettled, markDelivered, releaseUnpaid } from './payment-attempt.js'
+import {
+  attachPayment,
+  endUnsettled,
+  keepPaid,
+  markDelivered,
+  releaseUnpaid,
+} from './payment-attempt.js'
 import type { ReservedAttempt } from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
@@ -18,6 +25,7 @@ import { watchForStream } from './watch-for-stream.js'
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
+  readonly ledger: Pick<LedgerStore, 'deliveryName'>
   readonly waived: WaivedCounter
   readonly logger: Logger
 }
@@ -59,7 +67,7 @@ async function runHeld(
     next()
     const end = await held.finished
     const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
-      ? await settleThenSend(attempt, held)
+      ? await settleThenSend(context, attempt, held)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
@@ -116,13 +124,17 @@ async function isCharged(
 }
 
 /** Settles the payment, and then sends the response. */
-async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
+async function settleThenSend(
+  context: Pick<AuthorizationFlowContext, 'ledger'>,
+  attempt: ReservedAttempt,
+  held: HeldResponse,
+): Promise<Exit> {
   const { res, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) {
     // If the price is another one when the payment is presented again, this is what it has bought.
     if (claim.hasKey && settlement.errorReason === 'settlement_pending')
-      await claim.keep(serializeUnpaid(held.response()) ?? claim.kept)
+      await keepUnpaid(attempt, held)
     return endUnsettled(attempt, settlement)
   }
   setPaymentResponse(res, settlement)
@@ -134,11 +146,17 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
     return { kind: 'over' }
   }
   const stored = response && serializeResponse(response)
-  if (stored !== undefined) await claim.keep(stored)
+  if (stored !== undefined) await keepPaid(context, attempt, stored)
   await markDelivered(attempt)
   if (stored !== undefined) await claim.finish(stored)
   if (!held.clientGone) held.send()
   return { kind: 'over' }
+}
+
+/** Keeps a response whose payment is pending. */
+function keepUnpaid({ claim }: ReservedAttempt, held: HeldResponse): Promise<void> {
+  const answer = serializeUnpaid(held.response())
+  return claim.keep(answer === undefined ? claim.kept : { answer })
 }
 
 /** A response that is not charged for. */

@@ -1,14 +1,18 @@
+import type { LedgerStore } from '../ledger/ledger.js'
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
-import { attachPayment, endUnsettled, markDelivered } from './payment-attempt.js'
+import { attachPayment, endUnsettled, keepPaid, markDelivered } from './payment-attempt.js'
 import type { ReservedAttempt } from './payment-attempt.js'
 import { paymentResponseHeaders, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
 import { refuseWaiver } from './waiver.js'
 
 /** The `upfront` flow: settles the payment, then runs the handler, which may stream. */
-export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
+export async function settleThenRun(
+  context: { readonly ledger: Pick<LedgerStore, 'deliveryName'> },
+  attempt: ReservedAttempt,
+): Promise<Exit> {
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
@@ -18,7 +22,7 @@ export async function settleThenRun(attempt: ReservedAttempt): Promise<Exit> {
   }
   // Stored without a body until the handler's response is known.
   const headers = paymentResponseHeaders(settlement)
-  await claim.keep(serializeResponse({ status: 200, headers, body: undefined }))
+  await keepPaid(context, attempt, serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
 
   const { transaction } = settlement

@@ -185,6 +185,8 @@ export function recordOf(
     // A failed delivery is about to be reverted: until then the payment is open, but not free.
     ownerSilent: isUncertain || (!isDelivered && !isOurs && leftMs >= 0 && leftMs < silentMs),
     delivered: isDelivered,
+    // A delivery keeps its lock's name, which no other has.
+    ...(isDelivered && row.lock_owner !== null && { delivery: row.lock_owner }),
     fresh: Number(row.now) - Number(row.created_at) < REDEEM_WITHOUT_PROOF_MS,
     paidLate: row.paid_late === 1,
     ...statusOf(row),

@@ -64,6 +64,8 @@ export interface IdempotencyRow {
   readonly fingerprint: string
   /** Null until there is one. */
   readonly answer: string | null
+  /** Name of the delivery that a kept answer was made for. */
+  readonly delivery: string | null
   /** 1 once the answer is final. */
   readonly done: number
   /** Name of the last attempt, which owns the key until `claimed_until`; it begins with its owner's id. */

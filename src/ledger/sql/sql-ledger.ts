@@ -78,6 +78,7 @@ export class SqlLedger implements LedgerStore {
   readonly relock: LedgerStore['relock'] = (key) => this.#locks.relock(key)
   readonly markDelivered: LedgerStore['markDelivered'] = (...args) =>
     this.#locks.markDelivered(...args)
+  readonly deliveryName: LedgerStore['deliveryName'] = (key) => this.#locks.deliveryName(key)
 
   readonly reserveRefund: LedgerStore['reserveRefund'] = (entry) =>
     this.#refunds.reserveRefund(entry)

@@ -133,6 +133,7 @@ function idempotency({ bigint, strict }: SqlDialect): readonly string[] {
       key TEXT NOT NULL PRIMARY KEY,
       fingerprint TEXT NOT NULL,
       answer TEXT,
+      delivery TEXT,
       done INTEGER NOT NULL,
       claim TEXT NOT NULL,
       claimed_until ${bigint} NOT NULL,
