@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { z } from 'zod'
 import { ConfigError, FacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { invalidResponse, unsettledResponse } from '../protocol/reason-words.js'
 import { sameNetwork } from '../protocol/networks.js'
+import { isFailedTransaction } from '../protocol/reasons.js'
 import { isHexAddress } from '../protocol/primitives.js'
 import type {
   PaymentPayload,
@@ -47,6 +49,9 @@ export interface HttpFacilitatorOptions {
   /** Milliseconds until a whole response must have arrived. @defaultValue 35000 */
   readonly timeoutMs?: number
 }
+
+/** Failed payments that are remembered. */
+const REMEMBERED = 10_000
 
 /** A longer response is not read. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -103,6 +108,8 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
    * only, not to another one that presents the same payment and could honour it a second time.
    */
   const asker = randomUUID()
+  /** By payment: how often its transaction has failed. Sent again, it is another request. */
+  const failures = new LRUCache<string, number>({ max: REMEMBERED })
 
   return {
     async verify(payload, requirements): Promise<VerifyResponse> {
@@ -118,11 +125,14 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
     },
     async settle(payload, requirements): Promise<SettleResponse> {
       const body = submission(payload, requirements)
-      const key = idempotencyKey(asker, fingerprintOf(body))
+      const print = fingerprintOf(body)
+      const failed = failures.get(print) ?? 0
+      const key = idempotencyKey(asker, print, String(failed))
       const answer = await ask(remote, { path: 'settle', schema: settleSchema, body, key })
       const payer = payerOf(payload)
       const { network } = requirements
       if (!answer.success) {
+        if (isFailedTransaction(answer.errorReason)) failures.set(print, failed + 1)
         const settledBy = hashOrNone(answer.settledBy)
         const transaction = hashOrNone(answer.transaction)
         return unsettledResponse({

@@ -12,7 +12,10 @@
  *                                                                        settled
  * ```
  *
- * The dotted move is the one exception: while an authorization is valid, anybody who has seen it on
+ * A record moves back in one case: where a transaction was mined without using the authorization, the same
+ * payment may be presented again. Its failed record is locked, and becomes submitted once more.
+ *
+ * The dotted move is the other exception: while an authorization is valid, anybody who has seen it on
  * chain can still use it, even after our transaction has failed. The merchant is paid then, and the
  * record says so.
  *
@@ -147,7 +150,11 @@ export interface Locks {
   release(key: AuthorizationKey): Promise<void>
   /** Unlocks a record whose payment was not delivered. */
   unlock(key: AuthorizationKey): Promise<void>
-  /** Locks an unlocked record again. @returns `false` if another request has the lock. */
+  /**
+   * Locks an unlocked record again; a failed one only if its transaction has left the authorization unused.
+   *
+   * @returns `false` if another request has the lock.
+   */
   relock(key: AuthorizationKey): Promise<boolean>
   /**
    * Records that the payer is about to be given what was paid for. The record stays locked for good.

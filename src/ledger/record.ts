@@ -24,6 +24,11 @@ export interface Submission {
    * of them may be mined instead of it.
    */
   readonly replaces?: readonly Hex[] | undefined
+  /**
+   * Hashes of earlier transactions of the payment, which were mined without moving money. They decide nothing
+   * any more, but should a reorganisation revive one, it may pay.
+   */
+  readonly failed?: readonly Hex[] | undefined
 }
 
 /** A transaction, with the key of one of the payments that it makes. */
@@ -71,6 +76,9 @@ export interface LedgerEntry extends AuthorizationKey {
   /** Id of the payment that it refunds: then its payer is the merchant, and its payee the buyer. */
   readonly refundOf?: string | undefined
 }
+
+/** The reason of a record whose transaction was mined without using the authorization. */
+export const UNPAID = 'invalid_transaction_state' satisfies Reason
 
 /** The state of a record. */
 export type LedgerStatus =

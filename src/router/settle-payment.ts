@@ -79,11 +79,13 @@ async function endIdClaim(claim: KeyClaim, outcome: SettleOutcome): Promise<void
   if (!isUndecided(answer.errorReason)) await claim.abandon()
 }
 
-/** Tells whether the same request could only get the same answer. */
+/**
+ * Tells whether a key repeats an answer: the same request could only get the same one, or it has cost a
+ * transaction. A payment that has failed may be sent again, by a request with another key.
+ */
 function isFinalOutcome({ answer, failed }: SettleOutcome): boolean {
   if (answer.success) return true
-  const wasNeverSent = failed && answer.transaction === ''
-  return !wasNeverSent && isFinal(answer.errorReason)
+  return failed ? answer.transaction !== '' : isFinal(answer.errorReason)
 }
 
 async function reserveAndSettle(

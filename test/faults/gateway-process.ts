@@ -16,6 +16,8 @@ export interface GatewayProcessOptions {
   /** Milliseconds for which a dead process holds what it worked on. */
   readonly lockMs: number
   readonly options?: GatewayOptions
+  /** A method of the ledger in which the process is killed. */
+  readonly diesIn?: 'markDelivered' | undefined
 }
 
 /** A gateway in a process of its own. */

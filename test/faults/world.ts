@@ -83,6 +83,7 @@ export interface World {
   start(options?: {
     readonly options?: GatewayOptions
     readonly network?: NetworkOptions
+    readonly diesIn?: 'markDelivered'
   }): Promise<GatewayProcess>
   /** Signs one cent. */
   sign(overrides?: SigningOverrides, payer?: TestPayer): Promise<PaymentPayload>
@@ -176,13 +177,14 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     offer,
     answers,
     gateways,
-    async start({ options, network } = {}) {
+    async start({ options, network, diesIn } = {}) {
       const gateway = await startGateway({
         network: { rpcUrl: proxy.url, relayerKeys: relayers.map(({ key }) => key), ...network },
         payTo: merchant,
         token: TOKEN,
         ledger,
         lockMs,
+        diesIn,
         options: { settleTimeoutMs: 20_000, ...settings.options, ...options },
       })
       gateways.push(gateway)

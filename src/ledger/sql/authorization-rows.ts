@@ -115,6 +115,7 @@ export const LISTED_COLUMNS = [
   'relayer',
   'account_nonce',
   'replaces',
+  'failed',
   'reason',
   'paid_late',
   'created_at',
@@ -215,11 +216,13 @@ const NO_BYTES = new Uint8Array()
 
 function submissionOf(row: TimedRow): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
+  const failed = row.failed?.split(',') as readonly Hex[] | undefined
   return {
     transaction: hexOf(row.transaction_hash ?? NO_BYTES),
     relayer: hexOf(row.relayer ?? NO_BYTES),
     accountNonce: Number(row.account_nonce),
     raw: hexOf(row.raw ?? NO_BYTES),
     ...(replaces && { replaces }),
+    ...(failed && { failed }),
   }
 }

@@ -31,6 +31,8 @@ export interface AuthorizationRow {
   readonly account_nonce: number | null
   /** Hashes of replaced transactions, newest first, as text and separated by commas. */
   readonly replaces: string | null
+  /** Hashes of earlier transactions that were mined without moving money, as `replaces`. */
+  readonly failed: string | null
   readonly reason: string | null
   /** `AppliedRate` as JSON. */
   readonly applied_rate: string | null

@@ -1,7 +1,7 @@
 import { LedgerError } from '../../errors.js'
 import type { Locks } from '../ledger.js'
 import { lockLost } from '../lock-lost.js'
-import { recordId } from '../record.js'
+import { recordId, UNPAID } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
 import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './authorization-rows.js'
 import { idBytes, digitsOf } from './bytes.js'
@@ -124,7 +124,12 @@ export class SqlLocks implements Locks {
         .updateTable('x402_authorizations')
         .set({ lock_owner: lock, locked_until: plus(this.#locks.lockMs), updated_at: now })
         .where('id', '=', idBytes(id))
-        .where('state', 'in', ['reserved', 'submitted', 'settled'])
+        .where((where) =>
+          where.or([
+            where('state', 'in', ['reserved', 'submitted', 'settled']),
+            where.and({ state: 'failed', reason: UNPAID, kind: 'payment' }),
+          ]),
+        )
         .where('delivered', '=', 0)
         .where((where) =>
           where.or([

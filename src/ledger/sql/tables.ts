@@ -40,6 +40,7 @@ function authorizations({ isPostgres, bigint, bytes, strict }: SqlDialect): read
       relayer ${bytes},
       account_nonce ${bigint},
       replaces TEXT,
+      failed TEXT,
       reason TEXT,
       applied_rate TEXT,
       resource TEXT,
