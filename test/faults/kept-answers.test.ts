@@ -88,7 +88,6 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
     // It finds that the payment is settled.
     const gateway = await world.start()
     await refund(world)
-    const gateway = await world.start()
     expect(await world.present(gateway, payment, '/numbered?n=1')).toMatchObject({
       delivered: false,
       reason: 'invalid_exact_evm_nonce_already_used',
