@@ -445,6 +445,16 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, stranger)).status).toBe(409)
   })
 
+  it('is not in the way of another payer’s payment with the same id', async () => {
+    const id = 'an-id-that-two-payers-took'
+    const extensions = { 'payment-identifier': { info: { required: false, id } } }
+    for (const payer of [0, 1]) {
+      const body = await submission({}, payer)
+      const paymentPayload = { ...body.paymentPayload, extensions }
+      expect((await settleUntilDone({ ...body, paymentPayload })).body.success).toBe(true)
+    }
+  })
+
   it('keeps its id through verify while it is pending: another payment cannot take it', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const id = generatePaymentId()
@@ -600,5 +610,30 @@ describe('a settlement of a payment with an id, for a merchant who does not ask 
       success: true,
     })
     await gateway.close()
+  })
+})
+
+it('verify never repeats that a payment is valid: it may be settled since', async () => {
+  const body = await submission()
+  const key = newKey()
+  expect((await api.post(VERIFY, body, key)).body.isValid).toBe(true)
+  expect((await settleUntilDone(body)).body.success).toBe(true)
+  expect((await api.post(VERIFY, body, key)).body.isValid).toBe(false)
+})
+
+it('an amount of 0 is neither verified nor settled: it would cost gas and pay nobody', async () => {
+  const { paymentRequirements: offer } = await submission()
+  const paymentRequirements = { ...offer, amount: '0' }
+  const paymentPayload = await signPayment(devnet.payers[0]!, paymentRequirements)
+  const body = { paymentPayload, paymentRequirements }
+  expect((await api.post(VERIFY, body)).body).toMatchObject({
+    isValid: false,
+    invalidReason: 'invalid_payment_requirements',
+    invalidMessage: expect.stringContaining('amount is 0'),
+  })
+  expect((await api.post(SETTLE, body)).body).toMatchObject({
+    success: false,
+    errorReason: 'invalid_payment_requirements',
+    transaction: '',
   })
 })
