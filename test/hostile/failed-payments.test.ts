@@ -37,7 +37,7 @@ async function inItsBlock<T>(
   await askNode(devnet, 'evm_setAutomine', false)
   const running = request()
   await until(async () => {
-    const { pending } = (await askNode(devnet, 'txpool_status')) as { readonly pending: string }
+    const { pending } = await askNode<{ readonly pending: string }>(devnet, 'txpool_status')
     return Number(pending) > 0
   })
   await meanwhile()
@@ -104,10 +104,12 @@ it('a payer that failed again waits before the payment is sent a third time', as
   const shop = await openShop(devnet, routes)
   toEnd.push(() => shop.close())
   const payment = await shop.sign('/item', await newPayer(devnet))
-  for (const _time of [1, 2]) {
+  const fail = async (): Promise<void> => {
     expect((await pausedMeanwhile(() => shop.pay('/item', payment))).status).toBe(402)
     await operate(devnet, 'unpause')
   }
+  await fail()
+  await fail()
   expect((await shop.pay('/item', payment)).status).toBe(402)
   expect(shop.events.failed).toHaveLength(2)
   expect(shop.events.submitted).toHaveLength(2)
