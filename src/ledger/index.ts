@@ -12,7 +12,10 @@
  *                                                                        settled
  * ```
  *
- * The dotted move is the one exception: while an authorization is valid, anybody who has seen it on
+ * A record moves back in one case: where a transaction was mined without using the authorization, the same
+ * payment may be presented again. Its failed record is locked, and becomes submitted once more.
+ *
+ * The dotted move is the other exception: while an authorization is valid, anybody who has seen it on
  * chain can still use it, even after our transaction has failed. The merchant is paid then, and the
  * record says so.
  *
@@ -148,7 +151,7 @@ export interface Locks {
   /** Unlocks a record whose payment was not delivered. */
   unlock(key: AuthorizationKey): Promise<void>
   /**
-   * Locks an unlocked record again.
+   * Locks an unlocked record again; a failed one only if its transaction has left the authorization unused.
    *
    * @param asker - As `Purchase.asker`: replaces who had it locked before.
    * @returns `false` if another request has the lock.
@@ -168,6 +171,11 @@ export interface Locks {
    * has a refund stays as it is.
    */
   undeliver(key: AuthorizationKey): Promise<void>
+  /**
+   * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
+   * process does not have the lock.
+   */
+  deliveryName(key: AuthorizationKey): string | undefined
 }
 
 /**
@@ -215,6 +223,7 @@ const STORE_METHODS: Readonly<
   markSettledLate: true,
   markDelivered: true,
   undeliver: true,
+  deliveryName: true,
   unlock: true,
   relock: true,
   listSubmitted: true,

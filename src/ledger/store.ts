@@ -79,6 +79,7 @@ export class SqlLedger implements LedgerStore {
   readonly undeliver: LedgerStore['undeliver'] = (key) => this.#locks.undeliver(key)
   readonly markDelivered: LedgerStore['markDelivered'] = (...args) =>
     this.#locks.markDelivered(...args)
+  readonly deliveryName: LedgerStore['deliveryName'] = (key) => this.#locks.deliveryName(key)
 
   readonly reserveRefund: LedgerStore['reserveRefund'] = (entry) =>
     this.#refunds.reserveRefund(entry)

@@ -15,7 +15,7 @@ import type { PaidRoute } from './route.js'
 
 /** What matching a payment needs from its gateway. */
 export interface MatchContext extends SigningContext {
-  readonly ledger: Pick<LedgerStore, 'find'>
+  readonly ledger: Pick<LedgerStore, 'find' | 'refundsOf' | 'deliveryName'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 

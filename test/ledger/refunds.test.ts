@@ -87,6 +87,25 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refundsOf([recordId(payment)])).toHaveLength(3)
   })
 
+  it('leave their payment as it was when they are released', async () => {
+    const payment = newEntry({ validBefore: inSeconds(300) })
+    await steps.settled(ledger, payment)
+    await ledger.unlock(payment)
+    const one = refundOf(payment, { value: 1n })
+    const other = refundOf(payment, { value: 1n })
+    await Promise.all([ledger.reserveRefund(one), ledger.reserveRefund(other)])
+    await ledger.release(one)
+    expect(await ledger.relock(payment)).toBe(false)
+    await ledger.release(other)
+    expect(await ledger.find(payment)).toMatchObject({ delivered: false, locked: false })
+    expect(await ledger.relock(payment)).toBe(true)
+    await ledger.markDelivered(payment)
+    const { delivery } = (await ledger.find(payment))!
+    await ledger.reserveRefund(one)
+    await ledger.release(one)
+    expect(await ledger.find(payment)).toMatchObject({ delivered: true, delivery })
+  })
+
   it('name the record of an authorization that is known', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment)

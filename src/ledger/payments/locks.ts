@@ -1,12 +1,13 @@
 import { LedgerError } from '../../errors.js'
 import type { Locks } from '../index.js'
 import { lockLost } from './lock-lost.js'
-import { recordId } from '../record.js'
+import { recordId, UNPAID } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
 import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './rows.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
+import { releaseRefund } from './release-refund.js'
 import type { SqlRecords } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
@@ -31,10 +32,10 @@ export const RESERVE: Statement = ({ now, rows, toDigits }) => {
     RETURNING ${toDigits('id')} AS id`
 }
 
-/** Forgets records for which nothing was sent. */
+/** Forgets payments for which nothing was sent. */
 const RELEASE: Statement = ({ rows, indexedById, toDigits }) =>
   `DELETE FROM x402_authorizations AS a ${indexedById}
-   WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
+   WHERE a.state = 'reserved' AND a.refund_of IS NULL AND (a.id, a.lock_owner) IN
      (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'bytes', lock_owner: 'text' })})
    RETURNING ${toDigits('id')} AS id`
 
@@ -100,7 +101,9 @@ export class SqlLocks implements Locks {
     const id = recordId(key)
     const lock = this.#locks.drop(id)
     if (lock === undefined || this.#store.isClosed) return
-    const isReleased = await this.#releases.add({ record_id: id, lock_owner: lock })
+    const one = { record_id: id, lock_owner: lock }
+    if (await this.#releases.add(one)) return
+    const isReleased = await this.#store.run((database) => releaseRefund(database, one))
     if (!isReleased) await this.#locks.unlock(id, lock)
   }
 
@@ -126,7 +129,12 @@ export class SqlLocks implements Locks {
           updated_at: now,
         })
         .where('id', '=', idBytes(id))
-        .where('state', 'in', ['reserved', 'submitted', 'settled'])
+        .where((where) =>
+          where.or([
+            where('state', 'in', ['reserved', 'submitted', 'settled']),
+            where.and({ state: 'failed', reason: UNPAID, kind: 'payment' }),
+          ]),
+        )
         .where('delivered', '=', 0)
         .where((where) =>
           where.or([
@@ -186,6 +194,10 @@ export class SqlLocks implements Locks {
         )
         .execute(),
     )
+  }
+
+  deliveryName(key: AuthorizationKey): string | undefined {
+    return this.#locks.of(recordId(key))
   }
 
   /**
