@@ -95,7 +95,7 @@ interface Judged {
  */
 export function whyFree({ held, res, waiver, chargeIf }: Judged): string | undefined {
   const reason = waiver.reason ?? refusedBy(chargeIf, { held, res })
-  if (reason !== undefined) keepPrivate(res)
+  if (reason !== undefined) held.amend(() => keepPrivate(res))
   return reason
 }
 

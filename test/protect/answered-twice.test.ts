@@ -236,9 +236,11 @@ describe.each([
       '/hook',
       (req, res, next) => {
         const { writeHead } = res
+        // Asked for now: the handler does not see its payment.
+        const isPaid = req.headers['payment-signature'] !== undefined
         Object.assign(res, {
           writeHead(...head: unknown[]) {
-            const fails = isBroken && req.headers['payment-signature'] !== undefined
+            const fails = isBroken && isPaid
             isBroken &&= !fails
             if (fails) throw new Error('no session')
             return Reflect.apply(writeHead, res, head) as ServerResponse
