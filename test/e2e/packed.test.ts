@@ -171,7 +171,7 @@ describe.each([
           expect(await readFile(join(CONSUMER, file), 'utf8')).toContain(
             `'express-x402-gateway${subPath.slice('.'.length)}'`,
           )
-      for (const name of ['pg', 'kysely', 'ioredis', '@photostructure', '@foundry-rs'])
+      for (const name of ['pg', 'ioredis', '@foundry-rs'])
         expect(await readdir(join(project, 'node_modules'))).not.toContain(name)
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
       const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022']
