@@ -33,11 +33,11 @@ export async function redeemStored(attempt: ReservedAttempt, kept: string): Prom
  * soon as the price is what it was.
  */
 export async function refuseUnstored(
-  { ledger }: { readonly ledger: Pick<LedgerStore, 'find'> },
+  { ledger }: { readonly ledger: Pick<LedgerStore, 'payments'> },
   { payment, project }: PaymentAttempt,
 ): Promise<Refusal> {
   if (!isAuthorized(payment)) return { refused: 'invalid_payment_requirements' }
-  const record = await ledger.find(payment.key)
+  const record = await ledger.payments.find(payment.key)
   switch (record?.state) {
     case 'reserved':
       return { refused: 'duplicate_settlement' }

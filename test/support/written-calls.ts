@@ -47,19 +47,24 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
   }
   return patchedLedger(ledger, {
     submitNext: (account, leastNonce, sign) =>
-      ledger.submitNext(account, leastNonce, async (accountNonce) => {
+      ledger.relayers.submitNext(account, leastNonce, async (accountNonce) => {
         const signed = await sign(accountNonce)
         for (const { key, submission } of signed.members) {
           const call = calls.get(key)
           await note(call, submission)
           if (call !== undefined)
-            await ledger.reserve({ ...key, payTo: key.from, value: 1n, validBefore: 2n ** 40n })
+            await ledger.payments.reserve({
+              ...key,
+              payTo: key.from,
+              value: 1n,
+              validBefore: 2n ** 40n,
+            })
         }
         return signed
       }),
     async replaceTransaction(chainId, earlier, next) {
       await note(byTransaction.get(earlier), next)
-      return ledger.replaceTransaction(chainId, earlier, next)
+      return ledger.relayers.replaceTransaction(chainId, earlier, next)
     },
   })
 }

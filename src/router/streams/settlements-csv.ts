@@ -95,12 +95,12 @@ async function download<Context extends RouterContext>(
 }
 
 async function* pagesOf(
-  ledger: Pick<LedgerStore, 'list'>,
+  ledger: Pick<LedgerStore, 'payments'>,
   query: LedgerQuery,
 ): AsyncGenerator<readonly LedgerRecord[], undefined> {
   let after: LedgerQuery['after']
   for (;;) {
-    const page = await ledger.list({ ...query, after })
+    const page = await ledger.payments.list({ ...query, after })
     yield page
     after = page.at(-1)
     if (page.length < query.limit) return undefined

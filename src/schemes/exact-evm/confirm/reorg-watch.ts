@@ -122,7 +122,7 @@ export class ReorgWatch {
     watchMs = WATCH_MS,
   ): Promise<void> {
     const { cores, ledger } = this.#options
-    const newestFirst = await ledger.listFinal({ state, withinMs, limit: MAX_WATCHED })
+    const newestFirst = await ledger.payments.listFinal({ state, withinMs, limit: MAX_WATCHED })
     for (const entry of newestFirst.toReversed()) {
       const core = cores.get(entry.chainId)
       if (core === undefined || this.#watched.get(entry.id)?.entry.state === state) continue
@@ -158,7 +158,7 @@ export class ReorgWatch {
     const { ledger, logger } = this.#options
     const isOver = performance.now() > one.until
     if (isUsed === undefined || (isUsed && one.drops === 0)) return !isOver
-    const record = await ledger.find(one.entry)
+    const record = await ledger.payments.find(one.entry)
     if (record?.state !== 'settled') return false
     if (isUsed) {
       if (!(await this.#findPayment(one, record))) return true
@@ -183,7 +183,7 @@ export class ReorgWatch {
   /** @returns Whether it stays watched. */
   async #checkFailed(one: Watched, isUsed: boolean | undefined): Promise<boolean> {
     if (isUsed !== true) return !this.#hasLapsed(one.entry)
-    const record = await this.#options.ledger.find(one.entry)
+    const record = await this.#options.ledger.payments.find(one.entry)
     return record?.state === 'failed' && !(await this.#findPayment(one, record))
   }
 
@@ -211,7 +211,7 @@ export class ReorgWatch {
   ): Promise<void> {
     const { ledger, logger, events } = this.#options
     const fields = { ...paymentFields(record), transaction }
-    if (!(await ledger.markSettledLate(record, transaction, transfer))) {
+    if (!(await ledger.payments.markSettledLate(record, transaction, transfer))) {
       this.#decided.set(record.id, true)
       logger.error('A transfer was to pay for a second payment.', fields)
       return
