@@ -1,4 +1,4 @@
-import { newDeliveryId } from '../webhooks/delivery-id.js'
+import { newDeliveryId } from './delivery-id.js'
 import { ALERT_PAUSE_MS, type RelayerBalance } from '../relayer-alerts.js'
 import { OPERATOR } from '../webhooks.js'
 import type { SqlStore } from '../engine/store.js'
