@@ -452,9 +452,9 @@ describe('doctor on the ledger', () => {
     const database = new Database(file)
     database.exec("INSERT INTO x402_migrations (name) VALUES ('9999_future')")
     expect(await named(['--ledger', 'a.db'])).toStrictEqual(['error migration_unknown'])
-    database.exec('DELETE FROM x402_migrations')
+    database.exec("DELETE FROM x402_migrations WHERE name <> '9999_future'")
     database.close()
-    expect(await named(['--ledger', 'a.db'])).toStrictEqual(['warning migration_missing'])
+    expect(await named(['--ledger', 'a.db'])).toContain('warning migration_missing')
   })
 
   it('finds a folder in which no file can be made', async () => {

@@ -68,7 +68,7 @@ export async function createWebhookTrigger({ dialect, run }: MigrationContext): 
   // Runs once a statement, not once a record: statements change many records, and a call takes longer than
   // what it does. It looks for endpoints first: most gateways have none. Neither query has parameters, so
   // PostgreSQL keeps one plan for each without being told to.
-  await run(`CREATE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  await run(`CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF EXISTS (SELECT FROM ${schema}x402_webhook_endpoints) THEN
       ${insert(dialect, names, changed)} AND ${happened(names)};
     END IF;
