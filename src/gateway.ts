@@ -213,7 +213,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const telemetry = openTelemetry(resolved, events)
   const { metrics } = telemetry
   const ledger = metrics?.timedLedger(store) ?? store
-  const counters = new Counters({ store: ledger, logger, now: resolved.now })
+  const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   countEvents(events, counters)
   const { facilitator, cores } = openCore(resolved, {
     ...{ ledger, events, counters, telemetry, closed: requests.cutOff },
@@ -235,7 +235,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
-    revenue: new RevenueReader(ledger),
+    revenue: new RevenueReader(ledger.payments),
     operations: new Operations({ cores, ledger, counters, now: resolved.now }),
     ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
     ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },

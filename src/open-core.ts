@@ -91,7 +91,7 @@ function openNetwork(
   return [
     createSettlementNetwork({
       ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
-      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger, now }),
+      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),
   ]

@@ -130,7 +130,7 @@ async function requireUsable(
   { location, option }: NamedLedger,
 ): Promise<void> {
   try {
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
   } catch (error) {
     await ledger.close()
     if (!isLedgerError(error)) throw error

@@ -67,7 +67,7 @@ async function findProject({ directory, ledger }: AdminContext, id: string): Pro
 /** Finds the project of a settlement, also of one that is deleted. @throws {@link RequestProblem} 404 */
 async function findPayee({ directory, ledger }: AdminContext, id: string): Promise<Project> {
   const query = { project: EVERY_PROJECT, id, limit: 1 } as const
-  const [record] = isRecordId(id) ? await ledger.list(query) : []
+  const [record] = isRecordId(id) ? await ledger.payments.list(query) : []
   const project = record?.project
   if (project !== undefined) return directory.find(project) ?? { id: project, tokenHashes: [] }
   throw new RequestProblem('not_found', 'There is no settlement of that id.')

@@ -65,7 +65,7 @@ const listSettlements: AdminEndpoint = async (context, req) => {
 const findSettlement: AdminEndpoint = async (context, req) => {
   const id = String(req.params['id'])
   const query = { project: EVERY_PROJECT, id, limit: 1 } as const
-  const [record] = isRecordId(id) ? await context.ledger.list(query) : []
+  const [record] = isRecordId(id) ? await context.ledger.payments.list(query) : []
   if (record === undefined)
     throw new RequestProblem('not_found', 'There is no settlement of that id.')
   const totals = await refundTotals(context.ledger, [record])

@@ -50,7 +50,7 @@ export interface RemoteFacilitatorOptions {
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
   const { facilitator, formats, ledger, events, logger, closed } = options
   const { watch = (scheme: Scheme) => scheme } = options
-  const secret = () => ledger.sharedSecret('remote-facilitator')
+  const secret = () => ledger.secrets.sharedSecret('remote-facilitator')
   const log = new RemoteLog(logger)
   const context = { facilitator, ledger, events, logger, closed, log, secret }
   const schemes = new Map(
@@ -88,7 +88,7 @@ class RemoteScheme implements Scheme {
     const mismatch = given && checkTerms(payment.requirements, given)
     const entry = ledgerEntryOf(payment, given)
     const payer = checksumAddress(entry.from)
-    const record = await ledger.find(entry)
+    const record = await ledger.payments.find(entry)
     // What it was taken for on earlier terms, it still buys.
     if (mismatch !== undefined && !isGoodOnEarlierTerms(record, entry)) return { refused: mismatch }
     const terms = given && mismatch !== undefined ? redeemingOnly(given) : given
@@ -147,7 +147,7 @@ class RemoteScheme implements Scheme {
     { entry, terms, payer }: RemotePayment,
     settlement: RemoteSettlement,
   ): Promise<Reservation | Refusal> {
-    const other = await this.#context.ledger.reserve(entry)
+    const other = await this.#context.ledger.payments.reserve(entry)
     if (other === undefined) return settlement
     const refused = checkRecord(other, purchaseOf({ entry, terms }))
     return refused === undefined ? settlement.resume() : { refused, payer }

@@ -41,8 +41,8 @@ export class RemoteSettlement implements Reservation {
     const { ledger } = this.#context
     const { entry } = this.#payment
     // If this process ends before the response is here, its successor must know that it asked.
-    await ledger.submit(entry, REMOTE_SUBMISSION).catch(async (error: unknown) => {
-      await this.#logFailure(ledger.release(entry))
+    await ledger.payments.submit(entry, REMOTE_SUBMISSION).catch(async (error: unknown) => {
+      await this.#logFailure(ledger.payments.release(entry))
       throw error
     })
     const response = await this.#ask().catch(async (error: unknown) => {
@@ -74,22 +74,22 @@ export class RemoteSettlement implements Reservation {
 
   /** As {@link Reservation.release}. */
   release(): Promise<void> {
-    return this.#context.ledger.release(this.#payment.entry)
+    return this.#context.ledger.payments.release(this.#payment.entry)
   }
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
-    return this.#context.ledger.markDelivered(this.#payment.entry)
+    return this.#context.ledger.payments.markDelivered(this.#payment.entry)
   }
 
   /** As {@link Reservation.reopen}. */
   reopen(): Promise<void> {
-    return this.#context.ledger.unlock(this.#payment.entry)
+    return this.#context.ledger.payments.unlock(this.#payment.entry)
   }
 
   /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
-    return this.#context.ledger.undeliver(this.#payment.entry)
+    return this.#context.ledger.payments.undeliver(this.#payment.entry)
   }
 
   /**
@@ -100,10 +100,10 @@ export class RemoteSettlement implements Reservation {
     const { ledger } = this.#context
     const { entry, terms } = this.#payment
     const { payer } = this
-    if (!(await ledger.relock(entry, entry.purchase?.asker)))
+    if (!(await ledger.payments.relock(entry, entry.purchase?.asker)))
       return { refused: 'duplicate_settlement', payer }
     // It may have changed before it was locked.
-    const record = await this.#orReopen(ledger.find(entry))
+    const record = await this.#orReopen(ledger.payments.find(entry))
     const refused = record && checkBuyer(record, purchaseOf(this.#payment))
     if (refused !== undefined) return this.#refuse({ refused })
     // Its process ended before it asked.
@@ -188,7 +188,7 @@ export class RemoteSettlement implements Reservation {
     const { ledger, events } = this.#context
     const { entry } = this.#payment
     const transaction = hashIn(response)
-    await this.#logFailure(ledger.markSettled(entry, transaction))
+    await this.#logFailure(ledger.payments.markSettled(entry, transaction))
     events.emit('settled', { transaction: response.transaction, ...this.#event })
     return response
   }
@@ -198,7 +198,7 @@ export class RemoteSettlement implements Reservation {
     const { ledger, events, log } = this.#context
     const { message, facilitatorMessage } = log.refusalOf('settle', reason, errorMessage)
     const failure = { transaction: transaction as Hex, reason }
-    await this.#logFailure(ledger.markFailed(this.#payment.entry, failure))
+    await this.#logFailure(ledger.payments.markFailed(this.#payment.entry, failure))
     events.emit('failed', { transaction, reason, ...this.#unsettledEvent(facilitatorMessage) })
     const network = this.#network
     return unsettledResponse({ reason, message, transaction, network, payer: this.payer })
@@ -211,7 +211,7 @@ export class RemoteSettlement implements Reservation {
     if (errorReason !== 'settlement_pending') log.undecided(errorReason, errorMessage)
     if (hash !== undefined) {
       const submission = { ...REMOTE_SUBMISSION, transaction: hash }
-      await this.#logFailure(ledger.submit(this.#payment.entry, submission))
+      await this.#logFailure(ledger.payments.submit(this.#payment.entry, submission))
     }
     await this.#logFailure(this.reopen())
     return unsettledResponse({
@@ -228,7 +228,10 @@ export class RemoteSettlement implements Reservation {
 
   /** Nothing was sent. */
   #withdraw(): Promise<void> {
-    return this.#context.ledger.withdraw(this.#payment.entry, REMOTE_SUBMISSION.transaction)
+    return this.#context.ledger.payments.withdraw(
+      this.#payment.entry,
+      REMOTE_SUBMISSION.transaction,
+    )
   }
 
   /** Ends a resumption: the record stays as it is. */

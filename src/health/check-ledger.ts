@@ -9,11 +9,11 @@ import { fine, type Finding } from './finding.js'
  * @throws {@link LedgerError}
  */
 export async function checkLedger(
-  ledger: Pick<LedgerStore, 'idempotency' | 'listSubmitted'>,
+  ledger: Pick<LedgerStore, 'idempotency' | 'payments'>,
 ): Promise<readonly Finding[]> {
   const key = idempotencyKey('health', randomUUID())
   const attempt = await ledger.idempotency.begin({ key, fingerprint: fingerprintOf({}) })
   if (attempt.state === 'fresh') await attempt.claim.abandon()
-  await ledger.listSubmitted({ limit: 1 })
+  await ledger.payments.listSubmitted({ limit: 1 })
   return [fine({ subject: 'ledger' }, 'The ledger can be read and written.')]
 }

@@ -13,7 +13,7 @@ const STUCK_MS = 60_000
 export interface RelayersToCheck {
   readonly chain: Pick<Chain, 'network' | 'getCode' | 'getMinedNonce' | 'getPendingNonce'>
   readonly relayers: Pick<RelayerPool, 'accounts'>
-  readonly ledger: Pick<LedgerStore, 'listTransactions'>
+  readonly ledger: Pick<LedgerStore, 'relayers'>
 }
 
 type Account = RelayersToCheck['relayers']['accounts'][number]
@@ -65,7 +65,7 @@ async function checkNonces(
   const { network } = chain
   const mined = await chain.getMinedNonce(address)
   const [waiting, next] = await Promise.all([
-    ledger.listTransactions({ chainId: network.chainId, relayer: address }, mined),
+    ledger.relayers.listTransactions({ chainId: network.chainId, relayer: address }, mined),
     chain.getPendingNonce(address),
   ])
   const who = `Relayer ${address} on ${network.name}`
@@ -107,6 +107,6 @@ async function isUnknown(
   ledger: RelayersToCheck['ledger'],
   { chainId, address, mined }: { chainId: number; address: Account['address']; mined: number },
 ): Promise<boolean> {
-  const later = await ledger.listTransactions({ chainId, relayer: address }, mined)
+  const later = await ledger.relayers.listTransactions({ chainId, relayer: address }, mined)
   return later.length === 0
 }

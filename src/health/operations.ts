@@ -17,7 +17,7 @@ const SUMMED_DAYS = 30
 /** What the views of an operator are made of. */
 export interface OperationsOptions {
   readonly cores: readonly OwnNetwork[]
-  readonly ledger: Pick<LedgerStore, 'listTransactions' | 'listCounts'>
+  readonly ledger: Pick<LedgerStore, 'relayers' | 'counts'>
   readonly counters: Counters
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -83,7 +83,7 @@ export class Operations {
   async #pending(chain: OwnNetwork['chain'], { address }: Account): Promise<readonly object[]> {
     const mined = await chain.getMinedNonce(address)
     const account = { chainId: chain.network.chainId, relayer: address }
-    const waiting = await this.#options.ledger.listTransactions(account, mined)
+    const waiting = await this.#options.ledger.relayers.listTransactions(account, mined)
     return waiting.map(({ transaction, accountNonce, ageMs, replaces = [] }) => ({
       ...{ transaction, accountNonce },
       ageSeconds: Math.round(ageMs / 1000),
@@ -97,7 +97,7 @@ export class Operations {
     const today = Math.floor(now() / DAY_MS)
     const fromDay = today - SUMMED_DAYS + 1
     const query = { project: ALL_COUNTED, fromDay, toDay: today, kinds: [SPENT] }
-    return spentByDay(await ledger.listCounts(query), today)
+    return spentByDay(await ledger.counts.listCounts(query), today)
   }
 
   #once(name: string, read: () => Promise<readonly object[]>): Promise<readonly object[]> {

@@ -27,18 +27,3 @@ export interface SessionLimits {
   /** Sessions that one token may have: the least recently used ones beyond that are over. */
   readonly perToken: number
 }
-
-/**
- * Keeps the sessions of the console, for all gateways that share the ledger.
- *
- * Every method throws `LedgerError` if it did not do what it says.
- */
-export interface SessionStore {
-  /** Adds a session, and drops those that are over. */
-  add(session: ConsoleSession, limits: SessionLimits): Promise<void>
-  find(hash: string): Promise<ConsoleSession | undefined>
-  /** Notes that a session is in use. */
-  noteUse(hash: string, usedAt: number): Promise<void>
-  /** Ends a session, if it exists. */
-  remove(hash: string): Promise<void>
-}

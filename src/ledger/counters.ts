@@ -1,6 +1,7 @@
 import type { Logger } from '../logger.js'
 import type { RelayerAccount } from './relayer-transactions.js'
-import { ALL_COUNTED, COUNTED_DAYS, type Count, type CountStore } from './counts.js'
+import { ALL_COUNTED, COUNTED_DAYS, type Count } from './counts.js'
+import type { CountStore } from './index.js'
 
 /** What is counted, in the order in which it happens to a payment. */
 export const COUNTED = ['asked', 'presented', 'refused', 'waived', 'settled', 'failed'] as const

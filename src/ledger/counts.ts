@@ -28,17 +28,3 @@ export interface CountQuery {
 
 /** Days that counts are kept. */
 export const COUNTED_DAYS = 400
-
-/** Keeps counts. */
-export interface CountStore {
-  /**
-   * Adds to what was counted, all at once.
-   *
-   * A connection that breaks may make an SQL ledger add twice: counts are for charts, not for books.
-   */
-  addCounts(counts: readonly Count[]): Promise<void>
-  /** Lists counts, in no order. */
-  listCounts(query: CountQuery): Promise<readonly Count[]>
-  /** Forgets the counts of the days before. */
-  dropCounts(beforeDay: number): Promise<void>
-}

@@ -10,13 +10,13 @@ import type { AuthorizationKey, LedgerStore } from './index.js'
  * @throws `LedgerError`
  */
 export async function deliveredAnswer(
-  ledger: Pick<LedgerStore, 'find' | 'refundsOf'>,
+  ledger: Pick<LedgerStore, 'payments' | 'refunds'>,
   kept: KeptAnswer | undefined,
   key: AuthorizationKey | undefined,
 ): Promise<string | undefined> {
   if (kept?.delivery === undefined || key === undefined) return undefined
-  const record = await ledger.find(key)
+  const record = await ledger.payments.find(key)
   if (record?.delivery !== kept.delivery) return undefined
-  const refunds = await ledger.refundsOf([record.id])
+  const refunds = await ledger.refunds.refundsOf([record.id])
   return refunds.length === 0 ? kept.answer : undefined
 }

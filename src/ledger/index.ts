@@ -23,28 +23,22 @@
  * was delivered. A request that has to be answered before the outcome is known unlocks its record; the
  * next request that presents the same payment may lock it again, once.
  */
-import type { IdempotencyStore } from '../idempotency/store.js'
-import type { SessionStore } from './console-sessions.js'
-import type { ProjectStore } from './projects.js'
-import type { Hex } from '../protocol/payment.js'
-import type { Reason } from '../protocol/reasons.js'
-import type {
-  AuthorizationKey,
-  FinalEntry,
-  FinalQuery,
-  LatestQuery,
-  LedgerEntry,
-  LedgerQuery,
-  LedgerRecord,
-  PaidTransfer,
-  Submission,
-  SubmittedQuery,
-} from './record.js'
-import type { CountStore } from './counts.js'
-import type { Refunds } from './refunds.js'
-import type { RelayerTransactions } from './relayer-transactions.js'
-import type { Revenue } from './revenue.js'
-import type { WebhookStore } from './webhooks.js'
+import type { Answers } from './idempotency/answers.js'
+import type { Locks } from './payments/locks.js'
+import type { Outcomes } from './payments/outcomes.js'
+import type { Records } from './payments/records.js'
+import type { Refunds } from './payments/refunds.js'
+import type { Revenue } from './payments/revenue.js'
+import type { Submissions } from './payments/submissions.js'
+import type { Projects } from './projects/projects.js'
+import type { RelayerAlerts } from './webhooks/relayer-alerts.js'
+import type { Nonces } from './relayers/nonces.js'
+import type { Transactions } from './relayers/transactions.js'
+import type { Secrets } from './secrets.js'
+import type { Sessions } from './sessions.js'
+import type { Counts } from './stored-counts.js'
+import type { WebhookDeliveries } from './webhooks/deliveries.js'
+import type { WebhookEndpoints } from './webhooks/endpoints.js'
 
 export * from './record.js'
 export * from './relayer-transactions.js'
@@ -74,108 +68,33 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-/** The records of payments, and their transactions. @internal */
-export interface Records {
-  /** Finds the record of an authorization. */
-  find(key: AuthorizationKey): Promise<LedgerRecord | undefined>
-  /**
-   * Writes down a transaction before its first byte goes to the node. If it throws, no byte may.
-   *
-   * The caller must have the lock, or replace a transaction by one of the same relayer and account
-   * nonce, of which at most one is ever mined.
-   *
-   * @throws `LedgerError` if another process has the lock, because it took the caller for dead.
-   */
-  submit(key: AuthorizationKey, submission: Submission): Promise<void>
-  /**
-   * Forgets a submitted transaction whose bytes were never made here: a remote facilitator says that it
-   * has sent nothing.
-   *
-   * @throws `LedgerError` if another process has the lock, because it may send the transaction.
-   */
-  withdraw(key: AuthorizationKey, transaction: Hex): Promise<void>
-  /**
-   * Writes down all payments of a transaction before its bytes are sent again. Payments that are
-   * reserved or unknown become submitted; others stay as they are.
-   */
-  adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void>
-  /** Tells whether a transaction, or one that replaced it, was sent for this ledger. */
-  knowsTransaction(transaction: Hex): Promise<boolean>
-  /**
-   * Records that a transaction has paid the merchant.
-   *
-   * @param transfer - Names the transfer log that paid, if known. A log pays for one record.
-   * @returns `false` if that log has paid for another record. Nothing is changed then.
-   */
-  markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
-  /** Records that the transaction was mined without paying the merchant. */
-  markFailed(key: AuthorizationKey, failure: { transaction: Hex; reason: Reason }): Promise<void>
-  /**
-   * Records the transaction that has paid for a final record. A failed record becomes settled and
-   * unlocked; a settled one names another transaction, after a reorganisation.
-   *
-   * @param transfer - As for {@link Records.markSettled}; omitted while the transaction is not mined.
-   * @returns `false` if that log has paid for another record. Nothing is changed then.
-   */
-  markSettledLate(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean>
-  /**
-   * Lists records whose transaction was sent and is not known to be mined, oldest first, without the
-   * bytes of their transactions.
-   */
-  listSubmitted(query?: SubmittedQuery): Promise<readonly LedgerRecord[]>
-  /** Lists records that became final recently. */
-  listFinal(query: FinalQuery): Promise<readonly FinalEntry[]>
-  /**
-   * Lists what has just happened, in no order, refunds included: the submitted records that were created
-   * last, and the final ones that were changed last, without the bytes of their transactions. What that
-   * costs does not depend on how many records there are.
-   */
-  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]>
-  /**
-   * Lists the payments of a project, newest first, without the bytes of their transactions. Released
-   * reservations and refunds are not among them.
-   */
-  list(query: LedgerQuery): Promise<readonly LedgerRecord[]>
-}
+/** The public members of a class, which another object may have as well. @internal */
+type Public<T> = Pick<T, keyof T>
 
-/** Who may work on a payment: one request at a time, across all processes that share the store. @internal */
-export interface Locks {
-  /**
-   * Creates the record of an authorization, locked for the caller.
-   *
-   * @returns The record that exists already, or `undefined` if the caller has it now.
-   */
-  reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined>
-  /** Unlocks a record. A reservation for which nothing was sent is forgotten. */
-  release(key: AuthorizationKey): Promise<void>
-  /** Unlocks a record whose payment was not delivered. */
-  unlock(key: AuthorizationKey): Promise<void>
-  /**
-   * Locks an unlocked record again; a failed one only if its transaction has left the authorization unused.
-   *
-   * @param asker - As `Purchase.asker`: replaces who had it locked before.
-   * @returns `false` if another request has the lock.
-   */
-  relock(key: AuthorizationKey, asker?: string): Promise<boolean>
-  /**
-   * Records that the payer is about to be given what was paid for. The record stays locked for good.
-   *
-   * This is the last step before the response is sent. If it throws, the response must not be sent.
-   *
-   * @param paid - Does what {@link Records.markSettled} does in the same write. It throws where the
-   * transfer log has paid for another record.
-   */
-  markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void>
-  /**
-   * Opens a payment again that the caller has marked as delivered, though nothing went out. A payment that
-   * has a refund stays as it is.
-   */
-  undeliver(key: AuthorizationKey): Promise<void>
-  /**
-   * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
-   * process does not have the lock.
-   */
-  deliveryName(key: AuthorizationKey): string | undefined
+/** Records, who may work on them, and what became of them. @internal */
+export type PaymentStore = Public<Records> &
+  Public<Locks> &
+  Public<Submissions> &
+  Public<Outcomes> &
+  Public<Revenue>
+
+/** The account nonces of relayers, and their transactions. @internal */
+export type RelayerStore = Public<Transactions> & Public<Nonces>
+
+/** Projects that were made at run time. @internal */
+export type ProjectStore = Public<Projects>
+
+/** Who is signed in to the console. @internal */
+export type SessionStore = Public<Sessions>
+
+/** Counts of what happened. @internal */
+export type CountStore = Public<Counts>
+
+/** The endpoints of webhooks, the deliveries to them, and the alerts about relayers. @internal */
+export interface WebhookStore {
+  readonly endpoints: Public<WebhookEndpoints>
+  readonly deliveries: Public<WebhookDeliveries>
+  readonly relayerAlerts: Public<RelayerAlerts>
 }
 
 /**
@@ -186,66 +105,32 @@ export interface Locks {
  *
  * @internal
  */
-export interface LedgerStore
-  extends Ledger, Records, Locks, Refunds, RelayerTransactions, Revenue, CountStore {
+export interface LedgerStore extends Ledger {
   /** Whether it ends with its process, and no other process can share it. */
   readonly isInMemory: boolean
+  readonly payments: PaymentStore
+  readonly relayers: RelayerStore
+  readonly refunds: Public<Refunds>
   /** Answers that may be asked for again, kept beside the payments they are about. */
-  readonly idempotency: IdempotencyStore
-  /** Projects that were made at run time. */
+  readonly idempotency: Public<Answers>
   readonly projects: ProjectStore
-  /** Who is signed in to the console. */
   readonly sessions: SessionStore
-  /** The endpoints of webhooks, and the deliveries to them. */
   readonly webhooks: WebhookStore
-  /** Returns a random secret that all processes of the store share, created on first use. */
-  sharedSecret(name: string): Promise<string>
-  /** Calls back when what a dead process had locked was freed. */
-  onFreed(listener: () => void): void
+  readonly counts: CountStore
+  readonly secrets: Public<Secrets>
 }
 
-/** Every method of a store. The compiler makes sure that none is missing. */
-const STORE_METHODS: Readonly<
-  Record<
-    Exclude<keyof LedgerStore, 'isInMemory' | 'idempotency' | 'projects' | 'sessions' | 'webhooks'>,
-    true
-  >
-> = {
-  find: true,
-  reserve: true,
-  release: true,
-  submit: true,
-  withdraw: true,
-  adopt: true,
-  knowsTransaction: true,
-  markSettled: true,
-  markFailed: true,
-  markSettledLate: true,
-  markDelivered: true,
-  undeliver: true,
-  deliveryName: true,
-  unlock: true,
-  relock: true,
-  listSubmitted: true,
-  listFinal: true,
-  listLatest: true,
-  list: true,
-  reserveRefund: true,
-  refundsOf: true,
-  submitNext: true,
-  replaceTransaction: true,
-  fillNonce: true,
-  claimPending: true,
-  listTransactions: true,
-  noteMinedNonce: true,
-  lowerNonce: true,
-  sumRevenue: true,
-  addCounts: true,
-  listCounts: true,
-  dropCounts: true,
-  sharedSecret: true,
-  onFreed: true,
-  close: true,
+/** The parts of a store. The compiler makes sure that none is missing. */
+const PARTS: Readonly<Record<Exclude<keyof LedgerStore, 'close' | 'isInMemory'>, true>> = {
+  payments: true,
+  relayers: true,
+  refunds: true,
+  idempotency: true,
+  projects: true,
+  sessions: true,
+  webhooks: true,
+  counts: true,
+  secrets: true,
 }
 
 /** Type guard for {@link LedgerStore}: a ledger that this package made, or a copy of the package. @internal */
@@ -253,11 +138,8 @@ export function isLedgerStore(value: unknown): value is LedgerStore {
   if (typeof value !== 'object' || value === null) return false
   const store = value as Partial<Record<string, unknown>>
   return (
-    Object.keys(STORE_METHODS).every((name) => typeof store[name] === 'function') &&
+    typeof store['close'] === 'function' &&
     typeof store['isInMemory'] === 'boolean' &&
-    typeof store['idempotency'] === 'object' &&
-    typeof store['projects'] === 'object' &&
-    typeof store['sessions'] === 'object' &&
-    typeof store['webhooks'] === 'object'
+    Object.keys(PARTS).every((name) => typeof store[name] === 'object' && store[name] !== null)
   )
 }

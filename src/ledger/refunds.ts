@@ -41,20 +41,6 @@ export type RefundReservation =
   | { readonly kind: 'known'; readonly record: LedgerRecord }
   | RefundRefusal
 
-/** The refunds of payments. They are read here only: lists of payments omit them. */
-export interface Refunds {
-  /**
-   * Creates the record of a refund, locked for the caller, if what is left of its payment covers it.
-   *
-   * However many refunds of a payment are reserved at once, by however many processes: together they
-   * never take more than was paid. From then on the payment counts as delivered: its buyer does not
-   * get both.
-   */
-  reserveRefund(entry: RefundEntry): Promise<RefundReservation>
-  /** Lists the refunds of payments, oldest first, without the bytes of their transactions. */
-  refundsOf(payments: readonly string[]): Promise<readonly RefundRecord[]>
-}
-
 /** Type guard for {@link RefundEntry}. */
 export function isRefundEntry(entry: LedgerEntry): entry is RefundEntry {
   return entry.refundOf !== undefined

@@ -30,12 +30,6 @@ export interface RevenueGroup {
   readonly count: number
 }
 
-/** Sums of settled payments. */
-export interface Revenue {
-  /** Sums settled payments. Returns the 1,000 groups with most payments; the others are merged. */
-  sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]>
-}
-
 /** Groups of an answer. */
 const MAX_GROUPS = 1000
 

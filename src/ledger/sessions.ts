@@ -1,14 +1,15 @@
-import type { ConsoleSession, SessionLimits, SessionStore } from './console-sessions.js'
+import type { ConsoleSession, SessionLimits } from './console-sessions.js'
 import type { SqlStore } from './engine/store.js'
 
 /** Keeps sessions in an SQL database, which several processes may share. */
-export class SqlSessions implements SessionStore {
+export class Sessions {
   readonly #store: SqlStore
 
   constructor(store: SqlStore) {
     this.#store = store
   }
 
+  /** Adds a session, and drops those that are over. */
   async add(session: ConsoleSession, limits: SessionLimits): Promise<void> {
     const { hash, role, token, project = null, createdAt, usedAt } = session
     await this.#store.run(async ({ db }) => {
@@ -54,6 +55,7 @@ export class SqlSessions implements SessionStore {
     })
   }
 
+  /** Notes that a session is in use. */
   async noteUse(hash: string, usedAt: number): Promise<void> {
     await this.#store.run(({ db }) =>
       db
@@ -65,6 +67,7 @@ export class SqlSessions implements SessionStore {
     )
   }
 
+  /** Ends a session, if it exists. */
   async remove(hash: string): Promise<void> {
     await this.#store.run(({ db }) =>
       db.deleteFrom('x402_console_sessions').where('hash', '=', hash).execute(),

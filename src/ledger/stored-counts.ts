@@ -1,4 +1,4 @@
-import type { Count, CountQuery, CountStore } from './counts.js'
+import type { Count, CountQuery } from './counts.js'
 import type { Statement } from './engine/dialect.js'
 import type { SqlStore } from './engine/store.js'
 
@@ -18,18 +18,24 @@ const ADD: Statement = ({ rows }) =>
    ON CONFLICT (project, day, kind, label) DO UPDATE SET count = c.count + excluded.count`
 
 /** Keeps counts in a table. */
-export class SqlCounts implements CountStore {
+export class Counts {
   readonly #store: SqlStore
 
   constructor(store: SqlStore) {
     this.#store = store
   }
 
+  /**
+   * Adds to what was counted, all at once.
+   *
+   * A connection that breaks may make an SQL ledger add twice: counts are for charts, not for books.
+   */
   async addCounts(counts: readonly Count[]): Promise<void> {
     if (counts.length === 0) return
     await this.#store.run(({ run }) => run(ADD, [JSON.stringify(counts)]))
   }
 
+  /** Lists counts, in no order. */
   listCounts({ project, fromDay, toDay, kinds }: CountQuery): Promise<readonly Count[]> {
     return this.#store.run(async ({ db }) => {
       const rows = await db
@@ -44,6 +50,7 @@ export class SqlCounts implements CountStore {
     })
   }
 
+  /** Forgets the counts of the days before. */
   async dropCounts(beforeDay: number): Promise<void> {
     await this.#store.run(({ db }) =>
       db.deleteFrom('x402_counts').where('day', '<', beforeDay).execute(),

@@ -4,9 +4,7 @@
  * A delivery is written in the same change as the record that it reports, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
-import type { ChangeAuthor } from './projects.js'
 import type { LedgerRecord } from './record.js'
-import type { RelayerAlertStore } from './relayer-alerts.js'
 
 /** What an endpoint of a project may subscribe to. */
 export const WEBHOOK_EVENTS = [
@@ -67,31 +65,6 @@ export interface EndpointChange {
 export interface SecretRotation {
   readonly secret: string
   readonly previousForMs: number
-}
-
-/** The endpoints of all projects. A project reads and changes its own only. */
-export interface WebhookEndpoints {
-  /** @returns `undefined` if the project has {@link MAX_ENDPOINTS}. */
-  create(
-    endpoint: Omit<WebhookEndpoint, 'previous' | 'createdAt' | 'updatedAt'>,
-  ): Promise<WebhookEndpoint | undefined>
-  /** Oldest first. */
-  list(project: string): Promise<readonly WebhookEndpoint[]>
-  find(project: string, id: string): Promise<WebhookEndpoint | undefined>
-  /** @returns `undefined` if the project has no such endpoint, as for the methods below. */
-  change(project: string, id: string, change: EndpointChange): Promise<WebhookEndpoint | undefined>
-  rotate(
-    project: string,
-    id: string,
-    rotation: SecretRotation,
-  ): Promise<WebhookEndpoint | undefined>
-  /** Deletes an endpoint with its deliveries. @returns Whether there was one. */
-  delete(project: string, id: string): Promise<boolean>
-  /**
-   * The same endpoints for one change by an admin, which is written into the audit log with it: both are
-   * there or neither, and a change that is tried twice is made once.
-   */
-  by(author: ChangeAuthor): WebhookEndpoints
 }
 
 /** What the audit log keeps of an endpoint: never a secret. */
@@ -167,46 +140,8 @@ export interface AttemptFailure {
   readonly response?: string | undefined
 }
 
-/** The deliveries of all endpoints, for every process that shares the ledger. */
-export interface WebhookDeliveries {
-  /** Endpoints with a delivery that is due. */
-  listDue(): Promise<readonly WebhookEndpoint[]>
-  /**
-   * Claims due deliveries of an endpoint, those that wait longest first. A later event of a payment is not
-   * claimed while an earlier one is pending.
-   */
-  claim(endpoint: string, limit: number): Promise<readonly ClaimedDelivery[]>
-  /** Records the result of an attempt, unless the claim has lapsed and another process has taken it. */
-  conclude(claimed: ClaimedDelivery, outcome: AttemptOutcome): Promise<void>
-  /** Adds a delivery that is not about a payment. */
-  add(delivery: {
-    readonly endpoint: WebhookEndpoint
-    readonly type: string
-    readonly data: object
-  }): Promise<WebhookDelivery>
-  list(query: DeliveryQuery): Promise<readonly WebhookDelivery[]>
-  /**
-   * Makes a delivery due now, for three more days. One that is being attempted stays as it is.
-   *
-   * @returns `undefined` if the endpoint of this project has no such delivery.
-   */
-  resend(
-    endpoint: Pick<WebhookEndpoint, 'project' | 'id'>,
-    id: string,
-  ): Promise<WebhookDelivery | undefined>
-  /** Deletes deliveries that succeeded, or were given up, long ago. */
-  prune(): Promise<void>
-}
-
 /** Milliseconds for which a delivery is kept that was delivered or has failed: 30 days. */
 export const KEPT_MS = 30 * 24 * 3_600_000
-
-/** Where endpoints and deliveries are kept. */
-export interface WebhookStore {
-  readonly endpoints: WebhookEndpoints
-  readonly deliveries: WebhookDeliveries
-  readonly relayerAlerts: RelayerAlertStore
-}
 
 /** A record as it was after a change that an event reports. */
 export function recordAsOf(

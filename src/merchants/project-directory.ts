@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProjectStore, StoredProject, StoredToken } from '../ledger/projects.js'
+import type { ProjectStore } from '../ledger/index.js'
+import type { StoredProject, StoredToken } from '../ledger/projects.js'
 import type { Logger } from '../logger.js'
 import { digestToken, findProjectByHash } from './project.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'

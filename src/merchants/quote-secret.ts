@@ -11,10 +11,10 @@ const NAME = 'quote'
  */
 export function quoteSecret(
   configured: string | undefined,
-  ledger: Pick<LedgerStore, 'sharedSecret'>,
+  ledger: Pick<LedgerStore, 'secrets'>,
 ): () => Promise<string> {
   let secret: Promise<string> | undefined
-  const find = async (): Promise<string> => configured ?? ledger.sharedSecret(NAME)
+  const find = async (): Promise<string> => configured ?? ledger.secrets.sharedSecret(NAME)
   return () => {
     secret ??= find().catch((error: unknown) => {
       secret = undefined

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProjectStore } from '../ledger/projects.js'
+import type { ProjectStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 
 /** Milliseconds between two notes of the same token. */

@@ -29,7 +29,7 @@ import { watchForStream } from './watch-for-stream.js'
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
-  readonly ledger: Pick<LedgerStore, 'deliveryName'>
+  readonly ledger: Pick<LedgerStore, 'payments'>
   readonly waived: WaivedCounter
   readonly logger: Logger
   readonly requests: OpenRequests

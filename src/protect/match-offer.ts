@@ -15,7 +15,7 @@ import type { PaidRoute } from './route.js'
 
 /** What matching a payment needs from its gateway. */
 export interface MatchContext extends SigningContext {
-  readonly ledger: Pick<LedgerStore, 'find' | 'refundsOf' | 'deliveryName'>
+  readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 
@@ -113,7 +113,7 @@ async function findEarlier(
 ): Promise<MatchedQuote | undefined> {
   const payment = paymentFor(decoded, accepted)
   if (!isAuthorized(payment)) return undefined
-  const record = await ledger.find(payment.key)
+  const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
   const purchase = { method: pricedMethod(req), url: offer.resource.url }
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, { project, purchase }))) return undefined

@@ -62,11 +62,11 @@ export async function releaseUnpaid(
 
 /** Keeps the answer of a payment that is about to be delivered, for that delivery alone. */
 export function keepPaid(
-  { ledger }: { readonly ledger: Pick<LedgerStore, 'deliveryName'> },
+  { ledger }: { readonly ledger: Pick<LedgerStore, 'payments'> },
   { claim, payment }: PaymentAttempt,
   answer: string,
 ): Promise<void> {
-  return claim.keep({ answer, delivery: payment.key && ledger.deliveryName(payment.key) })
+  return claim.keep({ answer, delivery: payment.key && ledger.payments.deliveryName(payment.key) })
 }
 
 /**

@@ -16,7 +16,7 @@ import { withSettlement } from './stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
 export async function redeemStored(
-  context: { readonly ledger: Pick<LedgerStore, 'deliveryName'> },
+  context: { readonly ledger: Pick<LedgerStore, 'payments'> },
   attempt: ReservedAttempt,
   kept: string,
 ): Promise<Exit> {
@@ -37,11 +37,11 @@ export async function redeemStored(
  * soon as the price is what it was.
  */
 export async function refuseUnstored(
-  { ledger }: { readonly ledger: Pick<LedgerStore, 'find'> },
+  { ledger }: { readonly ledger: Pick<LedgerStore, 'payments'> },
   { payment, project }: PaymentAttempt,
 ): Promise<Refusal> {
   if (!isAuthorized(payment)) return { refused: 'invalid_payment_requirements' }
-  const record = await ledger.find(payment.key)
+  const record = await ledger.payments.find(payment.key)
   switch (record?.state) {
     case 'reserved':
       return { refused: 'duplicate_settlement' }

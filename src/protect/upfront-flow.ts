@@ -29,7 +29,7 @@ const CUT_OFF = {
 export async function settleThenRun(
   context: {
     readonly requests: OpenRequests
-    readonly ledger: Pick<LedgerStore, 'deliveryName'>
+    readonly ledger: Pick<LedgerStore, 'payments'>
   },
   attempt: ReservedAttempt,
 ): Promise<Exit> {

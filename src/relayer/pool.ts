@@ -148,7 +148,7 @@ export class RelayerPool {
 
   /** Whether a transaction of one of the accounts was sent for a payment of this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean> {
-    return this.#ledger.knowsTransaction(transaction)
+    return this.#ledger.payments.knowsTransaction(transaction)
   }
 
   /** All hashes under which a transaction may be mined: several where it was replaced. */

@@ -191,7 +191,7 @@ export class Relayer {
     const account = { chainId: chain.network.chainId, relayer: this.address }
     let written: Submission | undefined
     const write = async (): Promise<void> => {
-      const lost = await ledger.submitNext(account, leastNonce, async (accountNonce) => {
+      const lost = await ledger.relayers.submitNext(account, leastNonce, async (accountNonce) => {
         written = await this.#sign(request, accountNonce, fees)
         return { submission: written, members: request.members(written, stored) }
       })
@@ -208,7 +208,10 @@ export class Relayer {
     if (this.#leastNonce !== undefined) return this.#leastNonce
     const { chain, ledger } = this.#options
     const nonce = await chain.getPendingNonce(this.address)
-    await ledger.lowerNonce({ chainId: chain.network.chainId, relayer: this.address }, nonce)
+    await ledger.relayers.lowerNonce(
+      { chainId: chain.network.chainId, relayer: this.address },
+      nonce,
+    )
     return (this.#leastNonce = nonce)
   }
 

@@ -67,7 +67,7 @@ export class Relayers {
    */
   async lookAfter(): Promise<void> {
     const { chain, ledger } = this.#options
-    const pending = await ledger.claimPending(chain.network.chainId)
+    const pending = await ledger.relayers.claimPending(chain.network.chainId)
     await Promise.all(
       this.#all.map(async (relayer) => {
         const key = relayer.address.toLowerCase()

@@ -103,7 +103,7 @@ export class Resubmitter {
       chain.getMinedNonce(address),
       chain.getPendingNonce(address),
     ])
-    if (minedNonce !== pending.minedNonce) await ledger.noteMinedNonce(pending, minedNonce)
+    if (minedNonce !== pending.minedNonce) await ledger.relayers.noteMinedNonce(pending, minedNonce)
     if (minedNonce >= pending.nextNonce) return minedNonce
     const now = { ...pending, minedNonce }
     if (waitingNonce < pending.nextNonce) await this.#sendMissing(now, waitingNonce)
@@ -136,7 +136,11 @@ export class Resubmitter {
     const { transaction, accountNonce, replaces = [] } = one
     const signed = await sign(request, accountNonce, fees)
     const next = { ...signed, replaces: [transaction, ...replaces] }
-    const isReplaced = await ledger.replaceTransaction(chain.network.chainId, transaction, next)
+    const isReplaced = await ledger.relayers.replaceTransaction(
+      chain.network.chainId,
+      transaction,
+      next,
+    )
     if (!isReplaced) return undefined
     this.#replacements.set(transaction, next.transaction)
     return next
@@ -154,7 +158,7 @@ export class Resubmitter {
 
   /** Broadcasts transactions that the node does not have, from the first nonce that it waits for. */
   async #sendMissing(pending: PendingRelayer, fromNonce: number): Promise<void> {
-    const listed = await this.#options.ledger.listTransactions(pending, fromNonce)
+    const listed = await this.#options.ledger.relayers.listTransactions(pending, fromNonce)
     const byNonce = new Map(listed.map((one) => [one.accountNonce, one]))
     const end = Math.min(pending.nextNonce, fromNonce + LISTED_TRANSACTIONS)
     if (this.#isPausing(pending, byNonce.get(fromNonce))) return
@@ -215,7 +219,7 @@ export class Resubmitter {
     const block = await chain.getBlockNumber()
     if (this.#waiting?.nonce !== nonce) this.#waiting = { nonce, block }
     if (block <= this.#waiting.block) return
-    const [first, ...others] = await ledger.listTransactions(pending, nonce)
+    const [first, ...others] = await ledger.relayers.listTransactions(pending, nonce)
     if (first?.accountNonce !== nonce || first.ageMs < stuckMs) return
     const { maxFeePerGas } = await chain.getFees()
     const cheap = others.filter((one) => parse(one).fees.maxFeePerGas < maxFeePerGas)
@@ -238,7 +242,11 @@ export class Resubmitter {
       earlier === undefined
         ? signed
         : { ...signed, replaces: [earlier.transaction, ...(earlier.replaces ?? [])] }
-    const isFilled = await ledger.fillNonce(chain.network.chainId, empty, earlier?.transaction)
+    const isFilled = await ledger.relayers.fillNonce(
+      chain.network.chainId,
+      empty,
+      earlier?.transaction,
+    )
     return isFilled ? this.#broadcast(empty) : undefined
   }
 

@@ -158,7 +158,7 @@ async function findOwn(
   { ledger }: RouterContext,
   { refundable, payment }: SignedRefund,
 ): Promise<RefundRecord | undefined> {
-  const record = await ledger.find(payment.key)
+  const record = await ledger.payments.find(payment.key)
   const isOwn = record?.refundOf === refundable.payment.id
   return isOwn && isRefundRecord(record) ? record : undefined
 }

@@ -71,14 +71,14 @@ export function refundRoutes(context: RouterContext): Router {
 const listRefunds: Endpoint = async (context, req, res) => {
   const merchant = payeeOf(res)
   const { id } = await findRecord(context, merchant, String(req.params['id']))
-  const refunds = await context.ledger.refundsOf([id])
+  const refunds = await context.ledger.refunds.refundsOf([id])
   return { refunds: refunds.map((refund) => refundDocument(context, merchant, refund)) }
 }
 
 const findRefund: Endpoint = async (context, req, res) => {
   const merchant = payeeOf(res)
   const { id } = await findRecord(context, merchant, String(req.params['id']))
-  const refunds = await context.ledger.refundsOf([id])
+  const refunds = await context.ledger.refunds.refundsOf([id])
   const found = refunds.find((refund) => refund.id === req.params['refundId'])
   if (found !== undefined) return refundDocument(context, merchant, found)
   throw new RequestProblem('not_found', 'This settlement has no refund of that id.')

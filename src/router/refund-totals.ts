@@ -10,11 +10,11 @@ export interface RefundTotals {
 
 /** Sums the refunds of settlements, by the ids of those that have any. */
 export async function refundTotals(
-  ledger: Pick<LedgerStore, 'refundsOf'>,
+  ledger: Pick<LedgerStore, 'refunds'>,
   records: readonly LedgerRecord[],
 ): Promise<ReadonlyMap<string, RefundTotals>> {
   const settled = records.filter(({ state }) => state === 'settled').map(({ id }) => id)
-  const all = await ledger.refundsOf(settled)
+  const all = await ledger.refunds.refundsOf(settled)
   return new Map(
     [...new Set(all.map(({ refundOf }) => refundOf))].map((id) => {
       const refunds = all.filter(({ refundOf }) => refundOf === id)

@@ -49,7 +49,7 @@ export async function findRefundable(
   )
   if (asset === undefined)
     throw notRefundable('This gateway no longer settles its token on its network.')
-  return { merchant, payment, asset, refunds: await context.ledger.refundsOf([payment.id]) }
+  return { merchant, payment, asset, refunds: await context.ledger.refunds.refundsOf([payment.id]) }
 }
 
 const NOT_PAID = {

@@ -115,11 +115,11 @@ export interface SettlementPage {
 
 /** Reads a page. */
 export async function readPage(
-  ledger: Pick<LedgerStore, 'list'>,
+  ledger: Pick<LedgerStore, 'payments'>,
   query: LedgerQuery,
 ): Promise<SettlementPage> {
   // One more than requested shows whether there is another page.
-  const found = await ledger.list({ ...query, limit: query.limit + 1 })
+  const found = await ledger.payments.list({ ...query, limit: query.limit + 1 })
   const records = found.slice(0, query.limit)
   const last = records.at(-1)
   const hasMore = found.length > records.length && last !== undefined

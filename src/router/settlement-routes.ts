@@ -46,7 +46,7 @@ export async function findRecord(
   { project }: Pick<Payee, 'project'>,
   id: string,
 ): Promise<LedgerRecord> {
-  const [record] = isRecordId(id) ? await ledger.list({ project, id, limit: 1 }) : []
+  const [record] = isRecordId(id) ? await ledger.payments.list({ project, id, limit: 1 }) : []
   if (record !== undefined) return record
   throw new RequestProblem('not_found', 'This project has no settlement of that id.')
 }

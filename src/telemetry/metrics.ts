@@ -118,9 +118,23 @@ export class Metrics implements PaymentWatcher {
 
   /** A ledger whose operations are timed. */
   timedLedger(store: LedgerStore): LedgerStore {
-    return timed(store, (operation, outcome, seconds) =>
-      this.#ledger.observe({ operation, outcome }, seconds),
-    )
+    const time = <Part extends object>(part: Part): Part =>
+      timed(part, (operation, outcome, seconds) =>
+        this.#ledger.observe({ operation, outcome }, seconds),
+      )
+    return {
+      isInMemory: store.isInMemory,
+      payments: time(store.payments),
+      relayers: time(store.relayers),
+      refunds: time(store.refunds),
+      idempotency: store.idempotency,
+      projects: store.projects,
+      sessions: store.sessions,
+      webhooks: store.webhooks,
+      counts: time(store.counts),
+      secrets: time(store.secrets),
+      close: () => store.close(),
+    }
   }
 
   /** Shows what a network's relayers have, as it was read last, and what they have under way. */

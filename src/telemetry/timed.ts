@@ -1,5 +1,5 @@
 /** Methods of a ledger that run no statements. */
-const UNTIMED: ReadonlySet<PropertyKey> = new Set(['close', 'onFreed'])
+const UNTIMED: ReadonlySet<PropertyKey> = new Set(['onFreed'])
 
 /** Times those methods of an object that return a promise. */
 export function timed<T extends object>(

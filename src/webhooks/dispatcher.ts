@@ -1,9 +1,6 @@
+import type { WebhookStore } from '../ledger/index.js'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type {
-  ClaimedDelivery,
-  WebhookDeliveries,
-  WebhookEndpoint,
-} from '../ledger/webhooks.js'
+import type { ClaimedDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 import type { Logger } from '../logger.js'
 import { LRUCache } from 'lru-cache'
 import { attempt, type AttemptOptions } from './attempt.js'
@@ -32,7 +29,7 @@ const CLOSING_MS = 1000
 
 /** Options of {@link WebhookDispatcher}. */
 export interface WebhookDispatcherOptions extends AttemptOptions {
-  readonly deliveries: WebhookDeliveries
+  readonly deliveries: WebhookStore['deliveries']
   readonly logger: Logger
 }
 

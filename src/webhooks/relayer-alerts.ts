@@ -1,4 +1,5 @@
-import type { RelayerAlertStore, RelayerBalance } from '../ledger/relayer-alerts.js'
+import type { WebhookStore } from '../ledger/index.js'
+import type { RelayerBalance } from '../ledger/relayer-alerts.js'
 import type { Network } from '../protocol/networks.js'
 
 /** Milliseconds before the ledger is asked again about a relayer that stays low. */
@@ -31,10 +32,10 @@ interface Noted {
  * each hour while a relayer stays low.
  */
 export class RelayerAlerts {
-  readonly #store: RelayerAlertStore
+  readonly #store: WebhookStore['relayerAlerts']
   readonly #noted = new Map<string, Noted>()
 
-  constructor(store: RelayerAlertStore) {
+  constructor(store: WebhookStore['relayerAlerts']) {
     this.#store = store
   }
 

@@ -189,7 +189,9 @@ describe('the program', () => {
     await proxy.close()
 
     const ledger = openSqliteLedger(join(cwd, 'data/ledger.db'))
-    expect(await ledger.listSubmitted()).toMatchObject([{ locked: false, project: 'default' }])
+    expect(await ledger.payments.listSubmitted()).toMatchObject([
+      { locked: false, project: 'default' },
+    ])
     await ledger.close()
     const next = await urlOf(serve(devnet.rpcUrl))
     expect(await (await post(next, 'settle', submission)).json()).toMatchObject({ success: true })

@@ -314,7 +314,7 @@ describe('the ledger of serve', () => {
   it('keeps payments in ./data/ledger.db', async () => {
     expect((await serve([], ENVIRONMENT)).code).toBe(0)
     const ledger = openSqliteLedger(ledgerFile())
-    expect(await ledger.listSubmitted()).toStrictEqual([])
+    expect(await ledger.payments.listSubmitted()).toStrictEqual([])
     await ledger.close()
   })
 

@@ -87,18 +87,18 @@ async function record(
   entry: LedgerEntry,
   last: 'reserved' | 'submitted' | 'failed' | 'settled' | 'delivered',
 ): Promise<void> {
-  await ledger.reserve(entry)
+  await ledger.payments.reserve(entry)
   if (last === 'reserved') return
   const { transaction } = SUBMISSION
-  await ledger.submit(entry, SUBMISSION)
+  await ledger.payments.submit(entry, SUBMISSION)
   if (last === 'submitted') return
   if (last === 'failed') {
-    await ledger.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
-    return ledger.unlock(entry)
+    await ledger.payments.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
+    return ledger.payments.unlock(entry)
   }
-  await ledger.markSettled(entry, transaction)
-  if (last === 'delivered') await ledger.markDelivered(entry)
-  else await ledger.unlock(entry)
+  await ledger.payments.markSettled(entry, transaction)
+  if (last === 'delivered') await ledger.payments.markDelivered(entry)
+  else await ledger.payments.unlock(entry)
 }
 
 describe.each([

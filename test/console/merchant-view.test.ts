@@ -35,7 +35,7 @@ interface Place {
 describeView('SQLite', async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const ledger = openSqliteLedger(file)
-  await ledger.listSubmitted()
+  await ledger.payments.listSubmitted()
   const database = new Database(file)
   toEnd.push(() => database.close())
   return { ledger, dialect: SQLITE, execute: async (statement) => database.exec(statement) }
@@ -46,7 +46,7 @@ if (root !== undefined)
     const schema = await createSchema(root)
     toEnd.push(() => schema.drop())
     const ledger = openPostgresLedger(schema.url)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     return { ledger, dialect: POSTGRES, execute: (statement) => schema.execute(statement) }
   })
 
@@ -67,7 +67,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       const ledger = patchedLedger(store, {
         async list(query) {
           if (query.after !== undefined) await beforePage()
-          return store.list(query)
+          return store.payments.list(query)
         },
       })
       await execute(fillStatement(dialect, { count: COUNT, project: 'shop' }))

@@ -8,7 +8,7 @@ import { createEventBus } from '../../src/schemes/events.js'
 it('counts what another facilitator says under one label, whatever it says', async () => {
   const ledger = createMemoryLedger()
   const counters = new Counters({
-    store: ledger,
+    store: ledger.counts,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     now: () => 0,
   })
@@ -25,7 +25,7 @@ it('counts what another facilitator says under one label, whatever it says', asy
   for (const reason of ['insufficient funds', 'shop insufficient', 'insufficient_funds'])
     events.emit('refused', { ...payment, reason: reason as Reason })
   await counters.close()
-  const counts = await ledger.listCounts({
+  const counts = await ledger.counts.listCounts({
     project: 'shop',
     fromDay: 0,
     toDay: 0,

@@ -10,7 +10,7 @@ import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { methodsOf, patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
 
 const PRICE = 10_000n
@@ -268,19 +268,20 @@ describe('a relayer without gas money', () => {
 
 describe('a ledger that cannot be written', () => {
   /** An operator's own store that fails at some methods. */
-  const broken = (...methods: (keyof LedgerStore)[]): LedgerStore & { mended: boolean } => {
+  const broken = (...methods: (keyof LedgerMethods)[]): LedgerStore & { mended: boolean } => {
     const store = createMemoryLedger()
+    const own = methodsOf(store)
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'The disk is full.')
     }
-    const ledger = Object.assign(patchedLedger(store), { mended: false })
-    for (const method of methods)
-      Object.assign(ledger, {
-        [method]: (...args: unknown[]) =>
-          ledger.mended
-            ? (store[method] as (...args: unknown[]) => Promise<unknown>).apply(store, args)
-            : fail(),
-      })
+    const changes = methods.map((method) => [
+      method,
+      (...args: unknown[]) =>
+        ledger.mended ? (own[method] as (...args: unknown[]) => Promise<unknown>)(...args) : fail(),
+    ])
+    const ledger = Object.assign(patchedLedger(store, Object.fromEntries(changes)), {
+      mended: false,
+    })
     return ledger
   }
 

@@ -14,7 +14,7 @@ import { usdc } from '../support/core.js'
 import { decoded } from '../support/decoded.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
 
 const elsewhere = useScriptedFacilitator()
@@ -119,7 +119,9 @@ describe('a remote facilitator with a ledger here', () => {
     elsewhere.scripts = { verify: VALID, settle: PAID }
     const appliedRate = { price: '0.01', currency: 'EUR', rate: '1', asOf: 1, source: 'fixed' }
     await facilitator.settle(payment, offer, { ...terms, project: 'shop', appliedRate })
-    expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ appliedRate }])
+    expect(await ledger.payments.list({ project: 'shop', limit: 1 })).toMatchObject([
+      { appliedRate },
+    ])
   })
 
   it('refuses what is refused there, and keeps nothing of it', async () => {
@@ -138,7 +140,7 @@ describe('a remote facilitator with a ledger here', () => {
     const remote = createRemoteFacilitator({ facilitator: own, formats, ledger, events, logger })
     const answer = await remote.settle(payment, offer, { ...terms, project: 'shop' })
     expect(answer).toMatchObject({ success: true, transaction: 'receipt 7' })
-    const [record] = await ledger.list({ project: 'shop', limit: 1 })
+    const [record] = await ledger.payments.list({ project: 'shop', limit: 1 })
     expect(record).toMatchObject({ state: 'settled', transaction: '0x' })
   })
 
@@ -292,9 +294,9 @@ describe('a remote facilitator with a ledger here', () => {
     use(patchedLedger(shared, { unlock: () => never }))
     void settle().catch(() => undefined)
     await until(() => asked().includes('settle'))
-    const [record] = await shared.listSubmitted()
+    const [record] = await shared.payments.listSubmitted()
     // Its hold lapses.
-    await shared.unlock(record!)
+    await shared.payments.unlock(record!)
     use(shared)
     elsewhere.scripts = { verify: USED, settle: used(TRANSACTION) }
     expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
@@ -323,7 +325,7 @@ describe('a remote facilitator with a ledger here', () => {
   it('that is at work on a call, perhaps of somebody else’s, leaves the payment open', async () => {
     elsewhere.scripts = { verify: VALID, settle: refusal('duplicate_settlement', TRANSACTION) }
     expect(await settle()).toEqual(failed('settlement_pending'))
-    expect(await ledger.listSubmitted()).toMatchObject([{ locked: false }])
+    expect(await ledger.payments.listSubmitted()).toMatchObject([{ locked: false }])
   })
 
   it('that answers pending is asked again, until it knows', async () => {
@@ -354,7 +356,7 @@ describe('a remote facilitator with a ledger here', () => {
       elsewhere.scripts = { verify: VALID, settle: [...unread, PAID] }
       for (const _ of unread) {
         await expect(settle()).rejects.toMatchObject({ isUnsent: true })
-        expect(await ledger.listSubmitted()).toEqual([])
+        expect(await ledger.payments.listSubmitted()).toEqual([])
       }
       expect(await settle()).toMatchObject({ success: true })
     })
@@ -434,7 +436,7 @@ describe('a remote facilitator with a ledger here', () => {
   })
 
   describe('and a ledger that is away', () => {
-    const without = (method: keyof LedgerStore): LedgerStore =>
+    const without = (method: keyof LedgerMethods): LedgerStore =>
       patchedLedger(createMemoryLedger(), {
         [method]: async () => {
           throw new LedgerError('ledger_unavailable', 'The disk is full.')

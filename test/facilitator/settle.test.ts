@@ -239,7 +239,7 @@ describe('settle', () => {
     const answer = await settle(core, payment)
     const hashes = given.map((raw) => keccak256(raw as Hex))
     expect(answer).toMatchObject({ success: true, transaction: hashes[1] })
-    const record = await core.ledger.find(keyOf(payment))
+    const record = await core.ledger.payments.find(keyOf(payment))
     expect(record).toMatchObject({ submission: { transaction: hashes[1], replaces: [hashes[0]] } })
   })
 
@@ -252,7 +252,7 @@ describe('settle', () => {
     expect(await reservation.settle()).toEqual(
       failed('invalid_exact_evm_payload_authorization_valid_before'),
     )
-    expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+    expect(await core.ledger.payments.find(keyOf(payment))).toBeUndefined()
   })
 
   it('refuses a payment whose payer spends his money meanwhile, and sends nothing', async () => {
@@ -365,7 +365,7 @@ describe('settle, when the outcome is not known in time', () => {
     const payment = await sign()
     await withoutMining(() => settle(core, payment))
     const { transaction } = await core.until('settled')
-    expect(await core.ledger.find(keyOf(payment))).toMatchObject({
+    expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({
       state: 'settled',
       locked: false,
       transaction,

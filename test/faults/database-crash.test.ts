@@ -29,7 +29,7 @@ describeCrashes('when PostgreSQL crashes', () => {
   }
 
   const send = (ledger: LedgerStore, keys: readonly LedgerEntry[]) =>
-    ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
+    ledger.relayers.submitNext(ACCOUNT, 0, async (accountNonce) => {
       const submission: Submission = { ...SUBMISSION, transaction: newNonce(), accountNonce }
       return { submission, members: keys.map((key) => ({ key, submission })) }
     })
@@ -40,11 +40,11 @@ describeCrashes('when PostgreSQL crashes', () => {
       const { postgres, openLedger } = await open()
       const ledger = openLedger()
       const entry = newEntry()
-      await ledger.reserve(entry)
+      await ledger.payments.reserve(entry)
       await postgres.crash()
-      expect(await ledger.find(entry)).toMatchObject({ state: 'reserved' })
+      expect(await ledger.payments.find(entry)).toMatchObject({ state: 'reserved' })
       expect(await send(ledger, [entry])).toEqual([])
-      expect(await openLedger().find(entry)).toMatchObject({ state: 'submitted' })
+      expect(await openLedger().payments.find(entry)).toMatchObject({ state: 'submitted' })
     },
     LONG_MS,
   )
@@ -55,17 +55,20 @@ describeCrashes('when PostgreSQL crashes', () => {
       const { postgres, openLedger } = await open()
       const ledger = openLedger()
       const [pending, delivered] = [newEntry(), newEntry()]
-      await Promise.all([ledger.reserve(pending), ledger.reserve(delivered)])
+      await Promise.all([ledger.payments.reserve(pending), ledger.payments.reserve(delivered)])
       expect(await send(ledger, [pending, delivered])).toEqual([])
       await postgres.crash()
       for (const entry of [pending, delivered])
-        expect(await ledger.find(entry)).toMatchObject({ state: 'submitted' })
+        expect(await ledger.payments.find(entry)).toMatchObject({ state: 'submitted' })
 
       const transaction = newNonce()
-      await ledger.markDelivered(delivered, { transaction, transfer: `${transaction}:0` })
+      await ledger.payments.markDelivered(delivered, { transaction, transfer: `${transaction}:0` })
       await postgres.crash()
-      expect(await ledger.find(pending)).toMatchObject({ state: 'submitted' })
-      expect(await ledger.find(delivered)).toMatchObject({ state: 'settled', delivered: true })
+      expect(await ledger.payments.find(pending)).toMatchObject({ state: 'submitted' })
+      expect(await ledger.payments.find(delivered)).toMatchObject({
+        state: 'settled',
+        delivered: true,
+      })
     },
     LONG_MS,
   )

@@ -21,7 +21,7 @@ const write = (level) => (message, fields) =>
 // The second argument is for tests; no declaration has it.
 const store = ledger === 'memory' ? undefined : openLedger(ledger, { lockMs })
 if (diesIn !== undefined)
-  store[diesIn] = () => {
+  store.payments[diesIn] = () => {
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => undefined)
   }

@@ -49,10 +49,15 @@ async function refund(world: World): Promise<void> {
     const [payment] = await world.records()
     const { from, payTo, id } = payment!
     const entry = { ...payment!, from: payTo, payTo: from, nonce: newNonce(), refundOf: id }
-    await until(async () => (await ledger.reserveRefund(entry)).kind === 'reserved')
+    await until(async () => (await ledger.refunds.reserveRefund(entry)).kind === 'reserved')
     const transaction = newNonce()
-    await ledger.submit(entry, { transaction, relayer: payTo, accountNonce: 0, raw: '0x01' })
-    await ledger.markSettled(entry, transaction)
+    await ledger.payments.submit(entry, {
+      transaction,
+      relayer: payTo,
+      accountNonce: 0,
+      raw: '0x01',
+    })
+    await ledger.payments.markSettled(entry, transaction)
   } finally {
     await ledger.close()
   }

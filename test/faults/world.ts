@@ -157,7 +157,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     if (oracleLedger === 'memory') return []
     const opened = openLedger()
     try {
-      return await opened.list({ project: 'shop', limit: 1_000_000 })
+      return await opened.payments.list({ project: 'shop', limit: 1_000_000 })
     } finally {
       await opened.close()
     }

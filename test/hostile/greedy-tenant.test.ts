@@ -92,7 +92,7 @@ describe('a tenant with many payments and twenty sessions', () => {
   beforeAll(async () => {
     const file = join(temporaryFolder(toEnd), 'ledger.db')
     const ledger = openSqliteLedger(file)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     const database = new Database(file)
     database.exec('PRAGMA busy_timeout = 30000')
     database.exec(fillStatement(SQLITE, { count: ROWS, project: 'greedy' }))

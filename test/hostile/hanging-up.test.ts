@@ -66,11 +66,11 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     const held = patchedLedger(ledger, {
       markDelivered: async (...delivered) => {
         await delivery.pass()
-        await ledger.markDelivered(...delivered)
+        await ledger.payments.markDelivered(...delivered)
       },
       list: async (query) => {
         await lists.pass()
-        return ledger.list(query)
+        return ledger.payments.list(query)
       },
     })
     shop = await openShop(

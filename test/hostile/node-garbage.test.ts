@@ -229,9 +229,9 @@ describe('rule 16: a node that refuses the logs of some payments', () => {
       const { key, signed } = decoded(payment, offerOf(devnet))
       const { to: payTo, value, validBefore } = signed.value.authorization
       const entry = { ...key, payTo, value, validBefore, project: 'shop', quote: undefined }
-      await ledger.reserve(entry)
+      await ledger.payments.reserve(entry)
       const relayer = privateKeyToAccount(devnet.relayerKeys[0]!).address
-      await ledger.submit(entry, {
+      await ledger.payments.submit(entry, {
         transaction: newNonce(),
         relayer,
         accountNonce: 1_000_000,
@@ -255,9 +255,9 @@ describe('rule 16: a node that refuses the logs of some payments', () => {
         : undefined
     const core = openCore(devnet, { rpcUrl: proxy.url, ledger, reconcileIntervalMs: 50 })
     opened.push(core)
-    await until(async () => (await ledger.find(good))?.state === 'settled')
+    await until(async () => (await ledger.payments.find(good))?.state === 'settled')
     const states = await Promise.all(
-      entries.map(async (entry) => (await ledger.find(entry))?.state),
+      entries.map(async (entry) => (await ledger.payments.find(entry))?.state),
     )
     expect(states.filter((state) => state === 'submitted')).toHaveLength(entries.length - 1)
   })

@@ -17,7 +17,7 @@ it('a payment whose record a memory ledger has forgotten is not honoured again',
   const before = await balanceOf(devnet, devnet.merchant.address)
   expect(await settle(first)).toMatchObject({ success: true })
   expect(await settle(second)).toMatchObject({ success: true })
-  const newest = await ledger.list({ project: 'shop', limit: 10 })
+  const newest = await ledger.payments.list({ project: 'shop', limit: 10 })
   expect(newest).toHaveLength(1)
   for (const payment of [first, second])
     expect(await settle(payment)).toMatchObject({

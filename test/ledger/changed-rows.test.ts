@@ -40,7 +40,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
   beforeEach(async () => {
     schema = await createSchema(root!)
     ledger = openPostgresLedger(schema.url)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     await schema.execute(WATCH)
   })
   afterEach(async () => {
@@ -50,7 +50,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
 
   /** Writes a transaction down for its payments, and notes the account nonces that were tried. */
   const send = (keys: readonly LedgerEntry[], nonces: number[] = [], transaction = newNonce()) =>
-    ledger.submitNext(ACCOUNT, 0, async (accountNonce) => {
+    ledger.relayers.submitNext(ACCOUNT, 0, async (accountNonce) => {
       nonces.push(accountNonce)
       const submission: Submission = { ...SUBMISSION, transaction, accountNonce }
       return { submission, members: keys.map((key) => ({ key, submission })) }
@@ -59,11 +59,13 @@ describePostgres('on PostgreSQL, a changed row', () => {
   /** Reserves, sends and delivers payments, all in one transaction. */
   async function sell(count: number): Promise<readonly RefundEntry[]> {
     const entries = Array.from({ length: count }, () => newEntry({ validBefore: inAnHour() }))
-    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
     const transaction = newNonce()
     expect(await send(entries, [], transaction)).toEqual([])
     const paid = (index: number) => ({ transaction, transfer: `${transaction}:${index}` })
-    await Promise.all(entries.map((entry, index) => ledger.markDelivered(entry, paid(index))))
+    await Promise.all(
+      entries.map((entry, index) => ledger.payments.markDelivered(entry, paid(index))),
+    )
     return entries.map((entry) => ({
       ...entry,
       from: entry.payTo,
@@ -89,10 +91,10 @@ describePostgres('on PostgreSQL, a changed row', () => {
     await sell(1)
     const entries = [newEntry({ validBefore: inAnHour() }), newEntry()]
     const [locked, unknown] = entries as [LedgerEntry, LedgerEntry]
-    await ledger.reserve(locked)
+    await ledger.payments.reserve(locked)
     const nonces: number[] = []
     expect(await send(entries, nonces)).toEqual([unknown])
-    expect((await ledger.find(locked))?.state).toBe('reserved')
+    expect((await ledger.payments.find(locked))?.state).toBe('reserved')
     expect(await send([locked], nonces)).toEqual([])
     // Guessed, read, and read again: none was used up.
     expect(nonces).toEqual([1, 1, 1])
@@ -121,32 +123,35 @@ describePostgres('on PostgreSQL, a changed row', () => {
 
     it('is not sent', async () => {
       await sell(1)
-      await ledger.reserve(entry)
+      await ledger.payments.reserve(entry)
       await takeLock()
       const sent = send([entry])
       await commit()
       expect(await sent).toEqual([entry])
-      expect((await ledger.find(entry))?.state).toBe('reserved')
+      expect((await ledger.payments.find(entry))?.state).toBe('reserved')
       expect(await schema.execute('SELECT next_nonce::int FROM x402_relayer_nonces')).toEqual([
         { next_nonce: 1 },
       ])
     })
 
     it('is not delivered', async () => {
-      await ledger.reserve(entry)
+      await ledger.payments.reserve(entry)
       expect(await send([entry])).toEqual([])
       await takeLock()
-      const delivered = ledger.markDelivered(entry).catch((error: unknown) => error)
+      const delivered = ledger.payments.markDelivered(entry).catch((error: unknown) => error)
       await commit()
       expect(await delivered).toMatchObject(UNAVAILABLE)
-      expect(await ledger.find(entry)).toMatchObject({ state: 'submitted', delivered: false })
+      expect(await ledger.payments.find(entry)).toMatchObject({
+        state: 'submitted',
+        delivered: false,
+      })
     })
   })
 
   it('is on disk before its transaction is sent, and before its payment is answered', async () => {
     await sell(1)
     const [refund] = await sell(1)
-    expect(await ledger.reserveRefund(refund!)).toEqual({ kind: 'reserved' })
+    expect(await ledger.refunds.reserveRefund(refund!)).toEqual({ kind: 'reserved' })
     const modes = await schema.execute(
       'SELECT DISTINCT state, delivered, synchronous_commit AS mode FROM changes ORDER BY 1, 2, 3',
     )

@@ -72,13 +72,13 @@ export function describeLedger(
       const { ledger, clock } = await open()
       const entry = newEntry(overrides)
       await steps[state](ledger, entry)
-      return { ledger, clock, entry, record: () => ledger.find(entry) }
+      return { ledger, clock, entry, record: () => ledger.payments.find(entry) }
     }
 
     describe('finding and reserving', () => {
       it('knows nothing of what nobody reserved', async () => {
         const { ledger } = await open()
-        expect(await ledger.find(newEntry())).toBeUndefined()
+        expect(await ledger.payments.find(newEntry())).toBeUndefined()
       })
 
       it('keeps all that a reservation says', async () => {
@@ -96,10 +96,12 @@ export function describeLedger(
         }
         const { ledger, entry, record } = await openAt('reserved', { appliedRate })
         expect(await record()).toMatchObject({ appliedRate })
-        await ledger.submit(entry, SUBMISSION)
-        await ledger.markSettled(entry, SUBMISSION.transaction)
-        await ledger.markDelivered(entry)
-        expect(await ledger.list({ project: 'shop', limit: 1 })).toMatchObject([{ appliedRate }])
+        await ledger.payments.submit(entry, SUBMISSION)
+        await ledger.payments.markSettled(entry, SUBMISSION.transaction)
+        await ledger.payments.markDelivered(entry)
+        expect(await ledger.payments.list({ project: 'shop', limit: 1 })).toMatchObject([
+          { appliedRate },
+        ])
         const { record: other } = await openAt('reserved')
         expect((await other())?.appliedRate).toBeUndefined()
       })
@@ -119,7 +121,7 @@ export function describeLedger(
         'shows the record that is in the way: %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          expect(await ledger.reserve(entry)).toEqual(await record())
+          expect(await ledger.payments.reserve(entry)).toEqual(await record())
         },
       )
 
@@ -127,7 +129,7 @@ export function describeLedger(
         const { ledger } = await open()
         const entry = newEntry()
         const answers = await Promise.all(
-          Array.from({ length: 100 }, () => ledger.reserve({ ...entry })),
+          Array.from({ length: 100 }, () => ledger.payments.reserve({ ...entry })),
         )
         expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
       })
@@ -135,7 +137,7 @@ export function describeLedger(
       it('gives a hundred authorizations to a hundred', async () => {
         const { ledger } = await open()
         const answers = await Promise.all(
-          Array.from({ length: 100 }, () => ledger.reserve(newEntry())),
+          Array.from({ length: 100 }, () => ledger.payments.reserve(newEntry())),
         )
         expect(answers).toEqual(Array(100).fill(undefined))
       })
@@ -143,11 +145,13 @@ export function describeLedger(
       it('takes keys that differ in case for the same', async () => {
         const { ledger, entry } = await openAt('reserved')
         const shouted = { ...entry, from: upper(entry.from), nonce: upper(entry.nonce) }
-        expect(await ledger.reserve({ ...shouted, asset: upper(entry.asset) })).toMatchObject({
+        expect(
+          await ledger.payments.reserve({ ...shouted, asset: upper(entry.asset) }),
+        ).toMatchObject({
           state: 'reserved',
         })
-        await ledger.release(shouted)
-        expect(await ledger.find(entry)).toBeUndefined()
+        await ledger.payments.release(shouted)
+        expect(await ledger.payments.find(entry)).toBeUndefined()
       })
 
       it.each<[string, Partial<LedgerEntry>]>([
@@ -157,23 +161,23 @@ export function describeLedger(
         ['nonce', { nonce: `0x${'12'.repeat(32)}` }],
       ])('takes keys that differ in the %s for different ones', async (_name, other) => {
         const { ledger, entry } = await openAt('reserved')
-        expect(await ledger.reserve({ ...entry, ...other })).toBeUndefined()
+        expect(await ledger.payments.reserve({ ...entry, ...other })).toBeUndefined()
       })
     })
 
     describe('moving forward', () => {
       it('releases a reservation, which may be made again', async () => {
         const { ledger, entry, record } = await openAt('reserved')
-        await ledger.release(entry)
+        await ledger.payments.release(entry)
         expect(await record()).toBeUndefined()
-        expect(await ledger.reserve(entry)).toBeUndefined()
+        expect(await ledger.payments.reserve(entry)).toBeUndefined()
       })
 
       it.each(['submitted', 'settled', 'failed'] as const)(
         'does not release what is %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          await ledger.release(entry)
+          await ledger.payments.release(entry)
           expect(await record()).toMatchObject({ state })
         },
       )
@@ -189,34 +193,34 @@ export function describeLedger(
 
       it('replaces a transaction by the next', async () => {
         const { ledger, entry, record } = await openAt('submitted')
-        await ledger.submit(entry, OTHER)
+        await ledger.payments.submit(entry, OTHER)
         expect(await record()).toMatchObject({ state: 'submitted', submission: OTHER })
       })
 
       it('replaces a transaction that nobody has locked by one of the same account nonce, and by no other', async () => {
         const { ledger, entry, record } = await openAt('submitted')
-        await ledger.unlock(entry)
-        await ledger.submit(entry, REPLACEMENT)
-        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
+        await ledger.payments.unlock(entry)
+        await ledger.payments.submit(entry, REPLACEMENT)
+        await expect(ledger.payments.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ submission: REPLACEMENT, locked: false })
       })
 
       it('writes down no transaction of a reservation that is unlocked', async () => {
         const { ledger, entry, record } = await openAt('reserved')
-        await ledger.unlock(entry)
-        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
+        await ledger.payments.unlock(entry)
+        await expect(ledger.payments.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ state: 'reserved', locked: false })
       })
 
       it('withdraws a transaction, after which the payment may be reserved again', async () => {
         const { ledger, entry, record } = await openAt('submitted')
-        await ledger.withdraw(entry, SUBMISSION.transaction)
+        await ledger.payments.withdraw(entry, SUBMISSION.transaction)
         expect(await record()).toBeUndefined()
       })
 
       it('does not withdraw another transaction than its own', async () => {
         const { ledger, entry, record } = await openAt('submitted')
-        await ledger.withdraw(entry, OTHER.transaction)
+        await ledger.payments.withdraw(entry, OTHER.transaction)
         expect(await record()).toMatchObject({ submission: SUBMISSION })
       })
 
@@ -224,30 +228,30 @@ export function describeLedger(
         'withdraws nothing from what is %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          await ledger.withdraw(entry, SUBMISSION.transaction)
+          await ledger.payments.withdraw(entry, SUBMISSION.transaction)
           expect(await record()).toMatchObject({ state })
         },
       )
 
       it.each(['reserved', 'submitted'] as const)('settles what is %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
-        await ledger.markSettled(entry, OTHER.transaction)
+        await ledger.payments.markSettled(entry, OTHER.transaction)
         const { transaction } = OTHER
         expect(await record()).toMatchObject({ ...lower(entry), state: 'settled', transaction })
       })
 
       it.each(['reserved', 'submitted'] as const)('fails what is %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
-        await ledger.markFailed(entry, FAILURE)
+        await ledger.payments.markFailed(entry, FAILURE)
         expect(await record()).toMatchObject({ state: 'failed', ...FAILURE })
       })
 
       it.each(['settled', 'failed'] as const)('never moves on from %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
         const final = await record()
-        await expect(ledger.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
-        await ledger.markSettled(entry, OTHER.transaction)
-        await ledger.markFailed(entry, { ...FAILURE, transaction: OTHER.transaction })
+        await expect(ledger.payments.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
+        await ledger.payments.markSettled(entry, OTHER.transaction)
+        await ledger.payments.markFailed(entry, { ...FAILURE, transaction: OTHER.transaction })
         // Who says that it failed works on it no longer.
         const expected = { ...final, lockedElsewhere: undefined }
         expect({ ...(await record()), lockedElsewhere: undefined }).toEqual(expected)
@@ -256,26 +260,26 @@ export function describeLedger(
       it('makes no record of what was never reserved', async () => {
         const { ledger } = await open()
         const entry = newEntry()
-        await ledger.release(entry)
-        await expect(ledger.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
-        await ledger.withdraw(entry, SUBMISSION.transaction)
-        await ledger.markSettled(entry, SUBMISSION.transaction)
-        await ledger.markFailed(entry, FAILURE)
-        await ledger.unlock(entry)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-        expect(await ledger.relock(entry)).toBe(false)
-        expect(await ledger.find(entry)).toBeUndefined()
+        await ledger.payments.release(entry)
+        await expect(ledger.payments.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
+        await ledger.payments.withdraw(entry, SUBMISSION.transaction)
+        await ledger.payments.markSettled(entry, SUBMISSION.transaction)
+        await ledger.payments.markFailed(entry, FAILURE)
+        await ledger.payments.unlock(entry)
+        await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+        expect(await ledger.payments.relock(entry)).toBe(false)
+        expect(await ledger.payments.find(entry)).toBeUndefined()
       })
     })
 
     describe('a transaction that several payments share', () => {
       const reserveAll = async (ledger: LedgerStore, count: number): Promise<LedgerEntry[]> => {
         const entries = Array.from({ length: count }, () => newEntry())
-        for (const entry of entries) expect(await ledger.reserve(entry)).toBeUndefined()
+        for (const entry of entries) expect(await ledger.payments.reserve(entry)).toBeUndefined()
         return entries
       }
       const stateOf = async (ledger: LedgerStore, entry: LedgerEntry) =>
-        (await ledger.find(entry))?.state
+        (await ledger.payments.find(entry))?.state
 
       it('is written down for all of them at once, each with what it was sent in before', async () => {
         const { ledger } = await open()
@@ -287,20 +291,20 @@ export function describeLedger(
           ...others.map((key) => ({ key, submission: SUBMISSION })),
         ]
         const batch = { submission: SUBMISSION, members }
-        expect(await ledger.submitNext(ACCOUNT, 7, async () => batch)).toEqual([])
+        expect(await ledger.relayers.submitNext(ACCOUNT, 7, async () => batch)).toEqual([])
         for (const { key, submission } of members)
-          expect(await ledger.find(key)).toMatchObject({ state: 'submitted', submission })
+          expect(await ledger.payments.find(key)).toMatchObject({ state: 'submitted', submission })
       })
 
       it('is written down for none of them where one is not locked, and says which', async () => {
         const { ledger } = await open()
         const entries = await reserveAll(ledger, 4)
         const settled = entries[2]!
-        await ledger.markSettled(settled, OTHER.transaction)
+        await ledger.payments.markSettled(settled, OTHER.transaction)
         const unknown = newEntry()
         const members = [...entries, unknown].map((key) => ({ key, submission: SUBMISSION }))
         const submit = (some: typeof members) =>
-          ledger.submitNext(ACCOUNT, 7, async (accountNonce) => {
+          ledger.relayers.submitNext(ACCOUNT, 7, async (accountNonce) => {
             // Nothing was written down, so that the nonce is free again.
             expect(accountNonce).toBe(7)
             return { submission: SUBMISSION, members: some }
@@ -308,7 +312,7 @@ export function describeLedger(
         expect(await submit(members)).toEqual([settled, unknown])
         for (const entry of entries)
           expect(await stateOf(ledger, entry)).toBe(entry === settled ? 'settled' : 'reserved')
-        expect(await ledger.find(unknown)).toBeUndefined()
+        expect(await ledger.payments.find(unknown)).toBeUndefined()
         const left = members.filter(({ key }) => key !== settled && key !== unknown)
         expect(await submit(left)).toEqual([])
       })
@@ -316,31 +320,34 @@ export function describeLedger(
       it('is taken up for those that are reserved or unknown, and for no others', async () => {
         const { ledger } = await open()
         const [reserved, elsewhere, settled] = await reserveAll(ledger, 3)
-        await ledger.submit(elsewhere!, OTHER)
-        await ledger.markSettled(settled!, OTHER.transaction)
+        await ledger.payments.submit(elsewhere!, OTHER)
+        await ledger.payments.markSettled(settled!, OTHER.transaction)
         const unknown = newEntry()
-        await ledger.adopt([reserved!, elsewhere!, settled!, unknown], SUBMISSION)
+        await ledger.payments.adopt([reserved!, elsewhere!, settled!, unknown], SUBMISSION)
         for (const entry of [reserved!, unknown])
-          expect(await ledger.find(entry)).toMatchObject({
+          expect(await ledger.payments.find(entry)).toMatchObject({
             state: 'submitted',
             submission: SUBMISSION,
           })
-        expect(await ledger.find(elsewhere!)).toMatchObject({ submission: OTHER })
+        expect(await ledger.payments.find(elsewhere!)).toMatchObject({ submission: OTHER })
         expect(await stateOf(ledger, settled!)).toBe('settled')
-        expect(await ledger.find(unknown)).toMatchObject({ locked: false, delivered: false })
-        expect(await ledger.relock(unknown)).toBe(true)
+        expect(await ledger.payments.find(unknown)).toMatchObject({
+          locked: false,
+          delivered: false,
+        })
+        expect(await ledger.payments.relock(unknown)).toBe(true)
       })
 
       it('is known by its hash, also where it was replaced, and not where it is another ledger’s', async () => {
         const { ledger } = await open()
         const [sent, failed] = await reserveAll(ledger, 2)
-        expect(await ledger.knowsTransaction(SUBMISSION.transaction)).toBe(false)
-        await ledger.submit(sent!, REPLACEMENT)
+        expect(await ledger.payments.knowsTransaction(SUBMISSION.transaction)).toBe(false)
+        await ledger.payments.submit(sent!, REPLACEMENT)
         for (const transaction of [REPLACEMENT.transaction, ...REPLACEMENT.replaces!])
-          expect(await ledger.knowsTransaction(transaction)).toBe(true)
+          expect(await ledger.payments.knowsTransaction(transaction)).toBe(true)
         const reason = 'invalid_exact_evm_nonce_already_used'
-        await ledger.markFailed(failed!, { transaction: OTHER.transaction, reason })
-        expect(await ledger.knowsTransaction(OTHER.transaction)).toBe(false)
+        await ledger.payments.markFailed(failed!, { transaction: OTHER.transaction, reason })
+        expect(await ledger.payments.knowsTransaction(OTHER.transaction)).toBe(false)
       })
     })
 
@@ -350,18 +357,18 @@ export function describeLedger(
         const entries = [newEntry(), newEntry(), newEntry(), newEntry()] as const
         const [first, second, third, failed] = entries
         for (const entry of entries) await steps.submitted(ledger, entry)
-        await ledger.markFailed(failed, FAILURE)
+        await ledger.payments.markFailed(failed, FAILURE)
         const { transaction } = SUBMISSION
-        expect(await ledger.markSettled(first, transaction, 'log-1')).toBe(true)
-        expect(await ledger.markSettled(first, transaction, 'log-1')).toBe(true)
-        expect(await ledger.markSettled(second, transaction, 'log-1')).toBe(false)
-        expect(await ledger.find(second)).toMatchObject({ state: 'submitted' })
-        expect(await ledger.markSettledLate(failed, transaction, 'log-1')).toBe(false)
-        expect(await ledger.find(failed)).toMatchObject({ state: 'failed' })
-        expect(await ledger.markSettled(second, transaction, 'log-2')).toBe(true)
-        expect(await ledger.markSettled(third, transaction)).toBe(true)
-        expect(await ledger.markSettledLate(third, OTHER.transaction, 'log-2')).toBe(false)
-        expect(await ledger.find(third)).toMatchObject({ transaction })
+        expect(await ledger.payments.markSettled(first, transaction, 'log-1')).toBe(true)
+        expect(await ledger.payments.markSettled(first, transaction, 'log-1')).toBe(true)
+        expect(await ledger.payments.markSettled(second, transaction, 'log-1')).toBe(false)
+        expect(await ledger.payments.find(second)).toMatchObject({ state: 'submitted' })
+        expect(await ledger.payments.markSettledLate(failed, transaction, 'log-1')).toBe(false)
+        expect(await ledger.payments.find(failed)).toMatchObject({ state: 'failed' })
+        expect(await ledger.payments.markSettled(second, transaction, 'log-2')).toBe(true)
+        expect(await ledger.payments.markSettled(third, transaction)).toBe(true)
+        expect(await ledger.payments.markSettledLate(third, OTHER.transaction, 'log-2')).toBe(false)
+        expect(await ledger.payments.find(third)).toMatchObject({ transaction })
       })
 
       it('lets one of many records have a transfer that all want at once', async () => {
@@ -369,7 +376,9 @@ export function describeLedger(
         const entries = Array.from({ length: 20 }, () => newEntry())
         for (const entry of entries) await steps.submitted(ledger, entry)
         const settled = await Promise.all(
-          entries.map((entry) => ledger.markSettled(entry, SUBMISSION.transaction, 'log-1')),
+          entries.map((entry) =>
+            ledger.payments.markSettled(entry, SUBMISSION.transaction, 'log-1'),
+          ),
         )
         expect(settled.filter(Boolean)).toHaveLength(1)
       })
@@ -378,11 +387,15 @@ export function describeLedger(
         const { ledger } = await open()
         const [first, second] = [newEntry(), newEntry()]
         for (const entry of [first, second]) await steps.submitted(ledger, entry)
-        await ledger.markSettled(first, SUBMISSION.transaction, 'log-1')
-        expect(await ledger.markSettledLate(first, OTHER.transaction, 'log-2')).toBe(true)
-        await ledger.markDelivered(first)
-        expect(await ledger.markSettled(second, SUBMISSION.transaction, 'log-2')).toBe(false)
-        expect(await ledger.markSettled(second, SUBMISSION.transaction, 'log-1')).toBe(true)
+        await ledger.payments.markSettled(first, SUBMISSION.transaction, 'log-1')
+        expect(await ledger.payments.markSettledLate(first, OTHER.transaction, 'log-2')).toBe(true)
+        await ledger.payments.markDelivered(first)
+        expect(await ledger.payments.markSettled(second, SUBMISSION.transaction, 'log-2')).toBe(
+          false,
+        )
+        expect(await ledger.payments.markSettled(second, SUBMISSION.transaction, 'log-1')).toBe(
+          true,
+        )
       })
     })
 
@@ -392,12 +405,12 @@ export function describeLedger(
       it('keeps what a payment was reserved for, through all that follows', async () => {
         const { ledger, entry, record } = await openAt('reserved', { purchase })
         expect(await record()).toMatchObject({ purchase, fresh: true, paidLate: false })
-        await ledger.submit(entry, SUBMISSION)
-        await ledger.markFailed(entry, FAILURE)
-        await ledger.markSettledLate(entry, OTHER.transaction)
+        await ledger.payments.submit(entry, SUBMISSION)
+        await ledger.payments.markFailed(entry, FAILURE)
+        await ledger.payments.markSettledLate(entry, OTHER.transaction)
         expect(await record()).toMatchObject({ purchase, paidLate: true })
         expect(
-          await ledger.listFinal({ state: 'settled', withinMs: 60_000, limit: 1 }),
+          await ledger.payments.listFinal({ state: 'settled', withinMs: 60_000, limit: 1 }),
         ).toMatchObject([{ purchase }])
         const { record: other } = await openAt('settled', { purchase: { resource: 'r' } })
         expect((await other())?.purchase).toEqual({ resource: 'r' })
@@ -408,7 +421,7 @@ export function describeLedger(
     describe('looking back', () => {
       it('settles what had failed, which may then be locked and delivered once', async () => {
         const { ledger, entry, record } = await openAt('failed')
-        await ledger.markSettledLate(entry, OTHER.transaction)
+        await ledger.payments.markSettledLate(entry, OTHER.transaction)
         const { transaction } = OTHER
         expect(await record()).toMatchObject({
           ...lower(entry),
@@ -417,11 +430,11 @@ export function describeLedger(
         })
         expect(await record()).not.toHaveProperty('reason')
         const locks = await Promise.all(
-          Array.from({ length: 10 }, () => ledger.relock({ ...entry })),
+          Array.from({ length: 10 }, () => ledger.payments.relock({ ...entry })),
         )
         expect(locks.filter(Boolean)).toHaveLength(1)
-        await ledger.markDelivered(entry)
-        expect(await ledger.relock(entry)).toBe(false)
+        await ledger.payments.markDelivered(entry)
+        expect(await ledger.payments.relock(entry)).toBe(false)
       })
 
       it('keeps who had a record locked last, and nobody else', async () => {
@@ -429,33 +442,33 @@ export function describeLedger(
         const { ledger, entry, record } = await openAt('submitted', { purchase })
         const askerOf = async () => (await record())?.purchase?.asker
         expect(await askerOf()).toBe('the first')
-        await ledger.unlock(entry)
-        expect(await ledger.relock(entry, 'somebody')).toBe(true)
-        expect(await ledger.relock(entry, 'somebody else')).toBe(false)
+        await ledger.payments.unlock(entry)
+        expect(await ledger.payments.relock(entry, 'somebody')).toBe(true)
+        expect(await ledger.payments.relock(entry, 'somebody else')).toBe(false)
         expect(await askerOf()).toBe('somebody')
-        await ledger.unlock(entry)
-        expect(await ledger.relock(entry)).toBe(true)
+        await ledger.payments.unlock(entry)
+        expect(await ledger.payments.relock(entry)).toBe(true)
         expect(await askerOf()).toBeUndefined()
       })
 
       it('settles what had failed by the very transaction that is said to have failed', async () => {
         const { ledger, entry, record } = await openAt('failed')
-        await ledger.markSettledLate(entry, FAILURE.transaction)
+        await ledger.payments.markSettledLate(entry, FAILURE.transaction)
         expect(await record()).toMatchObject({ state: 'settled', locked: false })
       })
 
       it('names the transaction that paid what is settled, and changes nothing else', async () => {
         const { ledger, entry, record } = await openAt('settled')
-        await ledger.markSettledLate(entry, OTHER.transaction)
+        await ledger.payments.markSettledLate(entry, OTHER.transaction)
         expect(await record()).toMatchObject({
           ...{ state: 'settled', transaction: OTHER.transaction },
           ...{ locked: true, delivered: false },
         })
-        await ledger.markDelivered(entry)
-        await ledger.markSettledLate(entry, SUBMISSION.transaction)
+        await ledger.payments.markDelivered(entry)
+        await ledger.payments.markSettledLate(entry, SUBMISSION.transaction)
         const { transaction } = SUBMISSION
         expect(await record()).toMatchObject({ transaction, locked: true, delivered: true })
-        expect(await ledger.relock(entry)).toBe(false)
+        expect(await ledger.payments.relock(entry)).toBe(false)
       })
 
       it.each(['reserved', 'submitted'] as const)(
@@ -463,11 +476,11 @@ export function describeLedger(
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           const before = await record()
-          await ledger.markSettledLate(entry, OTHER.transaction)
+          await ledger.payments.markSettledLate(entry, OTHER.transaction)
           expect(await record()).toEqual(before)
           const stranger = newEntry()
-          await ledger.markSettledLate(stranger, OTHER.transaction)
-          expect(await ledger.find(stranger)).toBeUndefined()
+          await ledger.payments.markSettledLate(stranger, OTHER.transaction)
+          expect(await ledger.payments.find(stranger)).toBeUndefined()
         },
       )
 
@@ -478,7 +491,7 @@ export function describeLedger(
           expect(await record()).toMatchObject({ state, submission: { raw, relayer } })
         }
         const { ledger, entry, record } = await openAt('reserved')
-        await ledger.markSettled(entry, OTHER.transaction)
+        await ledger.payments.markSettled(entry, OTHER.transaction)
         expect((await record()) as object).not.toMatchObject({ submission: expect.anything() })
       })
 
@@ -495,7 +508,7 @@ export function describeLedger(
         }
         const listed = async (query: Partial<FinalQuery>) => {
           const all = { state: 'settled', withinMs: 86_400_000, limit: 10 } as const
-          return (await ledger.listFinal({ ...all, ...query })).map(({ id }) => id)
+          return (await ledger.payments.listFinal({ ...all, ...query })).map(({ id }) => id)
         }
         const [first, failed, , last] = entries.map(recordId)
         expect(await listed({})).toEqual([last, first, recordId(old)])
@@ -503,10 +516,14 @@ export function describeLedger(
         expect(await listed({ limit: 1, withinMs: 60_000.0625 })).toEqual([last])
         expect(await listed({ state: 'failed' })).toEqual([failed])
         expect(await listed({ withinMs: 0 })).toEqual([])
-        const [entry] = await ledger.listFinal({ state: 'failed', withinMs: 1e6, limit: 1 })
+        const [entry] = await ledger.payments.listFinal({
+          state: 'failed',
+          withinMs: 1e6,
+          limit: 1,
+        })
         expect(entry).toEqual({ ...lower(entries[1]), id: failed, state: 'failed' })
         // A delivery is a change as well, and moves the record to the front.
-        await ledger.markDelivered(old)
+        await ledger.payments.markDelivered(old)
         expect((await listed({ limit: 1 }))[0]).toBe(recordId(old))
       })
     })
@@ -532,7 +549,11 @@ export function describeLedger(
           await pass(clock)
         }
         const listed = async (query: Partial<LatestQuery>) => {
-          const records = await ledger.listLatest({ withinMs: 86_400_000, limit: 10, ...query })
+          const records = await ledger.payments.listLatest({
+            withinMs: 86_400_000,
+            limit: 10,
+            ...query,
+          })
           return records.map(({ id }) => id).toSorted()
         }
         const idsOf = (...indexes: number[]) =>
@@ -542,7 +563,7 @@ export function describeLedger(
         expect(await listed({ limit: 1 })).toEqual(idsOf(3, 4, 6))
         // What was sent is listed however long ago that was.
         expect(await listed({ withinMs: 0 })).toEqual(idsOf(2, 4))
-        const [sent] = await ledger.listLatest({ withinMs: 0, limit: 1 })
+        const [sent] = await ledger.payments.listLatest({ withinMs: 0, limit: 1 })
         expect(sent).toMatchObject({ state: 'submitted', submission: { raw: '0x' } })
       })
     })
@@ -552,11 +573,11 @@ export function describeLedger(
         'locks what is %s and unlocked for one of a hundred',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          expect(await ledger.relock(entry)).toBe(false)
-          await ledger.unlock(entry)
+          expect(await ledger.payments.relock(entry)).toBe(false)
+          await ledger.payments.unlock(entry)
           expect(await record()).toMatchObject({ state, locked: false })
           const locks = await Promise.all(
-            Array.from({ length: 100 }, () => ledger.relock({ ...entry })),
+            Array.from({ length: 100 }, () => ledger.payments.relock({ ...entry })),
           )
           expect(locks.filter(Boolean)).toHaveLength(1)
           expect(await record()).toMatchObject({ state, locked: true })
@@ -567,16 +588,16 @@ export function describeLedger(
         'stays as it is when the outcome arrives: locked %s',
         async (locked) => {
           const { ledger, entry, record } = await openAt('submitted')
-          if (!locked) await ledger.unlock(entry)
-          await ledger.markSettled(entry, SUBMISSION.transaction)
+          if (!locked) await ledger.payments.unlock(entry)
+          await ledger.payments.markSettled(entry, SUBMISSION.transaction)
           expect(await record()).toMatchObject({ state: 'settled', locked })
         },
       )
 
       it('may be given up twice', async () => {
         const { ledger, entry, record } = await openAt('settled')
-        await ledger.unlock(entry)
-        await ledger.unlock(entry)
+        await ledger.payments.unlock(entry)
+        await ledger.payments.unlock(entry)
         expect(await record()).toMatchObject({ locked: false })
       })
     })
@@ -586,45 +607,48 @@ export function describeLedger(
         'delivers what is %s once and for good',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
-          await ledger.markDelivered(entry)
-          await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-          await ledger.unlock(entry)
-          await ledger.release(entry)
-          expect(await ledger.relock(entry)).toBe(false)
+          await ledger.payments.markDelivered(entry)
+          await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+          await ledger.payments.unlock(entry)
+          await ledger.payments.release(entry)
+          expect(await ledger.payments.relock(entry)).toBe(false)
           expect(await record()).toMatchObject({ state, locked: true })
         },
       )
 
       it.each(['reserved', 'failed'] as const)('delivers nothing for what is %s', async (state) => {
         const { ledger, entry } = await openAt(state)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+        await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
       })
 
       it('delivers nothing after an unlock, nor for the old lock once another has it', async () => {
         const { ledger, entry } = await openAt('settled')
-        await ledger.unlock(entry)
-        await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-        expect(await ledger.relock(entry)).toBe(true)
-        await ledger.markDelivered(entry)
+        await ledger.payments.unlock(entry)
+        await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+        expect(await ledger.payments.relock(entry)).toBe(true)
+        await ledger.payments.markDelivered(entry)
       })
 
       it('opens what was marked as delivered though nothing went out, for one more delivery', async () => {
         const { ledger, entry } = await openAt('settled')
-        await ledger.undeliver(entry)
-        await ledger.markDelivered(entry)
-        expect(await ledger.relock(entry)).toBe(false)
-        await ledger.undeliver(entry)
-        expect(await ledger.find(entry)).toMatchObject({ delivered: false, locked: false })
-        expect(await ledger.relock(entry)).toBe(true)
-        await ledger.markDelivered(entry)
-        expect(await ledger.find(entry)).toMatchObject({ state: 'settled', delivered: true })
-        expect(await ledger.relock(entry)).toBe(false)
+        await ledger.payments.undeliver(entry)
+        await ledger.payments.markDelivered(entry)
+        expect(await ledger.payments.relock(entry)).toBe(false)
+        await ledger.payments.undeliver(entry)
+        expect(await ledger.payments.find(entry)).toMatchObject({ delivered: false, locked: false })
+        expect(await ledger.payments.relock(entry)).toBe(true)
+        await ledger.payments.markDelivered(entry)
+        expect(await ledger.payments.find(entry)).toMatchObject({
+          state: 'settled',
+          delivered: true,
+        })
+        expect(await ledger.payments.relock(entry)).toBe(false)
       })
 
       it('may be locked by another after a release that came too late', async () => {
         const { ledger, entry } = await openAt('submitted')
-        await ledger.release(entry)
-        expect(await ledger.relock(entry)).toBe(true)
+        await ledger.payments.release(entry)
+        expect(await ledger.payments.relock(entry)).toBe(true)
       })
     })
 
@@ -636,10 +660,10 @@ export function describeLedger(
           await pass(clock)
           await steps[step](ledger, others[index]!)
         }
-        const listed = await ledger.listSubmitted()
+        const listed = await ledger.payments.listSubmitted()
         expect(listed.map(({ nonce }) => nonce)).toEqual([first.nonce, others[1].nonce])
         expect(listed[0]).toEqual({
-          ...(await ledger.find(first)),
+          ...(await ledger.payments.find(first)),
           submission: { ...SUBMISSION, raw: '0x' },
         })
       })
@@ -652,15 +676,15 @@ export function describeLedger(
         for (const entry of entries.slice(4)) await steps.submitted(ledger, entry)
         const seen: LedgerRecord[] = []
         for (;;) {
-          const page = await ledger.listSubmitted({ after: seen.at(-1), limit: 2 })
+          const page = await ledger.payments.listSubmitted({ after: seen.at(-1), limit: 2 })
           if (page.length === 0) break
           seen.push(...page)
           // What comes to an end meanwhile is skipped, and nothing else.
-          await ledger.markSettled(page[0]!, SUBMISSION.transaction)
+          await ledger.payments.markSettled(page[0]!, SUBMISSION.transaction)
         }
         expect(new Set(seen.map(({ id }) => id))).toEqual(new Set(entries.map(recordId)))
         expect(seen).toHaveLength(entries.length)
-        expect(await ledger.listSubmitted()).toEqual(
+        expect(await ledger.payments.listSubmitted()).toEqual(
           seen.filter((_record, index) => index % 2 === 1),
         )
       })
@@ -670,15 +694,18 @@ export function describeLedger(
         await pass(clock)
         const second = newEntry()
         await steps.failed(ledger, second)
-        await ledger.reserve(newEntry({ project: 'another' }))
-        await ledger.reserve(newEntry({ project: undefined }))
+        await ledger.payments.reserve(newEntry({ project: 'another' }))
+        await ledger.payments.reserve(newEntry({ project: undefined }))
         const gone = newEntry()
-        await ledger.reserve(gone)
-        await ledger.release(gone)
-        const { submission: _bytes, ...failed } = { submission: 0, ...(await ledger.find(second)) }
-        expect(await ledger.list({ project: 'shop', limit: 10 })).toEqual([
+        await ledger.payments.reserve(gone)
+        await ledger.payments.release(gone)
+        const { submission: _bytes, ...failed } = {
+          submission: 0,
+          ...(await ledger.payments.find(second)),
+        }
+        expect(await ledger.payments.list({ project: 'shop', limit: 10 })).toEqual([
           failed,
-          await ledger.find(first),
+          await ledger.payments.find(first),
         ])
       })
 
@@ -687,7 +714,7 @@ export function describeLedger(
         const made = await record()
         expect(made!.updatedAt).toBe(made!.createdAt)
         await pass(clock)
-        await ledger.submit(entry, SUBMISSION)
+        await ledger.payments.submit(entry, SUBMISSION)
         const changed = await record()
         expect(changed!.createdAt).toBe(made!.createdAt)
         expect(changed!.updatedAt).toBeGreaterThan(made!.createdAt)
@@ -698,10 +725,10 @@ export function describeLedger(
         const { id, createdAt } = (await record())!
         await pass(clock)
         const second = newEntry()
-        await ledger.reserve(second)
-        const last = (await ledger.find(second))!
+        await ledger.payments.reserve(second)
+        const last = (await ledger.payments.find(second))!
         const idsOf = async (query: Partial<LedgerQuery>): Promise<string[]> => {
-          const records = await ledger.list({ project: 'shop', limit: 10, ...query })
+          const records = await ledger.payments.list({ project: 'shop', limit: 10, ...query })
           return records.map((one) => one.id)
         }
         expect(id).toBe(recordId(first))
@@ -718,18 +745,22 @@ export function describeLedger(
       it('turns its pages without losing or repeating a record, made at once or not', async () => {
         const { ledger, clock } = await open()
         const entries = Array.from({ length: 23 }, () => newEntry())
-        await Promise.all(entries.slice(0, 12).map((entry) => ledger.reserve(entry)))
+        await Promise.all(entries.slice(0, 12).map((entry) => ledger.payments.reserve(entry)))
         await pass(clock)
-        await Promise.all(entries.slice(12).map((entry) => ledger.reserve(entry)))
+        await Promise.all(entries.slice(12).map((entry) => ledger.payments.reserve(entry)))
         const seen: LedgerRecord[] = []
         for (;;) {
           const after = seen.at(-1)
-          const page = await ledger.list({ project: 'shop', limit: 5, ...(after && { after }) })
+          const page = await ledger.payments.list({
+            project: 'shop',
+            limit: 5,
+            ...(after && { after }),
+          })
           if (page.length === 0) break
           seen.push(...page)
           // What comes meanwhile is newer.
           await pass(clock)
-          await ledger.reserve(newEntry())
+          await ledger.payments.reserve(newEntry())
         }
         const ids = seen.map(({ id }) => id)
         expect(new Set(ids)).toEqual(new Set(entries.map(recordId)))
@@ -772,18 +803,19 @@ async function pass(clock: { ms: number }): Promise<void> {
 }
 
 export const steps = {
-  reserved: async (ledger: LedgerStore, entry: LedgerEntry) => void (await ledger.reserve(entry)),
+  reserved: async (ledger: LedgerStore, entry: LedgerEntry) =>
+    void (await ledger.payments.reserve(entry)),
   submitted: async (ledger: LedgerStore, entry: LedgerEntry) => {
     await steps.reserved(ledger, entry)
-    await ledger.submit(entry, SUBMISSION)
+    await ledger.payments.submit(entry, SUBMISSION)
   },
   settled: async (ledger: LedgerStore, entry: LedgerEntry) => {
     await steps.submitted(ledger, entry)
-    await ledger.markSettled(entry, SUBMISSION.transaction)
+    await ledger.payments.markSettled(entry, SUBMISSION.transaction)
   },
   failed: async (ledger: LedgerStore, entry: LedgerEntry) => {
     await steps.submitted(ledger, entry)
-    await ledger.markFailed(entry, FAILURE)
+    await ledger.payments.markFailed(entry, FAILURE)
   },
 }
 

@@ -32,28 +32,28 @@ describePostgres('a database that loses an answer', () => {
   it('to a withdrawal leaves no lock behind', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
-    await ledger.reserve(entry)
-    await ledger.submit(entry, SUBMISSION)
+    await ledger.payments.reserve(entry)
+    await ledger.payments.submit(entry, SUBMISSION)
     database.loseAnswerTo = 'delete from "x402_authorizations"'
-    await ledger.withdraw(entry, SUBMISSION.transaction)
+    await ledger.payments.withdraw(entry, SUBMISSION.transaction)
     expect(database.loseAnswerTo).toBeUndefined()
-    expect(await ledger.find(entry)).toBeUndefined()
-    expect(await ledger.reserve(entry)).toBeUndefined()
-    await ledger.release(entry)
+    expect(await ledger.payments.find(entry)).toBeUndefined()
+    expect(await ledger.payments.reserve(entry)).toBeUndefined()
+    await ledger.payments.release(entry)
   })
 
   it('to a delivery leaves a payment that is delivered or pending, and never used for nothing', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
-    await ledger.reserve(entry)
-    await ledger.submit(entry, SUBMISSION)
+    await ledger.payments.reserve(entry)
+    await ledger.payments.submit(entry, SUBMISSION)
     database.loseAnswerTo = 'delivered = 1'
-    const delivered = await ledger.markDelivered(entry).then(
+    const delivered = await ledger.payments.markDelivered(entry).then(
       () => true,
       () => false,
     )
     expect(database.loseAnswerTo).toBeUndefined()
-    const record = await ledger.find(entry)
+    const record = await ledger.payments.find(entry)
     if (delivered) expect(record).toMatchObject({ delivered: true })
     else expect(checkRecord(record, { entry })).toBe('settlement_pending')
   })
@@ -61,12 +61,14 @@ describePostgres('a database that loses an answer', () => {
   it('that is down fails the delivery, and the payment is pending until it is back', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
-    await ledger.reserve(entry)
-    await ledger.submit(entry, SUBMISSION)
+    await ledger.payments.reserve(entry)
+    await ledger.payments.submit(entry, SUBMISSION)
     database.isDown = true
-    await expect(ledger.markDelivered(entry)).rejects.toMatchObject({ code: 'ledger_unavailable' })
+    await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject({
+      code: 'ledger_unavailable',
+    })
     database.isDown = false
-    const reason = checkRecord(await ledger.find(entry), { entry })
+    const reason = checkRecord(await ledger.payments.find(entry), { entry })
     // Pending while the delivery may have been written down, and then free for its buyer.
     expect([undefined, 'settlement_pending']).toContain(reason)
   })

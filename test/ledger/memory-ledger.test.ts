@@ -17,9 +17,9 @@ function open(maxRecords?: number) {
 }
 
 async function deliver(ledger: LedgerStore, entry: LedgerEntry): Promise<void> {
-  if ((await ledger.reserve(entry)) !== undefined) throw new Error('It was known before.')
-  await ledger.markSettled(entry, TRANSACTION)
-  await ledger.markDelivered(entry)
+  if ((await ledger.payments.reserve(entry)) !== undefined) throw new Error('It was known before.')
+  await ledger.payments.markSettled(entry, TRANSACTION)
+  await ledger.payments.markDelivered(entry)
 }
 
 /** Delivers as many payments as there are, in the order of their list. */
@@ -35,16 +35,19 @@ describe('the memory ledger', () => {
   it('is full with live records, and drops none of them', async () => {
     const { ledger } = open(3)
     const entries = newEntries(3)
-    for (const entry of entries) await ledger.reserve(entry)
-    const full = ledger.reserve(newEntry())
+    for (const entry of entries) await ledger.payments.reserve(entry)
+    const full = ledger.payments.reserve(newEntry())
     await expect(full).rejects.toMatchObject({ name: 'LedgerError', code: 'ledger_full' })
-    for (const entry of entries) expect(await ledger.find(entry)).toMatchObject({ locked: true })
+    for (const entry of entries)
+      expect(await ledger.payments.find(entry)).toMatchObject({ locked: true })
     await ledger.close()
   })
 
   it('takes as many payments of a group as it has room for', async () => {
     const { ledger } = open(3)
-    const taken = await Promise.allSettled(newEntries(5).map((entry) => ledger.reserve(entry)))
+    const taken = await Promise.allSettled(
+      newEntries(5).map((entry) => ledger.payments.reserve(entry)),
+    )
     expect(taken.map(({ status }) => status).toSorted()).toEqual([
       ...['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
     ])
@@ -54,39 +57,39 @@ describe('the memory ledger', () => {
   it('still moves its records when it is full, and knows them', async () => {
     const { ledger } = open(1)
     const entry = newEntry()
-    await ledger.reserve(entry)
-    await ledger.markSettled(entry, TRANSACTION)
-    expect(await ledger.find(entry)).toMatchObject({ state: 'settled' })
-    expect(await ledger.reserve(entry)).toMatchObject({ state: 'settled' })
+    await ledger.payments.reserve(entry)
+    await ledger.payments.markSettled(entry, TRANSACTION)
+    expect(await ledger.payments.find(entry)).toMatchObject({ state: 'settled' })
+    expect(await ledger.payments.reserve(entry)).toMatchObject({ state: 'settled' })
     await ledger.close()
   })
 
   it('has room again once a record is released, or was settled and delivered', async () => {
     const { ledger } = open(1)
     const [first, second, third] = [newEntry(), newEntry(), newEntry()]
-    await ledger.reserve(first)
-    await ledger.release(first)
-    expect(await ledger.reserve(second)).toBeUndefined()
-    await ledger.markSettled(second, TRANSACTION)
-    await expect(ledger.reserve(third)).rejects.toMatchObject({ code: 'ledger_full' })
-    await ledger.markDelivered(second)
-    expect(await ledger.reserve(third)).toBeUndefined()
-    expect(await ledger.find(second)).toBeUndefined()
+    await ledger.payments.reserve(first)
+    await ledger.payments.release(first)
+    expect(await ledger.payments.reserve(second)).toBeUndefined()
+    await ledger.payments.markSettled(second, TRANSACTION)
+    await expect(ledger.payments.reserve(third)).rejects.toMatchObject({ code: 'ledger_full' })
+    await ledger.payments.markDelivered(second)
+    expect(await ledger.payments.reserve(third)).toBeUndefined()
+    expect(await ledger.payments.find(second)).toBeUndefined()
     await ledger.close()
   })
 
   it('forgets a failed payment an hour after its authorization has lapsed, and a settled one not', async () => {
     const { ledger, clock } = open()
     const [failed, settled] = [newEntry(), newEntry()]
-    for (const entry of [failed, settled]) await ledger.reserve(entry)
-    await ledger.markSettled(settled, TRANSACTION)
-    await ledger.markFailed(failed, {
+    for (const entry of [failed, settled]) await ledger.payments.reserve(entry)
+    await ledger.payments.markSettled(settled, TRANSACTION)
+    await ledger.payments.markFailed(failed, {
       transaction: TRANSACTION,
       reason: 'invalid_transaction_state',
     })
     clock.ms += 300_000 + HOUR + 1000
-    await until(async () => (await ledger.find(failed)) === undefined)
-    expect(await ledger.find(settled)).toBeDefined()
+    await until(async () => (await ledger.payments.find(failed)) === undefined)
+    expect(await ledger.payments.find(settled)).toBeDefined()
     await ledger.close()
   })
 
@@ -94,41 +97,44 @@ describe('the memory ledger', () => {
     const { ledger, clock } = open()
     const entries = [newEntry(), newEntry({ validBefore: 2n ** 256n - 1n })]
     for (const entry of entries) {
-      await ledger.reserve(entry)
-      await ledger.markSettled(entry, TRANSACTION)
+      await ledger.payments.reserve(entry)
+      await ledger.payments.markSettled(entry, TRANSACTION)
     }
     const last = newEntry()
-    await ledger.reserve(last)
-    await ledger.markFailed(last, { transaction: TRANSACTION, reason: 'invalid_transaction_state' })
+    await ledger.payments.reserve(last)
+    await ledger.payments.markFailed(last, {
+      transaction: TRANSACTION,
+      reason: 'invalid_transaction_state',
+    })
     clock.ms += 48 * HOUR
-    await until(async () => (await ledger.find(last)) === undefined)
-    for (const entry of entries) expect(await ledger.find(entry)).toBeDefined()
+    await until(async () => (await ledger.payments.find(last)) === undefined)
+    for (const entry of entries) expect(await ledger.payments.find(entry)).toBeDefined()
     clock.ms += 2
-    await until(async () => (await ledger.find(entries[0]!)) === undefined)
-    expect(await ledger.find(entries[1]!)).toBeUndefined()
+    await until(async () => (await ledger.payments.find(entries[0]!)) === undefined)
+    expect(await ledger.payments.find(entries[1]!)).toBeUndefined()
     await ledger.close()
   })
 
   it('closes: every method throws then, and what is let go is let go', async () => {
     const { ledger } = open(3)
     const entry = newEntry()
-    await ledger.reserve(entry)
-    await ledger.markSettled(entry, TRANSACTION)
+    await ledger.payments.reserve(entry)
+    await ledger.payments.markSettled(entry, TRANSACTION)
     await ledger.close()
     const closed = { name: 'LedgerError', code: 'ledger_unavailable' }
     for (const use of [
-      () => ledger.find(entry),
-      () => ledger.reserve(newEntry()),
-      () => ledger.knowsTransaction(TRANSACTION),
-      () => ledger.markSettled(entry, TRANSACTION),
-      () => ledger.markDelivered(entry),
-      () => ledger.list({ project: 'shop', limit: 1 }),
-      () => ledger.claimPending(1),
+      () => ledger.payments.find(entry),
+      () => ledger.payments.reserve(newEntry()),
+      () => ledger.payments.knowsTransaction(TRANSACTION),
+      () => ledger.payments.markSettled(entry, TRANSACTION),
+      () => ledger.payments.markDelivered(entry),
+      () => ledger.payments.list({ project: 'shop', limit: 1 }),
+      () => ledger.relayers.claimPending(1),
       () => ledger.idempotency.begin({ key: 'k', fingerprint: 'f' }),
     ])
       await expect(use()).rejects.toMatchObject(closed)
-    await ledger.release(entry)
-    await ledger.unlock(entry)
+    await ledger.payments.release(entry)
+    await ledger.payments.unlock(entry)
     await ledger.close()
   })
 
@@ -136,7 +142,7 @@ describe('the memory ledger', () => {
     const { ledger, clock } = open()
     const entries = newEntries(20_000)
     const knows = async (entry: LedgerEntry): Promise<boolean> =>
-      (await ledger.find(entry)) !== undefined
+      (await ledger.payments.find(entry)) !== undefined
     for (let from = 0; from < entries.length; from += 1000) {
       clock.ms += 1
       await deliverAll(ledger, entries.slice(from, from + 1000))
@@ -149,7 +155,7 @@ describe('the memory ledger', () => {
     // Two for one, until there are 10,000.
     await deliverAll(ledger, newEntries(10_000))
     clock.ms += 1
-    const listed = await ledger.list({ project: 'shop', limit: 1 })
+    const listed = await ledger.payments.list({ project: 'shop', limit: 1 })
     expect(listed).toHaveLength(1)
     const left = (await Promise.all(entries.map(knows))).filter(Boolean)
     expect(left).toHaveLength(0)

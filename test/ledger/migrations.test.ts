@@ -88,8 +88,8 @@ function describeMigrations(name: string, create: () => Promise<NewDatabase>): v
     it('gets all migrations, each once, from several processes that open it at once', async () => {
       const ledgers = Array.from({ length: 4 }, open)
       const entry = newEntry()
-      await ledgers[0]!.reserve(entry)
-      const found = await Promise.all(ledgers.map((ledger) => ledger.find(entry)))
+      await ledgers[0]!.payments.reserve(entry)
+      const found = await Promise.all(ledgers.map((ledger) => ledger.payments.find(entry)))
       expect(found).toMatchObject(Array.from({ length: 4 }, () => ({ state: 'reserved' })))
       const rows = await database.read('SELECT name FROM x402_migrations ORDER BY name')
       expect(rows).toEqual(Object.keys(migrations).map((each) => ({ name: each })))
@@ -98,7 +98,7 @@ function describeMigrations(name: string, create: () => Promise<NewDatabase>): v
     it('is waited for while another process migrates it, however long that takes', async () => {
       const letGo = await database.block()
       const ledgers = Array.from({ length: 4 }, open)
-      const found = Promise.all(ledgers.map((ledger) => ledger.find(newEntry())))
+      const found = Promise.all(ledgers.map((ledger) => ledger.payments.find(newEntry())))
       // Longer than a request waits for the database.
       await sleep(4000)
       await letGo()
@@ -108,9 +108,9 @@ function describeMigrations(name: string, create: () => Promise<NewDatabase>): v
     it('stores addresses, hashes and ids as bytes', async () => {
       const ledger = open()
       const entry = newEntry()
-      await ledger.reserve(entry)
+      await ledger.payments.reserve(entry)
       const account = { chainId: 84532, relayer: SUBMISSION.relayer }
-      await ledger.submitNext(account, 100, async (accountNonce) => {
+      await ledger.relayers.submitNext(account, 100, async (accountNonce) => {
         const submission = { ...SUBMISSION, accountNonce }
         return { submission, members: [{ key: entry, submission }] }
       })

@@ -102,7 +102,7 @@ describePlans('SQLite', async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const statements = recordSqlite()
   const ledger = openSqliteLedger(file)
-  await ledger.listSubmitted()
+  await ledger.payments.listSubmitted()
   const own = new (loadSqlite())(file)
   toEnd.push(
     () => ledger.close(),
@@ -125,7 +125,7 @@ if (root !== undefined)
     const schema = await createSchema(root)
     const statements = recordPostgres()
     const ledger = openPostgresLedger(schema.url)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     const { explain, end } = await explainPostgres(schema.url)
     toEnd.push(
       () => schema.drop(),

@@ -52,7 +52,7 @@ describePostgres('on PostgreSQL', () => {
     it('connects by a URL, and ends its connections', async () => {
       const { url, name } = await newSchema()
       const ledger = open(url)
-      expect(await ledger.reserve(newEntry())).toBeUndefined()
+      expect(await ledger.payments.reserve(newEntry())).toBeUndefined()
       await ledger.close()
       const { execute } = schemas[0]!
       const tables = await execute(`SELECT count(*) FROM pg_tables WHERE schemaname = '${name}'`)
@@ -62,7 +62,7 @@ describePostgres('on PostgreSQL', () => {
     it('leaves a pool of the app’s own open', async () => {
       const pool = (await newSchema()).pool()
       const ledger = open(pool)
-      await ledger.listSubmitted()
+      await ledger.payments.listSubmitted()
       await ledger.close()
       expect((await pool.query<{ one: number }>('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
     })
@@ -76,16 +76,16 @@ describePostgres('on PostgreSQL', () => {
       const ledger = open(pool)
       const entry = newEntry()
       const answers = await Promise.all(
-        Array.from({ length: 50 }, () => ledger.reserve({ ...entry })),
+        Array.from({ length: 50 }, () => ledger.payments.reserve({ ...entry })),
       )
       expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
     })
 
     it('needs no right to make tables once they are there', async () => {
       const schema = await newSchema()
-      await open(schema.pool()).listSubmitted()
+      await open(schema.pool()).payments.listSubmitted()
       await schema.execute(`REVOKE CREATE ON SCHEMA ${schema.name} FROM PUBLIC`)
-      expect(await open(schema.pool()).reserve(newEntry())).toBeUndefined()
+      expect(await open(schema.pool()).payments.reserve(newEntry())).toBeUndefined()
     })
 
     it('goes on when its connections are cut', async () => {
@@ -97,8 +97,8 @@ describePostgres('on PostgreSQL', () => {
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${schema.name}'`,
       )
       expect(ended.length).toBeGreaterThan(0)
-      await ledger.markDelivered(entry)
-      expect(await ledger.find(entry)).toMatchObject({ locked: true })
+      await ledger.payments.markDelivered(entry)
+      expect(await ledger.payments.find(entry)).toMatchObject({ locked: true })
     })
 
     it('fails while the database is down, and works again afterwards', async () => {
@@ -109,18 +109,18 @@ describePostgres('on PostgreSQL', () => {
       await steps.settled(ledger, kept)
       proxy.cut()
       for (const failing of [
-        ledger.reserve(refused),
-        ledger.markDelivered(kept),
-        ledger.find(kept),
+        ledger.payments.reserve(refused),
+        ledger.payments.markDelivered(kept),
+        ledger.payments.find(kept),
       ])
         await expect(failing).rejects.toMatchObject(UNAVAILABLE)
       proxy.mend()
-      await ledger.unlock(kept)
-      expect(await ledger.find(refused)).toBeUndefined()
-      expect(await ledger.find(kept)).toMatchObject({ state: 'settled', locked: false })
-      expect(await ledger.relock(kept)).toBe(true)
-      await ledger.markDelivered(kept)
-      expect(await ledger.reserve(refused)).toBeUndefined()
+      await ledger.payments.unlock(kept)
+      expect(await ledger.payments.find(refused)).toBeUndefined()
+      expect(await ledger.payments.find(kept)).toMatchObject({ state: 'settled', locked: false })
+      expect(await ledger.payments.relock(kept)).toBe(true)
+      await ledger.payments.markDelivered(kept)
+      expect(await ledger.payments.reserve(refused)).toBeUndefined()
       await ledger.close()
       await proxy.close()
     })
@@ -129,7 +129,7 @@ describePostgres('on PostgreSQL', () => {
       const { url, execute, name } = await newSchema()
       const owners = () => execute(`SELECT owner FROM ${name}.x402_owners`)
       const ledger = open(url)
-      await ledger.reserve(newEntry())
+      await ledger.payments.reserve(newEntry())
       await until(async () => (await owners()).length === 1)
       await ledger.close()
       expect(await owners()).toEqual([])
@@ -141,12 +141,12 @@ describePostgres('on PostgreSQL', () => {
       const pooler = await openProxy(url, { isPooler: true })
       const [pooled, direct] = [open(pooler.url), open(url)]
       const entry = newEntry()
-      await pooled.reserve(entry)
-      await direct.reserve(newEntry())
+      await pooled.payments.reserve(entry)
+      await direct.payments.reserve(newEntry())
       await until(async () => (await execute(`SELECT FROM ${name}.x402_owners`)).length > 0)
       await sleep(2500)
       expect(await execute(`SELECT FROM ${name}.x402_owners`)).toHaveLength(1)
-      expect(await direct.find(entry)).toMatchObject({ locked: true })
+      expect(await direct.payments.find(entry)).toMatchObject({ locked: true })
       expect(warn.mock.calls).toEqual([[expect.stringContaining('pooler'), 'X402Warning']])
       warn.mockRestore()
       await pooled.close()
@@ -157,7 +157,7 @@ describePostgres('on PostgreSQL', () => {
       const proxy = await openProxy((await newSchema()).url)
       proxy.cut()
       const ledger = open(proxy.url)
-      const reserved = ledger.reserve(newEntry())
+      const reserved = ledger.payments.reserve(newEntry())
       setTimeout(proxy.mend, 300)
       expect(await reserved).toBeUndefined()
       await ledger.close()
@@ -170,7 +170,9 @@ describePostgres('on PostgreSQL', () => {
       url.password = 'pa55word-of-the-database'
       url.pathname = '/database-of-nobody'
       const ledger = open(url.href)
-      const error: unknown = await ledger.reserve(newEntry()).catch((reason: unknown) => reason)
+      const error: unknown = await ledger.payments
+        .reserve(newEntry())
+        .catch((reason: unknown) => reason)
       expect(error).toMatchObject(UNAVAILABLE)
       for (const secret of ['pa55word', 'nobody', url.hostname])
         expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(secret)

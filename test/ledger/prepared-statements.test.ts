@@ -90,11 +90,11 @@ describePostgres('prepared statements of PostgreSQL', () => {
       return connection
     }
     const [first, second, third] = [newEntry(), newEntry(), newEntry()]
-    expect(await ledger.reserve(first)).toBeUndefined()
+    expect(await ledger.payments.reserve(first)).toBeUndefined()
     isLost = true
-    expect(await ledger.reserve(second)).toBeUndefined()
-    expect(await ledger.reserve(second)).toMatchObject({ state: 'reserved' })
-    expect(await ledger.reserve(third)).toBeUndefined()
+    expect(await ledger.payments.reserve(second)).toBeUndefined()
+    expect(await ledger.payments.reserve(second)).toMatchObject({ state: 'reserved' })
+    expect(await ledger.payments.reserve(third)).toBeUndefined()
     expect(losses).toBeGreaterThanOrEqual(3)
   })
 
@@ -104,12 +104,12 @@ describePostgres('prepared statements of PostgreSQL', () => {
     const ledger = openPostgresLedger(schema.url)
     toEnd.push(() => ledger.close())
     const entries = Array.from({ length: 1500 }, () => newEntry())
-    for (const entry of entries.slice(0, 20)) await ledger.find(entry)
-    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    for (const entry of entries.slice(0, 20)) await ledger.payments.find(entry)
+    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
     const before = await scansOf(schema)
     for (const entry of entries.slice(0, 50)) {
-      expect(await ledger.find(entry)).toMatchObject({ state: 'reserved' })
-      await ledger.release(entry)
+      expect(await ledger.payments.find(entry)).toMatchObject({ state: 'reserved' })
+      await ledger.payments.release(entry)
     }
     // The ledger's own rounds may read the whole of a table that is small.
     expect((await scansOf(schema)) - before).toBeLessThan(25)
@@ -128,15 +128,15 @@ describePooler('behind a PgBouncer that knows no prepared statements, three gate
     const nonces: number[] = []
     const payOnce = async (ledger: LedgerStore): Promise<void> => {
       const entry = newEntry()
-      expect(await ledger.reserve(entry)).toBeUndefined()
+      expect(await ledger.payments.reserve(entry)).toBeUndefined()
       const transaction = newNonce()
-      const lost = await ledger.submitNext(account, 0, async (accountNonce) => {
+      const lost = await ledger.relayers.submitNext(account, 0, async (accountNonce) => {
         const submission = { ...SUBMISSION, transaction, accountNonce }
         return { submission, members: [{ key: entry, submission }] }
       })
       expect(lost).toEqual([])
-      await ledger.markDelivered(entry, { transaction, transfer: transaction })
-      const record = await ledger.find(entry)
+      await ledger.payments.markDelivered(entry, { transaction, transfer: transaction })
+      const record = await ledger.payments.find(entry)
       expect(record).toMatchObject({ state: 'settled', transaction, delivered: true })
       nonces.push(record?.state === 'settled' ? (record.submission?.accountNonce ?? -1) : -1)
     }

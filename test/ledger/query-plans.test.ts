@@ -50,20 +50,32 @@ const SEARCHES: Readonly<Record<string, RecordSearch>> = {
 
 /** Every read of a ledger whose cost could grow with the table. */
 const READS: readonly Read[] = [
-  ['a look-up', (ledger) => ledger.find(newEntry())],
-  ['a look-up of a transaction', (ledger) => ledger.knowsTransaction(`0x${'77'.repeat(32)}`)],
-  ['the refunds of a payment', (ledger) => ledger.refundsOf(['f'.repeat(32), 'e'.repeat(32)])],
-  ['what is submitted', (ledger) => ledger.listSubmitted()],
-  ['a page of what is submitted', (ledger) => ledger.listSubmitted({ after: cursorAt(5) })],
-  ['what was settled lately', (ledger) => ledger.listFinal({ ...FINAL, state: 'settled' })],
-  ['what failed lately', (ledger) => ledger.listFinal({ ...FINAL, state: 'failed' })],
-  ['what has just happened', (ledger) => ledger.listLatest(FINAL)],
+  ['a look-up', (ledger) => ledger.payments.find(newEntry())],
+  [
+    'a look-up of a transaction',
+    (ledger) => ledger.payments.knowsTransaction(`0x${'77'.repeat(32)}`),
+  ],
+  [
+    'the refunds of a payment',
+    (ledger) => ledger.refunds.refundsOf(['f'.repeat(32), 'e'.repeat(32)]),
+  ],
+  ['what is submitted', (ledger) => ledger.payments.listSubmitted()],
+  [
+    'a page of what is submitted',
+    (ledger) => ledger.payments.listSubmitted({ after: cursorAt(5) }),
+  ],
+  [
+    'what was settled lately',
+    (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'settled' }),
+  ],
+  ['what failed lately', (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'failed' })],
+  ['what has just happened', (ledger) => ledger.payments.listLatest(FINAL)],
   ...filters().flatMap(([name, query]) =>
     (['shop', EVERY_PROJECT] as const).map(
       (project) =>
         [
           `the list ${name} of ${String(project)}`,
-          (ledger) => ledger.list({ project, limit: LIMIT, ...query }),
+          (ledger) => ledger.payments.list({ project, limit: LIMIT, ...query }),
         ] satisfies Read,
     ),
   ),
@@ -97,22 +109,25 @@ describe('what is written for payments, in a large table of SQLite that was anal
     const account = { chainId: 84532, relayer: SUBMISSION.relayer }
     const entries = Array.from({ length: 20 }, () => newEntry())
     const [first, second, third, ...rest] = entries as [LedgerEntry, LedgerEntry, LedgerEntry]
-    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
     // The first transaction of an account has its nonce read; only the next ones are one statement.
-    await ledger.submitNext(account, 0, async () => ({ submission: SUBMISSION, members: [] }))
-    await ledger.submitNext(account, 0, async (accountNonce) => {
+    await ledger.relayers.submitNext(account, 0, async () => ({
+      submission: SUBMISSION,
+      members: [],
+    }))
+    await ledger.relayers.submitNext(account, 0, async (accountNonce) => {
       const submission = { ...SUBMISSION, accountNonce }
       return { submission, members: [first, second].map((key) => ({ key, submission })) }
     })
-    await ledger.submit(third, SUBMISSION)
+    await ledger.payments.submit(third, SUBMISSION)
     const { transaction } = SUBMISSION
-    await ledger.markDelivered(first, { transaction, transfer: `${transaction}:0` })
-    await ledger.markSettled(second, transaction, `${transaction}:1`)
-    await ledger.markFailed(third, { transaction, reason: 'invalid_transaction_state' })
-    await Promise.all(rest.map((entry) => ledger.release(entry)))
-    expect(await ledger.find(first)).toMatchObject({ state: 'settled', delivered: true })
-    expect(await ledger.find(second)).toMatchObject({ state: 'settled' })
-    expect(await ledger.find(third)).toMatchObject({ state: 'failed' })
+    await ledger.payments.markDelivered(first, { transaction, transfer: `${transaction}:0` })
+    await ledger.payments.markSettled(second, transaction, `${transaction}:1`)
+    await ledger.payments.markFailed(third, { transaction, reason: 'invalid_transaction_state' })
+    await Promise.all(rest.map((entry) => ledger.payments.release(entry)))
+    expect(await ledger.payments.find(first)).toMatchObject({ state: 'settled', delivered: true })
+    expect(await ledger.payments.find(second)).toMatchObject({ state: 'settled' })
+    expect(await ledger.payments.find(third)).toMatchObject({ state: 'failed' })
     expect(statements.some(({ text }) => text.includes(`INTO ${NEXT_SUBMISSION}`))).toBe(true)
   }
 
@@ -166,7 +181,7 @@ async function openSqlite(analyzedAt?: number) {
   const file = join(folder, 'ledger.db')
   const statements = recordSqlite()
   const ledger = openSqliteLedger(file)
-  await ledger.listSubmitted()
+  await ledger.payments.listSubmitted()
   const own = new (loadSqlite())(file)
   if (analyzedAt !== undefined) own.exec(`${fill(SQLITE)} LIMIT ${analyzedAt}; ANALYZE`)
   own.exec(`${fill(SQLITE)} LIMIT -1 OFFSET ${analyzedAt ?? 0}`)
@@ -221,7 +236,7 @@ async function openPostgres(url: string): Promise<FilledDatabase> {
   const schema = await createSchema(url)
   const statements = recordPostgres()
   const ledger = openPostgresLedger(schema.url)
-  await ledger.listSubmitted()
+  await ledger.payments.listSubmitted()
   await schema.execute(fill(POSTGRES))
   await schema.execute('ANALYZE x402_authorizations')
   const { explain, end } = await explainPostgres(schema.url)

@@ -24,7 +24,7 @@ function refundOf(payment: LedgerEntry, overrides: Partial<RefundEntry> = {}): R
 async function settle(ledger: LedgerStore, overrides?: Partial<LedgerEntry>): Promise<LedgerEntry> {
   const payment = newEntry({ validBefore: inSeconds(300), ...overrides })
   await steps.settled(ledger, payment)
-  await ledger.markDelivered(payment)
+  await ledger.payments.markDelivered(payment)
   return payment
 }
 
@@ -39,14 +39,14 @@ async function makeRefund(
   entry: RefundEntry,
   end: 'settled' | 'failed',
 ): Promise<void> {
-  expect(await ledger.reserveRefund(entry)).toEqual(RESERVED)
+  expect(await ledger.refunds.reserveRefund(entry)).toEqual(RESERVED)
   const submission = newSubmission()
   const { transaction } = submission
-  await ledger.submit(entry, submission)
+  await ledger.payments.submit(entry, submission)
   if (end === 'failed')
-    return ledger.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
-  await ledger.markSettled(entry, transaction)
-  await ledger.markDelivered(entry)
+    return ledger.payments.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
+  await ledger.payments.markSettled(entry, transaction)
+  await ledger.payments.markDelivered(entry)
 }
 
 const postgres = await findPostgres()
@@ -72,83 +72,87 @@ describe.each(makers)('refunds in %s', (_name, make) => {
   it('take no more than was paid, one after the other', async () => {
     const payment = await settle(ledger)
     await makeRefund(ledger, refundOf(payment, { value: 4000n }), 'settled')
-    expect(await ledger.reserveRefund(refundOf(payment, { value: 6001n }))).toEqual(exceeds(6000n))
+    expect(await ledger.refunds.reserveRefund(refundOf(payment, { value: 6001n }))).toEqual(
+      exceeds(6000n),
+    )
     await makeRefund(ledger, refundOf(payment, { value: 6000n }), 'settled')
-    expect(await ledger.reserveRefund(refundOf(payment, { value: 1n }))).toEqual(exceeds(0n))
+    expect(await ledger.refunds.reserveRefund(refundOf(payment, { value: 1n }))).toEqual(
+      exceeds(0n),
+    )
   })
 
   it('take no more than was paid, fifty at once', async () => {
     const payment = await settle(ledger)
     const all = Array.from({ length: 50 }, () => refundOf(payment, { value: 3000n }))
-    const results = await Promise.all(all.map((one) => ledger.reserveRefund(one)))
+    const results = await Promise.all(all.map((one) => ledger.refunds.reserveRefund(one)))
     const kinds = results.map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'reserved')).toHaveLength(3)
     expect(kinds.filter((kind) => kind === 'exceeds_payment')).toHaveLength(47)
-    expect(await ledger.refundsOf([recordId(payment)])).toHaveLength(3)
+    expect(await ledger.refunds.refundsOf([recordId(payment)])).toHaveLength(3)
   })
 
   it('leave their payment as it was when they are released', async () => {
     const payment = newEntry({ validBefore: inSeconds(300) })
     await steps.settled(ledger, payment)
-    await ledger.unlock(payment)
+    await ledger.payments.unlock(payment)
     const one = refundOf(payment, { value: 1n })
     const other = refundOf(payment, { value: 1n })
-    await Promise.all([ledger.reserveRefund(one), ledger.reserveRefund(other)])
-    await ledger.release(one)
-    expect(await ledger.relock(payment)).toBe(false)
-    await ledger.release(other)
-    expect(await ledger.find(payment)).toMatchObject({ delivered: false, locked: false })
-    expect(await ledger.relock(payment)).toBe(true)
-    await ledger.markDelivered(payment)
-    const { delivery } = (await ledger.find(payment))!
-    await ledger.reserveRefund(one)
-    await ledger.release(one)
-    expect(await ledger.find(payment)).toMatchObject({ delivered: true, delivery })
+    await Promise.all([ledger.refunds.reserveRefund(one), ledger.refunds.reserveRefund(other)])
+    await ledger.payments.release(one)
+    expect(await ledger.payments.relock(payment)).toBe(false)
+    await ledger.payments.release(other)
+    expect(await ledger.payments.find(payment)).toMatchObject({ delivered: false, locked: false })
+    expect(await ledger.payments.relock(payment)).toBe(true)
+    await ledger.payments.markDelivered(payment)
+    const { delivery } = (await ledger.payments.find(payment))!
+    await ledger.refunds.reserveRefund(one)
+    await ledger.payments.release(one)
+    expect(await ledger.payments.find(payment)).toMatchObject({ delivered: true, delivery })
   })
 
   it('name the record of an authorization that is known', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment)
     const [first, second] = await Promise.all([
-      ledger.reserveRefund(entry),
-      ledger.reserveRefund(entry),
+      ledger.refunds.reserveRefund(entry),
+      ledger.refunds.reserveRefund(entry),
     ])
     expect(first).toEqual(RESERVED)
     expect(second).toMatchObject({ kind: 'known', record: { refundOf: recordId(payment) } })
-    expect(await ledger.reserveRefund(entry)).toMatchObject({ kind: 'known' })
-    expect(await ledger.reserve(entry)).toMatchObject({ refundOf: recordId(payment) })
+    expect(await ledger.refunds.reserveRefund(entry)).toMatchObject({ kind: 'known' })
+    expect(await ledger.payments.reserve(entry)).toMatchObject({ refundOf: recordId(payment) })
     const other = await settle(ledger, { from: payment.from })
     const moved = { ...entry, refundOf: recordId(other) }
     const known = { kind: 'known', record: { refundOf: recordId(payment) } }
-    expect(await ledger.reserveRefund(moved)).toMatchObject(known)
+    expect(await ledger.refunds.reserveRefund(moved)).toMatchObject(known)
   })
 
   it('give the amount back when nothing was sent', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment)
-    await ledger.reserveRefund(entry)
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
-    await ledger.release(entry)
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(RESERVED)
+    await ledger.refunds.reserveRefund(entry)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    await ledger.payments.release(entry)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(RESERVED)
   })
 
   it('give the amount of a failed refund back once its authorization has lapsed', async () => {
     const [payment, other] = [await settle(ledger), await settle(ledger)]
     await makeRefund(ledger, refundOf(payment), 'failed')
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
     await makeRefund(ledger, refundOf(other, { validBefore: inSeconds(-300) }), 'failed')
     const again = refundOf(other)
-    expect(await ledger.reserveRefund(again)).toEqual(RESERVED)
-    expect(await ledger.reserveRefund(refundOf(other))).toEqual(exceeds(0n))
+    expect(await ledger.refunds.reserveRefund(again)).toEqual(RESERVED)
+    expect(await ledger.refunds.reserveRefund(refundOf(other))).toEqual(exceeds(0n))
   })
 
   it('keep the amount of a refund whose outcome is not known', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment, { validBefore: inSeconds(-3600) })
-    await ledger.reserveRefund(entry)
-    await ledger.submit(entry, newSubmission())
-    await ledger.unlock(entry)
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    await ledger.refunds.reserveRefund(entry)
+    await ledger.payments.submit(entry, newSubmission())
+    await ledger.payments.unlock(entry)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
   })
 
   it('pay back only what the project was paid, to whom paid it', async () => {
@@ -164,9 +168,9 @@ describe.each(makers)('refunds in %s', (_name, make) => {
       { refundOf: 'f'.repeat(32) },
     ]
     for (const one of wrong)
-      expect(await ledger.reserveRefund(refundOf(payment, one))).toEqual(NOT_REFUNDABLE)
+      expect(await ledger.refunds.reserveRefund(refundOf(payment, one))).toEqual(NOT_REFUNDABLE)
     const upper = payment.payTo.toUpperCase().replace('0X', '0x') as `0x${string}`
-    expect(await ledger.reserveRefund(refundOf(payment, { from: upper }))).toEqual(RESERVED)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment, { from: upper }))).toEqual(RESERVED)
   })
 
   it.each(['reserved', 'submitted', 'failed'] as const)(
@@ -174,49 +178,51 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     async (state) => {
       const payment = newEntry()
       await steps[state](ledger, payment)
-      expect(await ledger.reserveRefund(refundOf(payment))).toEqual(NOT_REFUNDABLE)
+      expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(NOT_REFUNDABLE)
     },
   )
 
   it('do not pay back a refund', async () => {
     const first = refundOf(await settle(ledger))
     await makeRefund(ledger, first, 'settled')
-    expect(await ledger.reserveRefund(refundOf(first))).toEqual(NOT_REFUNDABLE)
+    expect(await ledger.refunds.reserveRefund(refundOf(first))).toEqual(NOT_REFUNDABLE)
   })
 
   it('are no payments: lists omit them, and keep what they say', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment, { value: 1n })
     await makeRefund(ledger, entry, 'settled')
-    const listed = await ledger.list({ project: 'shop', limit: 10 })
+    const listed = await ledger.payments.list({ project: 'shop', limit: 10 })
     expect(listed.map(({ id }) => id)).toEqual([recordId(payment)])
     const query = { project: 'shop', id: recordId(entry), limit: 1 }
-    expect(await ledger.list(query)).toEqual([])
-    const refunds = await ledger.refundsOf([recordId(payment), 'f'.repeat(32)])
+    expect(await ledger.payments.list(query)).toEqual([])
+    const refunds = await ledger.refunds.refundsOf([recordId(payment), 'f'.repeat(32)])
     const { value, refundOf: of } = entry
     expect(refunds).toMatchObject([{ id: recordId(entry), state: 'settled', value, refundOf: of }])
-    expect(await ledger.find(entry)).toMatchObject({ refundOf: of })
-    expect(await ledger.refundsOf([])).toEqual([])
-    const final = await ledger.listFinal({ state: 'settled', withinMs: 60_000, limit: 10 })
+    expect(await ledger.payments.find(entry)).toMatchObject({ refundOf: of })
+    expect(await ledger.refunds.refundsOf([])).toEqual([])
+    const final = await ledger.payments.listFinal({ state: 'settled', withinMs: 60_000, limit: 10 })
     expect(final.find(({ id }) => id === recordId(entry))).toMatchObject({ refundOf: of })
   })
 
   it('close a payment that was not delivered: its buyer does not get both', async () => {
     const payment = newEntry({ validBefore: inSeconds(300) })
     await steps.settled(ledger, payment)
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual({ kind: 'payment_in_use' })
-    await ledger.unlock(payment)
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(RESERVED)
-    expect(await ledger.relock(payment)).toBe(false)
-    expect(await ledger.find(payment)).toMatchObject({ delivered: true, locked: true })
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual({
+      kind: 'payment_in_use',
+    })
+    await ledger.payments.unlock(payment)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(RESERVED)
+    expect(await ledger.payments.relock(payment)).toBe(false)
+    expect(await ledger.payments.find(payment)).toMatchObject({ delivered: true, locked: true })
   })
 
   it('are so many of one payment and no more', async () => {
     const payment = await settle(ledger)
     const all = Array.from({ length: MOST_REFUNDS }, () => refundOf(payment, { value: 1n }))
-    for (const result of await Promise.all(all.map((one) => ledger.reserveRefund(one))))
+    for (const result of await Promise.all(all.map((one) => ledger.refunds.reserveRefund(one))))
       expect(result).toEqual(RESERVED)
-    const result = await ledger.reserveRefund(refundOf(payment, { value: 1n }))
+    const result = await ledger.refunds.reserveRefund(refundOf(payment, { value: 1n }))
     expect(result).toEqual({ kind: 'too_many_refunds' })
   })
 
@@ -226,11 +232,11 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     const ledgers = store.name === 'memory' ? [ledger] : [ledger, open(), open()]
     const results = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
-        ledgers[index % ledgers.length]!.reserveRefund(refundOf(payment, { value: 2500n })),
+        ledgers[index % ledgers.length]!.refunds.reserveRefund(refundOf(payment, { value: 2500n })),
       ),
     )
     expect(results.filter(({ kind }) => kind === 'reserved')).toHaveLength(4)
-    const refunds = await ledgers.at(-1)!.refundsOf([recordId(payment)])
+    const refunds = await ledgers.at(-1)!.refunds.refundsOf([recordId(payment)])
     expect(refunds.map(({ value }) => value)).toEqual([2500n, 2500n, 2500n, 2500n])
   })
 })
@@ -242,9 +248,9 @@ describe('refunds in a memory ledger that drops records', () => {
     const payment = await settle(ledger, { validBefore: inSeconds(47 * 3600) })
     await makeRefund(ledger, refundOf(payment, { validBefore: inSeconds(60) }), 'settled')
     clock.ms += 60 * 3_600_000
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
     for (let index = 0; index < 5; index++) await settle(ledger)
-    expect(await ledger.reserveRefund(refundOf(payment))).toEqual(NOT_REFUNDABLE)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(NOT_REFUNDABLE)
     await ledger.close()
   })
 
@@ -252,11 +258,11 @@ describe('refunds in a memory ledger that drops records', () => {
     const ledger = createMemoryLedger({ maxRecords: 3 })
     const payment = newEntry({ validBefore: inSeconds(300) })
     await steps.settled(ledger, payment)
-    await ledger.unlock(payment)
+    await ledger.payments.unlock(payment)
     await makeRefund(ledger, refundOf(payment, { value: 10_000n }), 'settled')
     for (let index = 0; index < 3; index++) await settle(ledger)
-    expect(await ledger.refundsOf([recordId(payment)])).toHaveLength(1)
-    expect(await ledger.reserveRefund(refundOf(payment))).not.toEqual(RESERVED)
+    expect(await ledger.refunds.refundsOf([recordId(payment)])).toHaveLength(1)
+    expect(await ledger.refunds.reserveRefund(refundOf(payment))).not.toEqual(RESERVED)
     await ledger.close()
   })
 })

@@ -76,7 +76,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
   /** Writes down a transaction without payments. */
   const send = async (ledger: LedgerStore, by: Account, leastNonce = 0): Promise<Submission> => {
     let submission: Submission | undefined
-    await ledger.submitNext(by, leastNonce, async (accountNonce) => {
+    await ledger.relayers.submitNext(by, leastNonce, async (accountNonce) => {
       submission = signed(by, accountNonce)
       return { submission, members: [] }
     })
@@ -92,7 +92,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
       Array.from({ length: 30 }, (_, n) => send(n % 2 ? one : other, by, 5)),
     )
     expect(nonces(sent)).toEqual(Array.from({ length: 30 }, (_, n) => 5 + n))
-    const listed = await one.listTransactions(by, 5)
+    const listed = await one.relayers.listTransactions(by, 5)
     expect(new Set(listed.map(({ transaction }) => transaction))).toEqual(
       new Set(sent.map(({ transaction }) => transaction)),
     )
@@ -107,7 +107,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(sent.map(({ accountNonce }) => accountNonce)).toEqual(
       Array.from({ length: 20 }, (_, n) => 5 + n),
     )
-    const listed = await other.listTransactions(by, 5)
+    const listed = await other.relayers.listTransactions(by, 5)
     expect(listed.map(({ transaction }) => transaction)).toEqual(
       sent.map(({ transaction }) => transaction),
     )
@@ -117,25 +117,25 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     const [one] = await openTwo()
     const by = account()
     const [own, foreign] = [newEntry(), newEntry()]
-    await one.reserve(own)
+    await one.payments.reserve(own)
     const next: number[] = []
     const submit = (...keys: readonly LedgerEntry[]) =>
-      one.submitNext(by, 0, async (accountNonce) => {
+      one.relayers.submitNext(by, 0, async (accountNonce) => {
         next.push(accountNonce)
         const submission = signed(by, accountNonce)
         return { submission, members: keys.map((key) => ({ key, submission })) }
       })
     await send(one, by)
     expect(await submit(own, foreign)).toEqual([foreign])
-    expect(await one.find(own)).toMatchObject({ state: 'reserved' })
-    expect(await one.find(foreign)).toBeUndefined()
+    expect(await one.payments.find(own)).toMatchObject({ state: 'reserved' })
+    expect(await one.payments.find(foreign)).toBeUndefined()
     expect(await submit(own)).toEqual([])
     expect(new Set(next)).toEqual(new Set([1]))
-    expect(await one.find(own)).toMatchObject({
+    expect(await one.payments.find(own)).toMatchObject({
       state: 'submitted',
       submission: { accountNonce: 1, raw: '0x02' },
     })
-    expect(await one.listTransactions(by, 0)).toHaveLength(2)
+    expect(await one.relayers.listTransactions(by, 0)).toHaveLength(2)
   })
 
   it('writes down for each payment what its transaction replaces', async () => {
@@ -143,9 +143,9 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     const by = account()
     const earlier = newNonce()
     const entries = [newEntry(), newEntry()] as const
-    for (const entry of entries) await one.reserve(entry)
+    for (const entry of entries) await one.payments.reserve(entry)
     await send(one, by)
-    await one.submitNext(by, 0, async (accountNonce) => {
+    await one.relayers.submitNext(by, 0, async (accountNonce) => {
       const submission = signed(by, accountNonce)
       const again = { ...submission, replaces: [earlier] }
       return {
@@ -156,28 +156,28 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
         ],
       }
     })
-    const [fresh, resent] = await Promise.all(entries.map((entry) => other.find(entry)))
+    const [fresh, resent] = await Promise.all(entries.map((entry) => other.payments.find(entry)))
     expect(fresh).toMatchObject({ submission: { accountNonce: 1, raw: '0x02' } })
     expect(fresh).not.toHaveProperty('submission.replaces')
     expect(resent).toMatchObject({ submission: { accountNonce: 1, replaces: [earlier] } })
-    expect((await other.listTransactions(by, 1))[0]).toMatchObject({ replaces: [earlier] })
+    expect((await other.relayers.listTransactions(by, 1))[0]).toMatchObject({ replaces: [earlier] })
   })
 
   it('needs a transaction that a settled payment names after a reorganisation, and no other', async () => {
     const [ledger] = await openTwo()
     const by = account()
     const entry = newEntry()
-    await ledger.reserve(entry)
-    await ledger.submitNext(by, 0, async (accountNonce) => {
+    await ledger.payments.reserve(entry)
+    await ledger.relayers.submitNext(by, 0, async (accountNonce) => {
       const submission = signed(by, accountNonce)
       return { submission, members: [{ key: entry, submission }] }
     })
-    await ledger.markSettled(entry, newNonce())
+    await ledger.payments.markSettled(entry, newNonce())
     // It is settled already, so that the transaction that sends it again is written down for no payment.
     const again = await send(ledger, by)
     await send(ledger, by)
-    await ledger.markSettledLate(entry, again.transaction)
-    const listed = await ledger.listTransactions(by, 0)
+    await ledger.payments.markSettledLate(entry, again.transaction)
+    const listed = await ledger.relayers.listTransactions(by, 0)
     expect(listed.map(({ isNeeded }) => isNeeded)).toEqual([false, true, false])
   })
 
@@ -198,7 +198,9 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     const [ledger] = await openTwo()
     const by = account()
     const failure = new Error('no ink')
-    await expect(ledger.submitNext(by, 0, () => Promise.reject(failure))).rejects.toBe(failure)
+    await expect(ledger.relayers.submitNext(by, 0, () => Promise.reject(failure))).rejects.toBe(
+      failure,
+    )
     expect(await send(ledger, by)).toMatchObject({ accountNonce: 0 })
   })
 
@@ -207,10 +209,10 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     const by = account()
     const entries = [newEntry(), newEntry(), newEntry()] as const
     const [first, second, settled] = entries
-    for (const entry of entries) await one.reserve(entry)
+    for (const entry of entries) await one.payments.reserve(entry)
     const earlier = newNonce()
     const submission = signed(by, 0)
-    await one.submitNext(by, 0, async () => ({
+    await one.relayers.submitNext(by, 0, async () => ({
       submission,
       members: [
         { key: first, submission },
@@ -218,42 +220,50 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
         { key: settled, submission },
       ],
     }))
-    await one.markSettled(settled, submission.transaction)
+    await one.payments.markSettled(settled, submission.transaction)
     const nexts = [1, 2].map(() => ({
       ...signed(by, 0, '0x03'),
       replaces: [submission.transaction],
     }))
     const done = await Promise.all(
       nexts.map((next, n) =>
-        (n === 0 ? one : other).replaceTransaction(by.chainId, submission.transaction, next),
+        (n === 0 ? one : other).relayers.replaceTransaction(
+          by.chainId,
+          submission.transaction,
+          next,
+        ),
       ),
     )
     expect(done.filter(Boolean)).toHaveLength(1)
     const next = nexts[done.indexOf(true)]!
-    expect(await other.find(first)).toMatchObject({ submission: next })
+    expect(await other.payments.find(first)).toMatchObject({ submission: next })
     const replaces = [submission.transaction, earlier]
-    expect(await other.find(second)).toMatchObject({ submission: { ...next, replaces } })
-    expect(await other.find(settled)).toMatchObject({ transaction: submission.transaction })
-    expect(await other.listTransactions(by, 0)).toMatchObject([{ ...next, isNeeded: true }])
+    expect(await other.payments.find(second)).toMatchObject({ submission: { ...next, replaces } })
+    expect(await other.payments.find(settled)).toMatchObject({
+      transaction: submission.transaction,
+    })
+    expect(await other.relayers.listTransactions(by, 0)).toMatchObject([
+      { ...next, isNeeded: true },
+    ])
   })
 
   it('fills a nonce without a payment, and leaves the records as they are', async () => {
     const [ledger] = await openTwo()
     const by = account()
     const entry = newEntry()
-    await ledger.reserve(entry)
+    await ledger.payments.reserve(entry)
     const submission = signed(by, 2)
-    await ledger.submitNext(by, 2, async () => ({
+    await ledger.relayers.submitNext(by, 2, async () => ({
       submission,
       members: [{ key: entry, submission }],
     }))
     const [gap, empty] = [signed(by, 1), signed(by, 2)]
-    expect(await ledger.fillNonce(by.chainId, gap)).toBe(true)
-    expect(await ledger.fillNonce(by.chainId, signed(by, 1))).toBe(false)
-    expect(await ledger.fillNonce(by.chainId, empty)).toBe(false)
-    expect(await ledger.fillNonce(by.chainId, empty, submission.transaction)).toBe(true)
-    expect(await ledger.find(entry)).toMatchObject({ submission })
-    expect(await ledger.listTransactions(by, 0)).toMatchObject([
+    expect(await ledger.relayers.fillNonce(by.chainId, gap)).toBe(true)
+    expect(await ledger.relayers.fillNonce(by.chainId, signed(by, 1))).toBe(false)
+    expect(await ledger.relayers.fillNonce(by.chainId, empty)).toBe(false)
+    expect(await ledger.relayers.fillNonce(by.chainId, empty, submission.transaction)).toBe(true)
+    expect(await ledger.payments.find(entry)).toMatchObject({ submission })
+    expect(await ledger.relayers.listTransactions(by, 0)).toMatchObject([
       { ...gap, isNeeded: false },
       { ...empty, isNeeded: false },
     ])
@@ -264,26 +274,29 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     const by = account()
     const [settled, failed] = [newEntry(), newEntry()]
     for (const [nonce, entry] of [settled, failed].entries()) {
-      await ledger.reserve(entry)
-      await ledger.submitNext(by, nonce, async (accountNonce) => {
+      await ledger.payments.reserve(entry)
+      await ledger.relayers.submitNext(by, nonce, async (accountNonce) => {
         const submission = signed(by, accountNonce)
         return { submission, members: [{ key: entry, submission }] }
       })
     }
     const needed = async () =>
-      (await ledger.listTransactions(by, 0)).map(({ isNeeded }) => isNeeded)
+      (await ledger.relayers.listTransactions(by, 0)).map(({ isNeeded }) => isNeeded)
     expect(await needed()).toEqual([true, true])
-    const [first, second] = await ledger.listTransactions(by, 0)
-    await ledger.markSettled(settled, first!.transaction)
+    const [first, second] = await ledger.relayers.listTransactions(by, 0)
+    await ledger.payments.markSettled(settled, first!.transaction)
     const reason = 'invalid_exact_evm_payload_authorization_valid_before'
-    await ledger.markFailed(failed, { transaction: second!.transaction, reason })
+    await ledger.payments.markFailed(failed, { transaction: second!.transaction, reason })
     expect(await needed()).toEqual([true, false])
   })
 
   it('lets one process at a time look after what is not mined for a while', async () => {
     const [one, other] = await openTwo()
     const claimsOf = async (by: Account) => {
-      const pending = [await one.claimPending(84532), await other.claimPending(84532)].flat()
+      const pending = [
+        await one.relayers.claimPending(84532),
+        await other.relayers.claimPending(84532),
+      ].flat()
       const ours = pending.filter(({ relayer }) => relayer === by.relayer)
       return ours.map(({ isClaimed }) => isClaimed)
     }
@@ -316,20 +329,20 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
       const later = await inTime(LOOK_AFTER_MS.pause, () => claimsOf(by))
       if (later === undefined) return false
       expect(later).toEqual([true, false])
-      await other.noteMinedNonce(by, 5)
+      await other.relayers.noteMinedNonce(by, 5)
       expect(await claimsOf(by)).toEqual([])
       return true
     })
-    expect(await one.claimPending(1)).toEqual([])
+    expect(await one.relayers.claimPending(1)).toEqual([])
   })
 
   it('keeps its nonce while transactions are young, whatever a node says', async () => {
     const [ledger] = await openTwo()
     const by = account()
     for (let n = 0; n < 3; n++) await send(ledger, by, 10)
-    await ledger.lowerNonce(by, 11)
+    await ledger.relayers.lowerNonce(by, 11)
     expect(await send(ledger, by)).toMatchObject({ accountNonce: 13 })
-    await ledger.lowerNonce(by, 99)
+    await ledger.relayers.lowerNonce(by, 99)
     expect(await send(ledger, by)).toMatchObject({ accountNonce: 14 })
   })
 
@@ -337,10 +350,10 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     const [ledger] = await openTwo({ bytes: { keptMs: 0, sweepMs: 20 } })
     const by = account()
     for (let n = 0; n < 4; n++) await send(ledger, by)
-    await ledger.noteMinedNonce(by, 4)
-    expect(await ledger.listTransactions(by, 0)).toHaveLength(4)
-    await ledger.noteMinedNonce(by, 258)
-    await until(async () => (await ledger.listTransactions(by, 0)).length < 4)
-    expect(nonces(await ledger.listTransactions(by, 0))).toEqual([2, 3])
+    await ledger.relayers.noteMinedNonce(by, 4)
+    expect(await ledger.relayers.listTransactions(by, 0)).toHaveLength(4)
+    await ledger.relayers.noteMinedNonce(by, 258)
+    await until(async () => (await ledger.relayers.listTransactions(by, 0)).length < 4)
+    expect(nonces(await ledger.relayers.listTransactions(by, 0))).toEqual([2, 3])
   })
 })

@@ -51,7 +51,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
         sell({ value: 5n, asset: OTHER_TOKEN }, 'https://shop.example/a'),
         sell({ value: 7n, project: 'other' }, 'https://shop.example/a'),
         settle(opened.ledger, newEntry({ value: 11n, project: undefined })),
-        opened.ledger.reserve(newEntry({ value: 1000n })),
+        opened.ledger.payments.reserve(newEntry({ value: 1000n })),
         fail(opened.ledger, newEntry({ value: 1000n })),
       ])
     })
@@ -66,7 +66,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       project: string | typeof EVERY_PROJECT = 'shop',
       span = query,
     ) => {
-      const groups = await opened.ledger.sumRevenue({ ...span, project, by })
+      const groups = await opened.ledger.payments.sumRevenue({ ...span, project, by })
       return groups
         .map(
           ({ key, asset, amount, count }) => [key, asset === OTHER_TOKEN, amount, count] as const,
@@ -117,7 +117,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
         ),
       )
       await Promise.all(sales)
-      const groups = await opened.ledger.sumRevenue({ ...query, project, by: 'resource' })
+      const groups = await opened.ledger.payments.sumRevenue({ ...query, project, by: 'resource' })
       expect(groups).toHaveLength(1001)
       expect(groups.at(-1)).toMatchObject({ key: undefined, amount: 10n, count: 10 })
       // More than one page of SQLite.
@@ -128,7 +128,12 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       const { ledger } = opened
       const clock = { ms: 100 * DAY_MS }
       const counters = () =>
-        new Counters({ store: ledger, logger: recordLog(), now: () => clock.ms, flushMs: 60_000 })
+        new Counters({
+          store: ledger.counts,
+          logger: recordLog(),
+          now: () => clock.ms,
+          flushMs: 60_000,
+        })
       const [one, other] = [counters(), counters()]
       for (let times = 0; times < 3; times++) one.count('a shop', 'asked')
       one.count('a shop', 'refused', 'insufficient_funds')
@@ -142,7 +147,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
 
       const list = async (project: string): Promise<readonly string[]> => {
         const kinds = ['asked', 'refused', 'settle']
-        const counts = await ledger.listCounts({ project, fromDay: 100, toDay: 101, kinds })
+        const counts = await ledger.counts.listCounts({ project, fromDay: 100, toDay: 101, kinds })
         return counts
           .map(({ day, kind, label, count }: Count) => `${day} ${kind} ${label} ${count}`)
           .toSorted()
@@ -155,7 +160,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       ])
       expect(await list('')).toContain('100 asked  5')
       expect(await list('a')).toEqual([])
-      await ledger.dropCounts(101)
+      await ledger.counts.dropCounts(101)
       expect(await list('a shop')).toEqual(['101 asked  1'])
     })
   })
@@ -167,10 +172,10 @@ describe('counters', () => {
     let isAway = true
     const log = recordLog()
     const store = {
-      ...{ listCounts: ledger.listCounts, dropCounts: ledger.dropCounts },
+      ...{ listCounts: ledger.counts.listCounts, dropCounts: ledger.counts.dropCounts },
       addCounts: async (counts: readonly Count[]) => {
         if (isAway) throw new Error('It is away.')
-        await ledger.addCounts(counts)
+        await ledger.counts.addCounts(counts)
       },
     }
     const counters = new Counters({ store, logger: log, now: () => 0, flushMs: 60_000 })
@@ -181,7 +186,7 @@ describe('counters', () => {
     isAway = false
     await counters.close()
     const query = { project: 'shop', fromDay: 0, toDay: 0, kinds: ['asked'] }
-    expect(await ledger.listCounts(query)).toMatchObject([{ count: 3 }])
+    expect(await ledger.counts.listCounts(query)).toMatchObject([{ count: 3 }])
     expect(log.lines).toHaveLength(1)
   })
 
@@ -198,9 +203,9 @@ describe('counters', () => {
 })
 
 async function settle(ledger: LedgerStore, entry: ReturnType<typeof newEntry>): Promise<void> {
-  await ledger.reserve(entry)
-  await ledger.submit(entry, SUBMISSION)
-  await ledger.markSettled(
+  await ledger.payments.reserve(entry)
+  await ledger.payments.submit(entry, SUBMISSION)
+  await ledger.payments.markSettled(
     entry,
     SUBMISSION.transaction,
     `${SUBMISSION.transaction}:${entry.nonce}`,
@@ -208,7 +213,7 @@ async function settle(ledger: LedgerStore, entry: ReturnType<typeof newEntry>): 
 }
 
 async function fail(ledger: LedgerStore, entry: ReturnType<typeof newEntry>): Promise<void> {
-  await ledger.reserve(entry)
+  await ledger.payments.reserve(entry)
   const transaction: Hex = SUBMISSION.transaction
-  await ledger.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
+  await ledger.payments.markFailed(entry, { transaction, reason: 'invalid_transaction_state' })
 }

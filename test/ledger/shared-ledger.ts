@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  KEPT_MINED,
-  recordId,
-  type LedgerEntry,
-  type LedgerStore,
-} from '../../src/ledger/index.js'
+import { KEPT_MINED, recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/index.js'
 import type { SqlLedgerOptions } from '../../src/ledger/store.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -43,7 +38,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     /** A process whose locks are renewed too late: it sleeps, or its connection to the database is cut. */
     const openSleepy = async (): Promise<LedgerStore> => {
       const ledger = open({ lockMs: 1_000_000 })
-      await ledger.listSubmitted()
+      await ledger.payments.listSubmitted()
       return ledger
     }
     /** Lets time pass for the bytes of transactions, by moving them to the past. */
@@ -55,99 +50,111 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const [sleepy, other] = [await openSleepy(), open()]
       const payment = newEntry()
       await steps.settled(other, payment)
-      await other.markDelivered(payment)
+      await other.payments.markDelivered(payment)
       const { from, payTo } = payment
       const refund = () => {
         const parties = { from: payTo, payTo: from, nonce: newNonce() }
         return { ...payment, ...parties, refundOf: recordId(payment) }
       }
       const first = refund()
-      expect(await sleepy.reserveRefund(first)).toEqual({ kind: 'reserved' })
-      expect(await other.reserveRefund(refund())).toMatchObject({ kind: 'exceeds_payment' })
+      expect(await sleepy.refunds.reserveRefund(first)).toEqual({ kind: 'reserved' })
+      expect(await other.refunds.reserveRefund(refund())).toMatchObject({ kind: 'exceeds_payment' })
       await lapse()
-      expect(await other.reserveRefund(refund())).toEqual({ kind: 'reserved' })
-      await expect(sleepy.submit(first, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
-      expect(await other.refundsOf([recordId(payment)])).toHaveLength(1)
+      expect(await other.refunds.reserveRefund(refund())).toEqual({ kind: 'reserved' })
+      await expect(sleepy.payments.submit(first, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
+      expect(await other.refunds.refundsOf([recordId(payment)])).toHaveLength(1)
     })
 
     it('is made by all of them at once', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
-      const answers = await Promise.all(ledgers.map((ledger) => ledger.reserve(newEntry())))
+      const answers = await Promise.all(
+        ledgers.map((ledger) => ledger.payments.reserve(newEntry())),
+      )
       expect(answers).toEqual([undefined, undefined, undefined, undefined])
-      expect(await open().list({ project: 'shop', limit: 10 })).toHaveLength(4)
+      expect(await open().payments.list({ project: 'shop', limit: 10 })).toHaveLength(4)
     })
 
     it('keeps the bytes of a mined transaction for a while, and the records of its payments for good', async () => {
       const [settled, failed, submitted] = [newEntry(), newEntry(), newEntry()]
       const ledger = open({ bytes: { keptMs: HOUR, sweepMs: 20 } })
-      for (const entry of [settled, failed, submitted]) await ledger.reserve(entry)
+      for (const entry of [settled, failed, submitted]) await ledger.payments.reserve(entry)
       const account = { chainId: settled.chainId, relayer: SUBMISSION.relayer }
       const write = async (accountNonce: number, ...keys: readonly LedgerEntry[]) => {
         const submission = { ...SUBMISSION, accountNonce }
         const members = keys.map((key) => ({ key, submission }))
         expect(
-          await ledger.submitNext(account, accountNonce, async () => ({ submission, members })),
+          await ledger.relayers.submitNext(account, accountNonce, async () => ({
+            submission,
+            members,
+          })),
         ).toEqual([])
       }
       await write(7, settled, failed)
       await write(8, submitted)
       const { transaction } = SUBMISSION
-      await ledger.markSettled(settled, transaction)
-      await ledger.markFailed(failed, { transaction, reason: 'invalid_transaction_state' })
-      await ledger.noteMinedNonce(account, 8 + KEPT_MINED)
+      await ledger.payments.markSettled(settled, transaction)
+      await ledger.payments.markFailed(failed, { transaction, reason: 'invalid_transaction_state' })
+      await ledger.relayers.noteMinedNonce(account, 8 + KEPT_MINED)
       for (const entry of [settled, failed])
-        expect(await ledger.find(entry)).toMatchObject({ submission: SUBMISSION })
+        expect(await ledger.payments.find(entry)).toMatchObject({ submission: SUBMISSION })
       await passForBytes(HOUR)
       for (const entry of [settled, failed])
-        await until(async () => !('submission' in ((await ledger.find(entry)) ?? {})))
-      expect(await ledger.find(settled)).toMatchObject({ state: 'settled', transaction })
-      expect(await ledger.find(failed)).toMatchObject({ state: 'failed', transaction })
+        await until(async () => !('submission' in ((await ledger.payments.find(entry)) ?? {})))
+      expect(await ledger.payments.find(settled)).toMatchObject({ state: 'settled', transaction })
+      expect(await ledger.payments.find(failed)).toMatchObject({ state: 'failed', transaction })
       const { raw } = SUBMISSION
-      expect(await ledger.find(submitted)).toMatchObject({ submission: { raw, accountNonce: 8 } })
+      expect(await ledger.payments.find(submitted)).toMatchObject({
+        submission: { raw, accountNonce: 8 },
+      })
     })
 
     it('forgets more transactions than one statement does', async () => {
       const ledger = open({ bytes: { keptMs: HOUR, sweepMs: 20 } })
       const entry = newEntry()
       const account = { chainId: entry.chainId, relayer: SUBMISSION.relayer }
-      await ledger.submitNext(account, 0, async () => ({ submission: SUBMISSION, members: [] }))
-      await ledger.noteMinedNonce(account, 2000)
+      await ledger.relayers.submitNext(account, 0, async () => ({
+        submission: SUBMISSION,
+        members: [],
+      }))
+      await ledger.relayers.noteMinedNonce(account, 2000)
       await database.execute(`WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 1201)
         INSERT INTO x402_relayer_transactions
           (chain_id, relayer, account_nonce, transaction_hash, raw, written_at)
         SELECT chain_id, relayer, n, transaction_hash, raw, written_at
         FROM s, x402_relayer_transactions WHERE account_nonce = 0`)
-      expect(await ledger.listTransactions(account, 1)).toHaveLength(100)
+      expect(await ledger.relayers.listTransactions(account, 1)).toHaveLength(100)
       await passForBytes(HOUR)
-      await until(async () => (await ledger.listTransactions(account, 0)).length === 0)
+      await until(async () => (await ledger.relayers.listTransactions(account, 0)).length === 0)
     })
 
     it('has one secret a name for all processes', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
       const secrets = await Promise.all(
-        ledgers.map(async (ledger) => ledger.sharedSecret?.('quote')),
+        ledgers.map(async (ledger) => ledger.secrets.sharedSecret?.('quote')),
       )
       expect(new Set(secrets).size).toBe(1)
       expect(secrets[0]).toMatch(/^[\w-]{43}$/)
-      expect(await open().sharedSecret?.('quote')).toBe(secrets[0])
-      expect(await open().sharedSecret?.('another')).not.toBe(secrets[0])
+      expect(await open().secrets.sharedSecret?.('quote')).toBe(secrets[0])
+      expect(await open().secrets.sharedSecret?.('another')).not.toBe(secrets[0])
     })
 
     it('is found again as it was left', async () => {
       const entry = newEntry({ value: 2n ** 255n + 1n })
       const first = open()
       await steps.settled(first, entry)
-      await first.markDelivered(entry)
-      const left = await first.find(entry)
+      await first.payments.markDelivered(entry)
+      const left = await first.payments.find(entry)
       await first.close()
-      expect(await open().find(entry)).toEqual(left)
+      expect(await open().payments.find(entry)).toEqual(left)
     })
 
     it('gives an authorization to one of a hundred who want it at once', async () => {
       const ledgers = [open(), open()]
       const entry = newEntry()
       const answers = await Promise.all(
-        Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.reserve({ ...entry })),
+        Array.from({ length: 100 }, (_, index) =>
+          ledgers[index % 2]!.payments.reserve({ ...entry }),
+        ),
       )
       expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
       expect(answers.filter((answer) => answer?.state === 'reserved')).toHaveLength(99)
@@ -157,15 +164,17 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const ledgers = [open(), open()]
       const entry = newEntry()
       await steps.settled(ledgers[0]!, entry)
-      await ledgers[0]!.unlock(entry)
+      await ledgers[0]!.payments.unlock(entry)
       const locks = await Promise.all(
-        Array.from({ length: 100 }, (_, index) => ledgers[index % 2]!.relock({ ...entry })),
+        Array.from({ length: 100 }, (_, index) =>
+          ledgers[index % 2]!.payments.relock({ ...entry }),
+        ),
       )
       expect(locks.filter(Boolean)).toHaveLength(1)
       const winner = ledgers[locks.indexOf(true) % 2]!
       const loser = ledgers.find((ledger) => ledger !== winner)!
-      await expect(loser.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-      await winner.markDelivered(entry)
+      await expect(loser.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await winner.payments.markDelivered(entry)
     })
 
     it('keeps what a living process has locked, for as long as it lives', async () => {
@@ -177,14 +186,14 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await database.execute('UPDATE x402_authorizations SET locked_until = locked_until - 10000')
       for (const entry of [reserved, submitted])
         await until(async () => {
-          const record = await other.find(entry)
+          const record = await other.payments.find(entry)
           expect(record).toMatchObject({ locked: true })
           return record?.ownerSilent === false
         })
-      expect(await other.find(reserved)).toMatchObject({ locked: true })
-      expect(await other.reserve(reserved)).toMatchObject({ state: 'reserved' })
-      expect(await other.relock(submitted)).toBe(false)
-      await living.markDelivered(submitted)
+      expect(await other.payments.find(reserved)).toMatchObject({ locked: true })
+      expect(await other.payments.reserve(reserved)).toMatchObject({ state: 'reserved' })
+      expect(await other.payments.relock(submitted)).toBe(false)
+      await living.payments.markDelivered(submitted)
     })
 
     it('calls the owner of a lock silent once it has missed two renewals', async () => {
@@ -193,7 +202,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await steps.reserved(silent, reserved)
       await steps.submitted(silent, submitted)
       await steps.settled(silent, delivered)
-      await silent.markDelivered(delivered)
+      await silent.payments.markDelivered(delivered)
       /** As if it had locked them for 30 s, and renewed that so many milliseconds ago. */
       const renewedAgo = (ms: number) =>
         database.execute(
@@ -201,18 +210,27 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
         )
       await renewedAgo(0)
       for (const entry of [reserved, submitted, delivered])
-        expect(await other.find(entry)).toMatchObject({ locked: true, ownerSilent: false })
+        expect(await other.payments.find(entry)).toMatchObject({ locked: true, ownerSilent: false })
       await renewedAgo(4001)
       for (const entry of [reserved, submitted])
-        expect(await other.find(entry)).toMatchObject({ locked: true, ownerSilent: true })
-      expect(await other.listSubmitted()).toMatchObject([{ ownerSilent: true }])
+        expect(await other.payments.find(entry)).toMatchObject({ locked: true, ownerSilent: true })
+      expect(await other.payments.listSubmitted()).toMatchObject([{ ownerSilent: true }])
       // What is delivered has no owner that could die, and a process knows that it lives itself.
-      expect(await other.find(delivered)).toMatchObject({ locked: true, ownerSilent: false })
-      expect(await silent.find(submitted)).toMatchObject({ locked: true, ownerSilent: false })
+      expect(await other.payments.find(delivered)).toMatchObject({
+        locked: true,
+        ownerSilent: false,
+      })
+      expect(await silent.payments.find(submitted)).toMatchObject({
+        locked: true,
+        ownerSilent: false,
+      })
       // It may live after all: nothing is taken from it before its lock has lapsed.
-      expect(await other.relock(submitted)).toBe(false)
+      expect(await other.payments.relock(submitted)).toBe(false)
       await lapse()
-      expect(await other.find(submitted)).toMatchObject({ locked: false, ownerSilent: false })
+      expect(await other.payments.find(submitted)).toMatchObject({
+        locked: false,
+        ownerSilent: false,
+      })
     })
 
     it('is free again once its process was closed', async () => {
@@ -221,27 +239,30 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await steps.reserved(gone, reserved)
       await steps.submitted(gone, submitted)
       await gone.close()
-      expect(await other.reserve(reserved)).toBeUndefined()
-      expect(await other.relock(submitted)).toBe(true)
+      expect(await other.payments.reserve(reserved)).toBeUndefined()
+      expect(await other.payments.relock(submitted)).toBe(true)
       // Whoever is still at work there is not told anything that is not so.
-      await gone.unlock(submitted)
-      await gone.release(reserved)
-      await expect(gone.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
-      await expect(gone.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
+      await gone.payments.unlock(submitted)
+      await gone.payments.release(reserved)
+      await expect(gone.payments.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(gone.payments.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
       await gone.close()
     })
 
     it('takes over the reservation of a dead process, with what the new one says', async () => {
       const [dead, other] = [await openSleepy(), open()]
       const entry = newEntry()
-      await dead.reserve(entry)
+      await dead.payments.reserve(entry)
       await lapse()
-      expect(await other.find(entry)).toBeUndefined()
-      expect(await other.list({ project: 'shop', limit: 10 })).toEqual([])
+      expect(await other.payments.find(entry)).toBeUndefined()
+      expect(await other.payments.list({ project: 'shop', limit: 10 })).toEqual([])
       const anew = { ...entry, value: 77n, project: 'another' }
-      const answers = await Promise.all([other.reserve(anew), other.reserve(anew)])
+      const answers = await Promise.all([
+        other.payments.reserve(anew),
+        other.payments.reserve(anew),
+      ])
       expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
-      expect(await other.find(entry)).toMatchObject({
+      expect(await other.payments.find(entry)).toMatchObject({
         value: 77n,
         project: 'another',
         locked: true,
@@ -255,9 +276,12 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
         const entry = newEntry()
         await steps[state](dead, entry)
         await lapse()
-        expect(await other.find(entry)).toMatchObject({ state, locked: false })
-        expect(await other.reserve(entry)).toMatchObject({ state })
-        const locks = await Promise.all([other.relock(entry), third.relock(entry)])
+        expect(await other.payments.find(entry)).toMatchObject({ state, locked: false })
+        expect(await other.payments.reserve(entry)).toMatchObject({ state })
+        const locks = await Promise.all([
+          other.payments.relock(entry),
+          third.payments.relock(entry),
+        ])
         expect(locks.filter(Boolean)).toHaveLength(1)
       },
     )
@@ -266,10 +290,10 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const [dead, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await steps.settled(dead, entry)
-      await dead.markDelivered(entry)
+      await dead.payments.markDelivered(entry)
       await lapse()
-      expect(await other.relock(entry)).toBe(false)
-      expect(await other.find(entry)).toMatchObject({ locked: true })
+      expect(await other.payments.relock(entry)).toBe(false)
+      expect(await other.payments.find(entry)).toMatchObject({ locked: true })
     })
 
     it('refuses every change by a process whose locks others have taken', async () => {
@@ -278,65 +302,72 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await steps.reserved(slow, reserved)
       await steps.submitted(slow, submitted)
       await lapse()
-      expect(await other.reserve(reserved)).toBeUndefined()
-      expect(await other.relock(submitted)).toBe(true)
+      expect(await other.payments.reserve(reserved)).toBeUndefined()
+      expect(await other.payments.relock(submitted)).toBe(true)
 
-      await expect(slow.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(slow.payments.submit(reserved, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
       const elsewhere = { ...SUBMISSION, ...OTHERS, accountNonce: 9 }
-      await expect(slow.submit(submitted, elsewhere)).rejects.toMatchObject(UNAVAILABLE)
-      const withdrawn = slow.withdraw(submitted, SUBMISSION.transaction)
+      await expect(slow.payments.submit(submitted, elsewhere)).rejects.toMatchObject(UNAVAILABLE)
+      const withdrawn = slow.payments.withdraw(submitted, SUBMISSION.transaction)
       await expect(withdrawn).rejects.toMatchObject(UNAVAILABLE)
-      await slow.release(reserved)
-      await slow.unlock(submitted)
-      await expect(slow.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
-      expect(await other.find(reserved)).toMatchObject({ state: 'reserved', locked: true })
-      expect(await other.find(submitted)).toMatchObject({ submission: SUBMISSION, locked: true })
+      await slow.payments.release(reserved)
+      await slow.payments.unlock(submitted)
+      await expect(slow.payments.markDelivered(submitted)).rejects.toMatchObject(UNAVAILABLE)
+      expect(await other.payments.find(reserved)).toMatchObject({ state: 'reserved', locked: true })
+      expect(await other.payments.find(submitted)).toMatchObject({
+        submission: SUBMISSION,
+        locked: true,
+      })
       // What the chain has decided needs no lock.
-      await slow.markSettled(submitted, SUBMISSION.transaction)
-      await other.markDelivered(submitted)
+      await slow.payments.markSettled(submitted, SUBMISSION.transaction)
+      await other.payments.markDelivered(submitted)
     })
 
     it('lets a process go on whose locks have lapsed, if nobody has taken them', async () => {
       const [slow, other] = [await openSleepy(), open()]
       const entry = newEntry()
-      await slow.reserve(entry)
+      await slow.payments.reserve(entry)
       await lapse()
       // Not even in the same process, where two would share one lock.
-      expect(await slow.reserve(entry)).toMatchObject({ locked: true })
-      expect(await slow.relock(entry)).toBe(false)
-      await slow.submit(entry, SUBMISSION)
-      await slow.markDelivered(entry)
-      expect(await other.relock(entry)).toBe(false)
+      expect(await slow.payments.reserve(entry)).toMatchObject({ locked: true })
+      expect(await slow.payments.relock(entry)).toBe(false)
+      await slow.payments.submit(entry, SUBMISSION)
+      await slow.payments.markDelivered(entry)
+      expect(await other.payments.relock(entry)).toBe(false)
     })
 
     it('does not let a process reserve what it works on still, though another gave it back', async () => {
       const [slow, other] = [await openSleepy(), open()]
       const entry = newEntry()
-      await slow.reserve(entry)
+      await slow.payments.reserve(entry)
       await lapse()
-      await other.reserve(entry)
-      await other.release(entry)
-      await expect(slow.reserve(entry)).rejects.toMatchObject(UNAVAILABLE)
-      await slow.release(entry)
-      expect(await slow.reserve(entry)).toBeUndefined()
+      await other.payments.reserve(entry)
+      await other.payments.release(entry)
+      await expect(slow.payments.reserve(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await slow.payments.release(entry)
+      expect(await slow.payments.reserve(entry)).toBeUndefined()
     })
 
     it('withdraws what it has locked, after which another may reserve it', async () => {
       const [first, other] = [open(), open()]
       const entry = newEntry()
       await steps.submitted(first, entry)
-      await first.withdraw(entry, SUBMISSION.transaction)
-      expect(await other.reserve(entry)).toBeUndefined()
+      await first.payments.withdraw(entry, SUBMISSION.transaction)
+      expect(await other.payments.reserve(entry)).toBeUndefined()
     })
 
     it('orders records that were made in the same millisecond', async () => {
       const ledger = open()
       const entries = Array.from({ length: 9 }, () => newEntry())
-      for (const entry of entries) await ledger.reserve(entry)
+      for (const entry of entries) await ledger.payments.reserve(entry)
       await database.execute('UPDATE x402_authorizations SET created_at = 1000')
       const seen: string[] = []
       for (let after; ;) {
-        const page = await ledger.list({ project: 'shop', limit: 2, ...(after && { after }) })
+        const page = await ledger.payments.list({
+          project: 'shop',
+          limit: 2,
+          ...(after && { after }),
+        })
         after = page.at(-1)
         if (after === undefined) break
         seen.push(...page.map(({ id }) => id))
@@ -349,13 +380,13 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       const entry = newEntry()
       await steps.settled(ledger, entry)
       await database.execute('ALTER TABLE x402_authorizations RENAME TO x402_hidden')
-      await expect(ledger.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-      await expect(ledger.unlock(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+      await expect(ledger.payments.unlock(entry)).rejects.toMatchObject(UNAVAILABLE)
       await database.execute('UPDATE x402_hidden SET delivered = 1')
       await database.execute('ALTER TABLE x402_hidden RENAME TO x402_authorizations')
-      await until(async () => (await ledger.find(entry))?.locked === false)
-      expect(await ledger.relock(entry)).toBe(true)
-      await ledger.markDelivered(entry)
+      await until(async () => (await ledger.payments.find(entry))?.locked === false)
+      expect(await ledger.payments.relock(entry)).toBe(true)
+      await ledger.payments.markDelivered(entry)
     })
   })
 }

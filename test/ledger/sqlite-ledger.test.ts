@@ -41,7 +41,7 @@ describe('the SQLite ledger', () => {
   it('writes through to the disk, beside readers', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
-    await ledger.reserve(newEntry())
+    await ledger.payments.reserve(newEntry())
     const database = new Database(file)
     expect(database.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
     database.close()
@@ -51,7 +51,7 @@ describe('the SQLite ledger', () => {
   it('lets no other user of the machine read its files, or lock them', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
-    await ledger.reserve(newEntry())
+    await ledger.payments.reserve(newEntry())
     const names = await readdir(dirname(file))
     expect(names.filter((name) => name.includes('-owner-'))).toHaveLength(1)
     for (const path of [dirname(file), ...names.map((name) => join(dirname(file), name))])
@@ -62,12 +62,12 @@ describe('the SQLite ledger', () => {
   it('waits while another process has the file locked, and lets other requests go on', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     const other = new Database(file)
     other.exec('BEGIN IMMEDIATE')
     let ticks = 0
     const ticking = setInterval(() => ticks++, 20)
-    const reserved = ledger.reserve(newEntry())
+    const reserved = ledger.payments.reserve(newEntry())
     await until(() => ticks > 3)
     other.exec('COMMIT')
     other.close()
@@ -79,44 +79,48 @@ describe('the SQLite ledger', () => {
   it('fails when the file stays locked', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     const other = new Database(file)
     other.exec('BEGIN IMMEDIATE')
-    await expect(ledger.reserve(newEntry())).rejects.toMatchObject({
+    await expect(ledger.payments.reserve(newEntry())).rejects.toMatchObject({
       ...UNAVAILABLE,
       cause: { message: 'SQLite 5: database is locked' },
     })
     other.exec('ROLLBACK')
     other.close()
-    expect(await ledger.reserve(newEntry())).toBeUndefined()
+    expect(await ledger.payments.reserve(newEntry())).toBeUndefined()
     await ledger.close()
   })
 
   it('commits what it writes after it has found the file locked', async () => {
     const file = newFile()
     const [ledger, other] = [openSqliteLedger(file), openSqliteLedger(file)]
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     const locking = new Database(file)
     locking.exec('BEGIN IMMEDIATE')
     const entry = newEntry()
-    const waiting = [ledger.reserve(entry), ledger.relock(newEntry()), ledger.listSubmitted()]
+    const waiting = [
+      ledger.payments.reserve(entry),
+      ledger.payments.relock(newEntry()),
+      ledger.payments.listSubmitted(),
+    ]
     await new Promise((resolve) => setTimeout(resolve, 100))
     locking.exec('COMMIT')
     locking.close()
     await Promise.all(waiting)
-    expect(await other.find(entry)).toMatchObject({ state: 'reserved', locked: true })
-    expect(await other.reserve(newEntry())).toBeUndefined()
+    expect(await other.payments.find(entry)).toMatchObject({ state: 'reserved', locked: true })
+    expect(await other.payments.reserve(newEntry())).toBeUndefined()
     await Promise.all([ledger.close(), other.close()])
   })
 
   it('opens with tables of a newer version', async () => {
     const file = newFile()
-    await openSqliteLedger(file).listSubmitted()
+    await openSqliteLedger(file).payments.listSubmitted()
     const database = new Database(file)
     database.exec("INSERT INTO x402_migrations VALUES ('9999_later')")
     database.close()
     const ledger = openSqliteLedger(file)
-    expect(await ledger.reserve(newEntry())).toBeUndefined()
+    expect(await ledger.payments.reserve(newEntry())).toBeUndefined()
     await ledger.close()
   })
 
@@ -136,8 +140,8 @@ describe('the SQLite ledger', () => {
     const database = new Database(file)
     database.exec('CREATE TABLE x402_authorizations (mine TEXT)')
     const ledger = openSqliteLedger(file)
-    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(UNAVAILABLE)
-    await expect(ledger.reserve(newEntry())).rejects.toMatchObject(UNAVAILABLE)
+    await expect(ledger.payments.reserve(newEntry())).rejects.toMatchObject(UNAVAILABLE)
+    await expect(ledger.payments.reserve(newEntry())).rejects.toMatchObject(UNAVAILABLE)
     await ledger.close()
     const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
     expect(names).toEqual([{ name: 'x402_authorizations' }])
@@ -148,7 +152,7 @@ describe('the SQLite ledger', () => {
     if (isRoot) return
     const file = newFile()
     const first = openSqliteLedger(file)
-    await first.listSubmitted()
+    await first.payments.listSubmitted()
     await first.close()
     await chmod(file, 0o400)
     const error = await useOf(file)
@@ -160,7 +164,7 @@ describe('the SQLite ledger', () => {
 async function useOf(file: string): Promise<unknown> {
   try {
     const ledger = openSqliteLedger(file)
-    await ledger.listSubmitted()
+    await ledger.payments.listSubmitted()
     return undefined
   } catch (error) {
     return error

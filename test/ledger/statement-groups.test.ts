@@ -26,19 +26,22 @@ const members = (count: number): readonly LedgerEntry[] =>
 
 /** Takes payments together, from the look-up to the delivery, in a transaction that they share. */
 async function takeAll(ledger: LedgerStore, entries: readonly LedgerEntry[]): Promise<void> {
-  await Promise.all(entries.map((entry) => ledger.find(entry)))
-  const found = await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+  await Promise.all(entries.map((entry) => ledger.payments.find(entry)))
+  const found = await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
   expect(found.every((record) => record === undefined)).toBe(true)
   const account = { chainId: 1, relayer: SUBMISSION.relayer }
   const sign = async (accountNonce: number) => {
     const submission = { ...SUBMISSION, accountNonce }
     return { submission, members: entries.map((key) => ({ key, submission })) }
   }
-  expect(await ledger.submitNext(account, 0, sign)).toEqual([])
+  expect(await ledger.relayers.submitNext(account, 0, sign)).toEqual([])
   const { transaction } = SUBMISSION
   await Promise.all(
     entries.map((entry) =>
-      ledger.markDelivered(entry, { transaction, transfer: `${transaction}:${entry.nonce}` }),
+      ledger.payments.markDelivered(entry, {
+        transaction,
+        transfer: `${transaction}:${entry.nonce}`,
+      }),
     ),
   )
 }
@@ -52,7 +55,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       const { ledger } = await open()
       const entries = members(40)
       const wanted = Array.from({ length: 200 }, (_, index) => entries[(index * 7) % 40]!)
-      const answers = await Promise.all(wanted.map((entry) => ledger.reserve(entry)))
+      const answers = await Promise.all(wanted.map((entry) => ledger.payments.reserve(entry)))
       for (const entry of entries) {
         const own = answers.filter((_, index) => wanted[index] === entry)
         expect(own.filter((record) => record === undefined)).toHaveLength(1)
@@ -64,12 +67,12 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
 
     it('takes together what comes within a turn of the event loop after a statement', async () => {
       const { ledger, count } = await open()
-      await ledger.reserve(newEntry())
+      await ledger.payments.reserve(newEntry())
       const before = count()
       const [first, next, other] = members(3)
       await Promise.all([
-        ledger.reserve(first!).then(() => ledger.reserve(next!)),
-        turn().then(() => ledger.reserve(other!)),
+        ledger.payments.reserve(first!).then(() => ledger.payments.reserve(next!)),
+        turn().then(() => ledger.payments.reserve(other!)),
       ])
       expect(count() - before).toBe(2)
     })
@@ -79,27 +82,28 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       const entries = members(9)
       const bad = { ...newEntry(), chainId: NaN }
       const results = await Promise.allSettled(
-        entries.toSpliced(4, 0, bad).map((entry) => ledger.reserve(entry)),
+        entries.toSpliced(4, 0, bad).map((entry) => ledger.payments.reserve(entry)),
       )
       const [refused] = results.splice(4, 1)
       expect(refused).toMatchObject({ status: 'rejected', reason: UNAVAILABLE })
       expect(results.map(({ status }) => status)).toEqual(entries.map(() => 'fulfilled'))
-      for (const entry of entries) expect(await ledger.find(entry)).toMatchObject({ locked: true })
+      for (const entry of entries)
+        expect(await ledger.payments.find(entry)).toMatchObject({ locked: true })
     })
 
     it('lets a transfer pay for one of two payments, and settles those beside them', async () => {
       const { ledger } = await open()
       const entries = members(4)
-      await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+      await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
       const paid = await Promise.all(
         ['one', 'two', 'two', 'three'].map((transfer, index) =>
-          ledger.markSettled(entries[index]!, SUBMISSION.transaction, transfer),
+          ledger.payments.markSettled(entries[index]!, SUBMISSION.transaction, transfer),
         ),
       )
       expect(paid.filter((isPaid) => !isPaid)).toHaveLength(1)
       expect([paid[0], paid[3]]).toEqual([true, true])
       const states = await Promise.all(
-        entries.map(async (entry) => (await ledger.find(entry))?.state),
+        entries.map(async (entry) => (await ledger.payments.find(entry))?.state),
       )
       expect(states).toEqual(paid.map((isPaid) => (isPaid ? 'settled' : 'reserved')))
     })
@@ -110,20 +114,23 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       const transfer = 'the only one'
       const { transaction } = SUBMISSION
       for (const entry of [one!, other!]) {
-        await ledger.reserve(entry)
-        await ledger.submit(entry, SUBMISSION)
+        await ledger.payments.reserve(entry)
+        await ledger.payments.submit(entry, SUBMISSION)
       }
-      await ledger.markDelivered(one!, { transaction, transfer })
-      expect(await ledger.find(one!)).toMatchObject({
+      await ledger.payments.markDelivered(one!, { transaction, transfer })
+      expect(await ledger.payments.find(one!)).toMatchObject({
         state: 'settled',
         transaction,
         delivered: true,
       })
-      await expect(ledger.markDelivered(other!, { transaction, transfer })).rejects.toMatchObject(
-        UNAVAILABLE,
-      )
-      expect(await ledger.find(other!)).toMatchObject({ state: 'submitted', delivered: false })
-      expect(await ledger.markSettled(other!, transaction, transfer)).toBe(false)
+      await expect(
+        ledger.payments.markDelivered(other!, { transaction, transfer }),
+      ).rejects.toMatchObject(UNAVAILABLE)
+      expect(await ledger.payments.find(other!)).toMatchObject({
+        state: 'submitted',
+        delivered: false,
+      })
+      expect(await ledger.payments.markSettled(other!, transaction, transfer)).toBe(false)
     })
 
     it('writes down one payment in few statements, and many in as few', async () => {
@@ -194,7 +201,7 @@ describePostgres('on PostgreSQL', () => {
       const schema = await newSchema()
       const ledger = openPostgresLedger(schema.url)
       toEnd.push(() => ledger.close())
-      await ledger.listSubmitted()
+      await ledger.payments.listSubmitted()
       const blocker = await schema.pool(1).connect()
       await blocker.query('BEGIN')
       await blocker.query('LOCK TABLE x402_authorizations IN SHARE MODE')
@@ -204,25 +211,27 @@ describePostgres('on PostgreSQL', () => {
     it('writes each member once where it comes back', async () => {
       const { schema, ledger, blocker } = await openLocked()
       const entries = members(20)
-      const reserved = Promise.all(entries.map((entry) => ledger.reserve(entry)))
+      const reserved = Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
       await until(async () => (await endWaiting(schema)) > 0)
       await blocker.query('COMMIT')
       blocker.release()
       expect(await reserved).toEqual(Array(20).fill(undefined))
-      expect(await ledger.list({ project: 'shop', limit: 50 })).toHaveLength(20)
+      expect(await ledger.payments.list({ project: 'shop', limit: 50 })).toHaveLength(20)
     })
 
     it('tells each member where it stays away, and reserves nothing', async () => {
       const { schema, ledger, blocker } = await openLocked()
       const ending = setInterval(() => void endWaiting(schema), 20)
-      const results = await Promise.allSettled(members(20).map((entry) => ledger.reserve(entry)))
+      const results = await Promise.allSettled(
+        members(20).map((entry) => ledger.payments.reserve(entry)),
+      )
       clearInterval(ending)
       await blocker.query('COMMIT')
       blocker.release()
       for (const result of results)
         expect(result).toMatchObject({ status: 'rejected', reason: UNAVAILABLE })
-      expect(await ledger.list({ project: 'shop', limit: 50 })).toEqual([])
-      expect(await ledger.reserve(newEntry())).toBeUndefined()
+      expect(await ledger.payments.list({ project: 'shop', limit: 50 })).toEqual([])
+      expect(await ledger.payments.reserve(newEntry())).toBeUndefined()
     })
   })
 })

@@ -87,7 +87,10 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const endpoint = await register(ledger)
     const entry = newEntry()
     await steps.submitted(ledger, entry)
-    await ledger.markDelivered(entry, { transaction: SUBMISSION.transaction, transfer: 'log 1' })
+    await ledger.payments.markDelivered(entry, {
+      transaction: SUBMISSION.transaction,
+      transfer: 'log 1',
+    })
     expect(await typesTo(ledger, endpoint)).toEqual(['payment.settled'])
   })
 
@@ -96,10 +99,10 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const endpoint = await register(ledger)
     const entry = newEntry()
     await steps.submitted(ledger, entry)
-    await ledger.markFailed(entry, FAILURE)
-    await ledger.markFailed(entry, FAILURE)
-    await ledger.markSettledLate(entry, LATE)
-    await ledger.markSettledLate(entry, LATE)
+    await ledger.payments.markFailed(entry, FAILURE)
+    await ledger.payments.markFailed(entry, FAILURE)
+    await ledger.payments.markSettledLate(entry, LATE)
+    await ledger.payments.markSettledLate(entry, LATE)
     const claimed = await deliverAll(ledger, endpoint)
     expect(claimed).toMatchObject([
       { type: 'payment.failed', version: 1, record: { state: 'failed', reason: FAILURE.reason } },
@@ -112,19 +115,19 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const endpoint = await register(ledger)
     const payment = newEntry()
     await steps.settled(ledger, payment)
-    await ledger.markDelivered(payment)
+    await ledger.payments.markDelivered(payment)
     const [settled, failed] = [1n, 2n].map((value) => ({
       ...newEntry({ value, payTo: payment.from }),
       ...{ from: payment.payTo, refundOf: recordId(payment) },
     })) as [RefundEntry, RefundEntry]
     for (const refund of [settled, failed]) {
-      expect(await ledger.reserveRefund(refund)).toEqual({ kind: 'reserved' })
-      await ledger.submit(refund, SUBMISSION)
-      await ledger.unlock(refund)
+      expect(await ledger.refunds.reserveRefund(refund)).toEqual({ kind: 'reserved' })
+      await ledger.payments.submit(refund, SUBMISSION)
+      await ledger.payments.unlock(refund)
     }
-    await ledger.markSettled(settled, SUBMISSION.transaction)
-    await ledger.markFailed(failed, FAILURE)
-    await ledger.markSettledLate(failed, LATE)
+    await ledger.payments.markSettled(settled, SUBMISSION.transaction)
+    await ledger.payments.markFailed(failed, FAILURE)
+    await ledger.payments.markSettledLate(failed, LATE)
     const told = await deliverAll(ledger, endpoint)
     const refundOf = recordId(payment)
     const ofRecord = (entry: LedgerEntry) => told.filter((one) => one.payment === recordId(entry))
@@ -144,7 +147,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const endpoint = await register(ledger)
     const entry = newEntry()
     await steps.settled(ledger, entry)
-    await ledger.markSettledLate(entry, LATE)
+    await ledger.payments.markSettledLate(entry, LATE)
     expect(await deliverAll(ledger, endpoint)).toMatchObject([
       { type: 'payment.settled', record: { transaction: SUBMISSION.transaction } },
       { type: 'payment.corrected', version: 2, record: { transaction: LATE } },
@@ -158,10 +161,10 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     await steps.submitted(ledger, entry)
     expect(await typesTo(ledger, endpoint)).toEqual([])
     for (let presented = 0; presented < 3; presented++) {
-      await ledger.unlock(entry)
-      await ledger.relock(entry)
+      await ledger.payments.unlock(entry)
+      await ledger.payments.relock(entry)
     }
-    await ledger.markSettled(entry, SUBMISSION.transaction)
+    await ledger.payments.markSettled(entry, SUBMISSION.transaction)
     expect(await deliverAll(ledger, endpoint)).toMatchObject([
       { type: 'payment.pending', version: 1, record: { state: 'submitted' } },
       { type: 'payment.settled', version: 2, record: { state: 'settled' } },
@@ -173,8 +176,8 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const failures = await register(ledger, { events: ['payment.failed'] })
     const stranger = await register(ledger, { project: 'other' })
     const released = newEntry()
-    await ledger.reserve(released)
-    await ledger.release(released)
+    await ledger.payments.reserve(released)
+    await ledger.payments.release(released)
     await steps.settled(ledger, newEntry())
     await steps.settled(ledger, newEntry({ project: undefined }))
     await steps.failed(ledger, newEntry())
@@ -197,7 +200,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const { deliveries } = ledger.webhooks
     const [first, second] = [newEntry(), newEntry()]
     await steps.failed(ledger, first)
-    await ledger.markSettledLate(first, LATE)
+    await ledger.payments.markSettledLate(first, LATE)
     await steps.settled(ledger, second)
     const claimed = await deliveries.claim(endpoint.id, 10)
     expect(claimed.map(({ type }) => type).toSorted()).toEqual([
@@ -379,8 +382,10 @@ describe.each(shared)('webhooks of several processes on %s', (_name, openStore) 
     const { ledger } = await openStore(toEnd)
     const endpoint = await register(ledger)
     const entries = Array.from({ length: 300 }, () => newEntry())
-    await ledger.adopt(entries, SUBMISSION)
-    await Promise.all(entries.map((entry) => ledger.markSettled(entry, SUBMISSION.transaction)))
+    await ledger.payments.adopt(entries, SUBMISSION)
+    await Promise.all(
+      entries.map((entry) => ledger.payments.markSettled(entry, SUBMISSION.transaction)),
+    )
     const told = await toldTo(ledger, endpoint)
     expect(new Set(told.map(({ payment }) => payment))).toEqual(new Set(entries.map(recordId)))
     expect(told).toHaveLength(300)

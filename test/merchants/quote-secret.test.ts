@@ -5,14 +5,14 @@ import { quoteSecret } from '../../src/merchants/quote-secret.js'
 
 describe('the secret of quotes', () => {
   it('is the configured one, whatever the ledger has', async () => {
-    const secret = quoteSecret('configured', { sharedSecret: async () => 'shared' })
+    const secret = quoteSecret('configured', { secrets: { sharedSecret: async () => 'shared' } })
     expect(await secret()).toBe('configured')
   })
 
   it('is the ledger’s, asked for once', async () => {
     const asked: string[] = []
     const secret = quoteSecret(undefined, {
-      sharedSecret: async (name) => `${name}-${asked.push(name)}`,
+      secrets: { sharedSecret: async (name) => `${name}-${asked.push(name)}` },
     })
     expect(await Promise.all([secret(), secret()])).toStrictEqual(['quote-1', 'quote-1'])
     expect(await secret()).toBe('quote-1')
@@ -21,9 +21,11 @@ describe('the secret of quotes', () => {
   it('is asked for again where the ledger was away', async () => {
     let away = true
     const secret = quoteSecret(undefined, {
-      sharedSecret: async () => {
-        if (away) throw new LedgerError('ledger_unavailable', 'It is away.')
-        return 'shared'
+      secrets: {
+        sharedSecret: async () => {
+          if (away) throw new LedgerError('ledger_unavailable', 'It is away.')
+          return 'shared'
+        },
       },
     })
     await expect(secret()).rejects.toMatchObject({ code: 'ledger_unavailable' })

@@ -93,13 +93,13 @@ describe.each<[string, () => LedgerStore]>([
     ledger = patchedLedger(store, {
       find: (key) => {
         found.push(key.nonce)
-        return store.find(key)
+        return store.payments.find(key)
       },
       async markDelivered(...delivery) {
-        if (failures === 0) return store.markDelivered(...delivery)
+        if (failures === 0) return store.payments.markDelivered(...delivery)
         failures -= 1
         // Its lock lapses, as that of a write does which the database has not answered.
-        await store.unlock(delivery[0])
+        await store.payments.unlock(delivery[0])
         throw new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.')
       },
     })
@@ -133,7 +133,9 @@ describe.each<[string, () => LedgerStore]>([
   }
   async function recordOf(payment: PaymentPayload) {
     const decoded = decodePayment(payment, payment.accepted as unknown as PaymentRequirements)
-    return isAuthorized(decoded) ? { key: decoded.key, record: await ledger.find(decoded.key) } : {}
+    return isAuthorized(decoded)
+      ? { key: decoded.key, record: await ledger.payments.find(decoded.key) }
+      : {}
   }
 
   it('is given its stored response, and costs nothing more', async () => {
@@ -189,7 +191,7 @@ describe.each<[string, () => LedgerStore]>([
     const { key, record } = await recordOf(payment)
     if (key === undefined || record?.state !== 'submitted') throw new Error('it is not submitted')
     const { transaction } = record.submission
-    await ledger.markFailed(key, { transaction, reason: 'invalid_transaction_state' })
+    await ledger.payments.markFailed(key, { transaction, reason: 'invalid_transaction_state' })
     cents = 2
     const runsBefore = runs
     expect(errorOf(await shop.pay('/cart', payment))).toBe('invalid_payment_requirements')
@@ -322,7 +324,7 @@ describe.each<[string, () => LedgerStore]>([
     const { key, record } = await recordOf(payment)
     if (key === undefined || record?.state !== 'submitted') throw new Error('it is not submitted')
     const { transaction } = record.submission
-    await ledger.markFailed(key, { transaction, reason: 'invalid_transaction_state' })
+    await ledger.payments.markFailed(key, { transaction, reason: 'invalid_transaction_state' })
     expect(errorOf(await shop.pay('/cart', payment))).toBe('invalid_transaction_state')
     const { extensions } = payment
     await chain().setAutomine(true)

@@ -14,7 +14,7 @@ import { balanceOf, useDevnet } from '../support/devnet.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -51,7 +51,7 @@ async function signWithId(shop: Shop, path: string): Promise<PaymentPayload> {
 /** A gateway whose process stops before or after one write of its ledger, and another after it. */
 async function crash(
   path: string,
-  stopAt: (ledger: LedgerStore, stop: () => Promise<never>) => Partial<LedgerStore>,
+  stopAt: (ledger: LedgerStore, stop: () => Promise<never>) => Partial<LedgerMethods>,
 ) {
   const file = join(folder, `${++files}.db`)
   const ledger = openSqliteLedger(file, { lockMs: HOLD_MS })
@@ -91,7 +91,7 @@ describe('a process that dies', () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (ledger, stop) => ({
       markDelivered: async (...delivered) => {
-        await ledger.markDelivered(...delivered)
+        await ledger.payments.markDelivered(...delivered)
         await stop()
       },
     }))
@@ -123,7 +123,7 @@ describe('a process that dies', () => {
   it('leaves to the next one, after the grant of a stream, that it was paid, and not what it was', async () => {
     const { shop, payment } = await crash('/upfront', (ledger, stop) => ({
       markDelivered: async (...delivered) => {
-        await ledger.markDelivered(...delivered)
+        await ledger.payments.markDelivered(...delivered)
         await stop()
       },
     }))
@@ -143,8 +143,8 @@ describe('a ledger that fails', () => {
       const shop = await openShop(devnet, routes, {
         ledger: patchedLedger(ledger, {
           markDelivered: async (...delivered) => {
-            if (!isAway) return ledger.markDelivered(...delivered)
-            await ledger.unlock(delivered[0])
+            if (!isAway) return ledger.payments.markDelivered(...delivered)
+            await ledger.payments.unlock(delivered[0])
             throw new LedgerError('ledger_unavailable', 'away')
           },
         }),

@@ -47,11 +47,15 @@ function openSending({
       const stored: Promise<void> = (async () => {
         if (isDown) throw new LedgerError('ledger_unavailable', 'down')
         const account = { chainId: 1, relayer: submission.relayer }
-        const lost = await ledger.submitNext(account, submission.accountNonce, async () => {
-          const members = request.members(submission, stored)
-          written.push(members.length)
-          return { submission, members }
-        })
+        const lost = await ledger.relayers.submitNext(
+          account,
+          submission.accountNonce,
+          async () => {
+            const members = request.members(submission, stored)
+            written.push(members.length)
+            return { submission, members }
+          },
+        )
         if (lost.length > 0) throw new LostLocks(new Map(lost.map((key) => [key, lockLost()])))
       })()
       await stored
@@ -64,7 +68,7 @@ function openSending({
     const address = `0x${'22'.repeat(20)}` as const
     const key = { chainId: 1, asset: address, from: address, nonce: newNonce() }
     if (isReserved)
-      await ledger.reserve({ ...key, payTo: address, value: 1n, validBefore: 2n ** 40n })
+      await ledger.payments.reserve({ ...key, payTo: address, value: 1n, validBefore: 2n ** 40n })
     const member: BatchMember = {
       key,
       call: { to: '0x00000000000000000000000000000000000000bb', data: '0x' },
@@ -75,7 +79,7 @@ function openSending({
     }
     /** What the ledger knows of it. */
     const known = async (): Promise<Submission | undefined> => {
-      const record = await ledger.find(key)
+      const record = await ledger.payments.find(key)
       return record?.state === 'submitted' ? record.submission : undefined
     }
     return { member, known }

@@ -49,7 +49,7 @@ function openLedger(): {
   const written: Submission[] = []
   const ledger = patchedLedger(store, {
     submitNext: (account, leastNonce, sign) =>
-      store.submitNext(account, leastNonce, async (accountNonce) => {
+      store.relayers.submitNext(account, leastNonce, async (accountNonce) => {
         const signed = await sign(accountNonce)
         relayerOf.set(signed.submission.raw, signed.submission.relayer)
         written.push(signed.submission)

@@ -243,7 +243,7 @@ describe('a settlement whose transaction is stuck', () => {
       .settle(payment, offerOf(devnet), termsOf(devnet))
       .then((settled) => (answer = settled))
     const first = async (): Promise<Hex | undefined> => {
-      const [record] = await ledger.listSubmitted()
+      const [record] = await ledger.payments.listSubmitted()
       return record?.state === 'submitted' ? record.submission.transaction : undefined
     }
     await until(async () => (await first()) !== undefined)

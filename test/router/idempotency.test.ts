@@ -256,10 +256,10 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
     const ledger = createMemoryLedger()
     let [isGranting, release] = [false, (): void => undefined]
     const released = new Promise<void>((resolve) => (release = resolve))
-    const markDelivered: LedgerStore['markDelivered'] = async (...delivered) => {
+    const markDelivered: LedgerStore['payments']['markDelivered'] = async (...delivered) => {
       isGranting = true
       await released
-      await ledger.markDelivered(...delivered)
+      await ledger.payments.markDelivered(...delivered)
     }
     return withGateway(
       // Also the time that the first one is given to settle.
@@ -303,14 +303,14 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
   it('is asked again where the grant could not be written down', () => {
     const ledger = createMemoryLedger()
     let isAway = true
-    const markDelivered: LedgerStore['markDelivered'] = async (...delivered) => {
-      if (!isAway) return ledger.markDelivered(...delivered)
+    const markDelivered: LedgerStore['payments']['markDelivered'] = async (...delivered) => {
+      if (!isAway) return ledger.payments.markDelivered(...delivered)
       throw new LedgerError('ledger_unavailable', 'away')
     }
-    const held: Parameters<LedgerStore['markDelivered']>[0][] = []
-    const reserve: LedgerStore['reserve'] = async (entry) => {
+    const held: Parameters<LedgerStore['payments']['markDelivered']>[0][] = []
+    const reserve: LedgerStore['payments']['reserve'] = async (entry) => {
       held.push(entry)
-      return ledger.reserve(entry)
+      return ledger.payments.reserve(entry)
     }
     return withGateway(
       { ledger: patchedLedger(ledger, { markDelivered, reserve }) },
@@ -320,7 +320,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
         // Still held: refused, and not for good.
         expect((await gateway.post(SETTLE, body, key)).body).toMatchObject({ success: false })
         isAway = false
-        await ledger.unlock(held[0]!)
+        await ledger.payments.unlock(held[0]!)
         const answer = await gateway.post(SETTLE, body, key)
         expect(answer.body).toMatchObject({ success: true })
         expect((await gateway.post(SETTLE, body, key)).text).toBe(answer.text)

@@ -25,7 +25,7 @@ function open() {
       await sleep(20)
       state.underWay -= 1
       if (state.isAway) throw new Error('away')
-      return store.listLatest(query)
+      return store.payments.listLatest(query)
     },
   })
   const feed = new SettlementFeed({ ledger, logger: log })
@@ -57,7 +57,7 @@ describe('The feed of settlements', () => {
     await steps.submitted(store, entry)
     const id = recordId(entry)
     await until(() => readers.every(({ statesOf }) => statesOf(id).length === 1))
-    await store.markSettled(entry, `0x${'aa'.repeat(32)}`)
+    await store.payments.markSettled(entry, `0x${'aa'.repeat(32)}`)
     await until(() => readers.every(({ statesOf }) => statesOf(id).length === 2))
     const looks = state.looks
     await until(() => state.looks >= looks + 2)
@@ -81,17 +81,17 @@ describe('The feed of settlements', () => {
     const { store, read } = open()
     const payment = newEntry()
     await steps.settled(store, payment)
-    await store.markDelivered(payment)
+    await store.payments.markDelivered(payment)
     const reader = await read('shop')
     const { from, payTo } = payment
     const parties = { from: payTo, payTo: from }
     const refund = { ...newEntry(parties), value: 4000n, refundOf: recordId(payment) }
-    expect(await store.reserveRefund(refund)).toEqual({ kind: 'reserved' })
-    await store.submit(refund, {
+    expect(await store.refunds.reserveRefund(refund)).toEqual({ kind: 'reserved' })
+    await store.payments.submit(refund, {
       ...{ transaction: `0x${'bb'.repeat(32)}`, relayer: `0x${'cc'.repeat(20)}` },
       ...{ accountNonce: 1, raw: '0x02' },
     })
-    await store.markSettled(refund, `0x${'bb'.repeat(32)}`)
+    await store.payments.markSettled(refund, `0x${'bb'.repeat(32)}`)
     await until(() => reader.seen.some(({ totals }) => totals?.refunded === '4000'))
     expect(new Set(reader.seen.map(({ record }) => record.id))).toEqual(
       new Set([recordId(payment)]),

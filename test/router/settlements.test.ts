@@ -124,12 +124,15 @@ describe('the settlements of a merchant', () => {
   it('tell where each stands, and are found by it', async () => {
     clock.ms += 1000
     const [reserved, pending, failed] = [newEntry(), newEntry(), newEntry()]
-    await ledger.reserve(reserved)
-    await ledger.reserve(pending)
-    await ledger.submit(pending, SUBMISSION)
-    await ledger.reserve(failed)
+    await ledger.payments.reserve(reserved)
+    await ledger.payments.reserve(pending)
+    await ledger.payments.submit(pending, SUBMISSION)
+    await ledger.payments.reserve(failed)
     const failure = { ...SUBMISSION, reason: 'invalid_transaction_state' } as const
-    await ledger.markFailed(failed, { transaction: failure.transaction, reason: failure.reason })
+    await ledger.payments.markFailed(failed, {
+      transaction: failure.transaction,
+      reason: failure.reason,
+    })
 
     const listed = async (status: string) => (await api.get(`${PATH}?status=${status}`)).body
     expect(await listed('reserved')).toStrictEqual({
@@ -181,7 +184,7 @@ describe('the settlements of a merchant', () => {
     const entries = Array.from({ length: 7 }, () => newEntry())
     for (const [index, entry] of entries.entries()) {
       if (index % 3 === 0) clock.ms += 1000
-      await ledger.reserve(entry)
+      await ledger.payments.reserve(entry)
     }
     const from = new Date(start).toISOString()
     const seen: string[] = []
@@ -190,7 +193,7 @@ describe('the settlements of a merchant', () => {
       const { body } = await api.get(`${PATH}?limit=2&from=${from}${cursor}`)
       seen.push(...body.settlements.map(({ id }: { id: string }) => id))
       cursor = body.nextCursor && `&cursor=${body.nextCursor}`
-      await ledger.reserve(newEntry({ nonce: newNonce() }))
+      await ledger.payments.reserve(newEntry({ nonce: newNonce() }))
       clock.ms += 1000
     } while (cursor)
     expect(seen).toHaveLength(7)
@@ -200,7 +203,7 @@ describe('the settlements of a merchant', () => {
   it('are found by the time they were made: from, and before to', async () => {
     clock.ms = Date.parse('2030-01-02T00:00:00.000Z')
     const entry = newEntry({ validBefore: 2_000_000_000n })
-    await ledger.reserve(entry)
+    await ledger.payments.reserve(entry)
     const count = async (query: string) =>
       (await api.get(`${PATH}?${query}`)).body.settlements.length
     expect(await count('from=2030-01-02')).toBe(1)
@@ -210,7 +213,7 @@ describe('the settlements of a merchant', () => {
   })
 
   it('are twenty to a page', async () => {
-    for (let made = 0; made < 21; made++) await ledger.reserve(newEntry())
+    for (let made = 0; made < 21; made++) await ledger.payments.reserve(newEntry())
     const { body } = await api.get(PATH)
     expect(body.settlements).toHaveLength(20)
     expect(body.nextCursor).toEqual(expect.any(String))

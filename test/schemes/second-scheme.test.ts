@@ -108,8 +108,8 @@ describe('a scheme beside exact', () => {
       idempotency: ledger.idempotency,
       quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
       settledAssets: [],
-      counters: new Counters({ ...resolved, store: ledger }),
-      revenue: new RevenueReader(ledger),
+      counters: new Counters({ ...resolved, store: ledger.counts }),
+      revenue: new RevenueReader(ledger.payments),
       streams: openStreams({ ...resolved, ledger }, requests.stopping),
       requests,
     }

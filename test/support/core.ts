@@ -109,8 +109,8 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
           acceptContractPayers: options.acceptContractPayers,
           codeGas: new CodeGas({
             chainId: baseSepolia.chainId,
-            counters: new Counters({ store: ledger, logger, now }),
-            store: ledger,
+            counters: new Counters({ store: ledger.counts, logger, now }),
+            store: ledger.counts,
             now,
           }),
           onLoss: (loss) => bus.emit('relayerLoss', { network: baseSepolia.caip2, ...loss }),

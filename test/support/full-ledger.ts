@@ -5,7 +5,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 export async function fullLedger(): Promise<LedgerStore> {
   const ledger = createMemoryLedger({ maxRecords: 1 })
   const address = `0x${'11'.repeat(20)}` as const
-  await ledger.reserve({
+  await ledger.payments.reserve({
     ...{ chainId: 84532, asset: address, from: address, payTo: address },
     nonce: `0x${'11'.repeat(32)}`,
     value: 1n,

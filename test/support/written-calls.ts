@@ -50,7 +50,7 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
       value: 1n,
       validBefore: 2n ** 40n,
     }))
-    await Promise.all(entries.map((entry) => ledger.reserve(entry)))
+    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
   }
   const byTransaction = new Map<Hex, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
   const note = async (call: ReturnType<typeof calls.get>, submission: Submission) => {
@@ -61,7 +61,7 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
   return patchedLedger(ledger, {
     async submitNext(account, leastNonce, sign) {
       await reserveAll()
-      return ledger.submitNext(account, leastNonce, async (accountNonce) => {
+      return ledger.relayers.submitNext(account, leastNonce, async (accountNonce) => {
         const signed = await sign(accountNonce)
         for (const { key, submission } of signed.members) await note(calls.get(key), submission)
         return signed
@@ -69,7 +69,7 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
     },
     async replaceTransaction(chainId, earlier, next) {
       await note(byTransaction.get(earlier), next)
-      return ledger.replaceTransaction(chainId, earlier, next)
+      return ledger.relayers.replaceTransaction(chainId, earlier, next)
     },
   })
 }

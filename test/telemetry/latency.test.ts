@@ -7,15 +7,15 @@ import { during, type PaymentEnd } from '../../src/telemetry/payment-watch.js'
 
 const ledger = createMemoryLedger()
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
-const counters = new Counters({ store: ledger, logger, now: Date.now })
-afterEach(() => ledger.dropCounts(Infinity))
+const counters = new Counters({ store: ledger.counts, logger, now: Date.now })
+afterEach(() => ledger.counts.dropCounts(Infinity))
 
 /** The phases that were counted, each with how often. */
 async function counted(): Promise<Record<string, number>> {
   await counters.flush()
   const query = { project: 'shop', fromDay: 0, toDay: 1e6, kinds: PHASES }
   const counts: Record<string, number> = {}
-  for (const { kind, count } of await ledger.listCounts(query))
+  for (const { kind, count } of await ledger.counts.listCounts(query))
     counts[kind] = (counts[kind] ?? 0) + count
   return counts
 }

@@ -112,7 +112,7 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     receiver.respond = withStatus(503, 'away <script>alert(1)</script>')
     const entry = newEntry()
     await steps.failed(ledger, entry)
-    await ledger.markSettledLate(entry, LATE)
+    await ledger.payments.markSettledLate(entry, LATE)
     dispatcher.wake()
     let attempts = 1
     for (let delay = 5000, passed = 0; passed < HOUR; delay *= 2, passed += delay) {
@@ -219,7 +219,7 @@ describe('an attempt', () => {
     await ledger.webhooks.endpoints.create({ ...fields, url, events: WEBHOOK_EVENTS })
     const entry = newEntry()
     await steps.submitted(ledger, entry)
-    await ledger.markSettled(entry, SUBMISSION.transaction)
+    await ledger.payments.markSettled(entry, SUBMISSION.transaction)
     dispatcher.wake()
     const query = { project: 'shop', endpoint: fields.id, limit: 1 }
     await until(async () => (await ledger.webhooks.deliveries.list(query))[0]?.attempts === 1)

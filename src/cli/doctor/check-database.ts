@@ -1,7 +1,11 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isConfigError } from '../../errors.js'
-import { describeDatabase, explainFailure, failureKind } from '../../ledger/engine/explain-failure.js'
+import {
+  describeDatabase,
+  explainFailure,
+  failureKind,
+} from '../../ledger/engine/explain-failure.js'
 import { LedgerInspector, type LedgerState } from '../../ledger/operate/inspect-ledger.js'
 import type { InspectedWebhook } from '../../ledger/operate/inspect-webhooks.js'
 import type { NamedLedger } from '../ledger-location.js'

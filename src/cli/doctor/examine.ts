@@ -98,9 +98,10 @@ function withTransactionsOf(
   store: LedgerStore,
 ): LedgerStore {
   if (inspector === undefined) return store
+  const relayers = { ...store.relayers, listTransactions: inspector.listTransactions }
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'listTransactions') return inspector.listTransactions
+      if (name === 'relayers') return relayers
       const member: unknown = Reflect.get(target, name)
       return typeof member === 'function' ? member.bind(target) : member
     },

@@ -24,8 +24,8 @@ const RENEWALS_PER_LEASE = 3
 /** Claims that one statement renews. */
 const RENEWED_AT_ONCE = 500
 
-/** Options of {@link SqlIdempotency}. */
-export interface SqlIdempotencyOptions {
+/** Options of {@link Answers}. */
+export interface AnswersOptions {
   /**
    * Milliseconds after which a claim that was not renewed is free for others. It must be longer than the
    * ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
@@ -44,9 +44,9 @@ export interface SqlIdempotencyOptions {
 type Store = Pick<SqlStore, 'run'>
 
 /** Keeps answers beside an SQL ledger, for all processes that share it. */
-export class SqlIdempotency implements IdempotencyStore {
+export class Answers implements IdempotencyStore {
   readonly #store: Store
-  readonly #options: Required<Omit<SqlIdempotencyOptions, 'budget'>>
+  readonly #options: Required<Omit<AnswersOptions, 'budget'>>
   readonly #budget: AnswerBudget | undefined
   /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
@@ -54,7 +54,7 @@ export class SqlIdempotency implements IdempotencyStore {
   /** When expired answers were last deleted, by `performance.now()`. */
   #purgedAt = -Infinity
 
-  constructor(store: Store, options: SqlIdempotencyOptions) {
+  constructor(store: Store, options: AnswersOptions) {
     const { retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
     this.#store = store
     this.#options = { ...options, retentionMs, purgeEveryMs }

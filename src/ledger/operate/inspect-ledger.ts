@@ -1,6 +1,7 @@
 /** Looks into a ledger's database without changing anything. */
 import { bytesOf, hexOf } from '../../protocol/hex.js'
-import { LISTED_TRANSACTIONS, type RelayerTransactions } from '../relayer-transactions.js'
+import type { RelayerStore } from '../index.js'
+import { LISTED_TRANSACTIONS } from '../relayer-transactions.js'
 import type { LedgerLocation } from '../engine/explain-failure.js'
 import { readWebhooks, type InspectedWebhook } from './inspect-webhooks.js'
 import { isMissingTable, type MaintenanceConnection } from './maintenance.js'
@@ -50,8 +51,8 @@ export class LedgerInspector {
     }
   }
 
-  /** As {@link RelayerTransactions.listTransactions}; all count as needed. */
-  readonly listTransactions: RelayerTransactions['listTransactions'] = async (
+  /** As `listTransactions` of a ledger; all count as needed. */
+  readonly listTransactions: RelayerStore['listTransactions'] = async (
     { chainId, relayer },
     fromNonce,
   ) => {

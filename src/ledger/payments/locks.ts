@@ -1,5 +1,4 @@
 import { LedgerError } from '../../errors.js'
-import type { Locks } from '../index.js'
 import { lockLost } from './lock-lost.js'
 import { recordId, UNPAID } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
@@ -8,7 +7,7 @@ import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
 import { releaseRefund } from './release-refund.js'
-import type { SqlRecords } from './records.js'
+import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 
@@ -71,15 +70,15 @@ export interface Candidate<Entry extends LedgerEntry = LedgerEntry> extends Lock
  * Every statement may run twice, because its answer is lost when a connection breaks. That is why each
  * one also accepts the lock that it has just written.
  */
-export class SqlLocks implements Locks {
+export class Locks {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
-  readonly #records: SqlRecords
+  readonly #records: Records
   readonly #reservations: StatementGroup<Candidate, LedgerRecord | 'reserved' | undefined>
   readonly #releases: StatementGroup<Locked, boolean>
   readonly #deliveries: StatementGroup<Locked, boolean>
 
-  constructor(store: SqlStore, locks: OwnLocks, records: SqlRecords) {
+  constructor(store: SqlStore, locks: OwnLocks, records: Records) {
     this.#store = store
     this.#locks = locks
     this.#records = records
@@ -88,6 +87,11 @@ export class SqlLocks implements Locks {
     this.#deliveries = new StatementGroup(store, changeAll(DELIVER))
   }
 
+  /**
+   * Creates the record of an authorization, locked for the caller.
+   *
+   * @returns The record that exists already, or `undefined` if the caller has it now.
+   */
   async reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
     const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
     for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
@@ -97,6 +101,7 @@ export class SqlLocks implements Locks {
     throw new LedgerError('ledger_unavailable', 'Others work on this payment.')
   }
 
+  /** Unlocks a record. A reservation for which nothing was sent is forgotten. */
   async release(key: AuthorizationKey): Promise<void> {
     const id = recordId(key)
     const lock = this.#locks.drop(id)
@@ -107,6 +112,7 @@ export class SqlLocks implements Locks {
     if (!isReleased) await this.#locks.unlock(id, lock)
   }
 
+  /** Unlocks a record whose payment was not delivered. */
   async unlock(key: AuthorizationKey): Promise<void> {
     const id = recordId(key)
     const lock = this.#locks.drop(id)
@@ -115,6 +121,12 @@ export class SqlLocks implements Locks {
     else await this.#locks.revertUncertain(id)
   }
 
+  /**
+   * Locks an unlocked record again.
+   *
+   * @param asker - As `Purchase.asker`: replaces who had it locked before.
+   * @returns `false` if another request has the lock.
+   */
   async relock(key: AuthorizationKey, asker?: string): Promise<boolean> {
     const id = recordId(key)
     if (this.#locks.of(id) !== undefined) return false
@@ -150,6 +162,14 @@ export class SqlLocks implements Locks {
     return isLocked
   }
 
+  /**
+   * Records that the payer is about to be given what was paid for. The record stays locked for good.
+   *
+   * This is the last step before the response is sent. If it throws, the response must not be sent.
+   *
+   * @param paid - Does what {@link Records.markSettled} does in the same write. It throws where the
+   * transfer log has paid for another record.
+   */
   async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
     const id = recordId(key)
     const lock = this.#locks.drop(id)
@@ -164,6 +184,10 @@ export class SqlLocks implements Locks {
     if (!isDelivered) throw lockLost()
   }
 
+  /**
+   * Opens a payment again that the caller has marked as delivered, though nothing went out. A payment that
+   * has a refund stays as it is.
+   */
   async undeliver(key: AuthorizationKey): Promise<void> {
     const id = idBytes(recordId(key))
     const delivered = await this.#store.run(({ db }) =>
@@ -196,8 +220,17 @@ export class SqlLocks implements Locks {
     )
   }
 
+  /**
+   * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
+   * process does not have the lock.
+   */
   deliveryName(key: AuthorizationKey): string | undefined {
     return this.#locks.of(recordId(key))
+  }
+
+  /** Calls back when what a dead process had locked was freed. */
+  onFreed(listener: () => void): void {
+    this.#locks.onFreed(listener)
   }
 
   /**

@@ -2,7 +2,6 @@ import type { ExpressionBuilder } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
-import type { Records } from '../index.js'
 import { recordId, type AuthorizationKey } from '../record.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
@@ -41,10 +40,7 @@ interface Conclusion {
 }
 
 /** Records what the chain has decided. This needs no lock. */
-export class SqlOutcomes implements Pick<
-  Records,
-  'markSettled' | 'markFailed' | 'markSettledLate'
-> {
+export class Outcomes {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
   readonly #conclusions: StatementGroup<Conclusion, boolean>
@@ -55,6 +51,12 @@ export class SqlOutcomes implements Pick<
     this.#conclusions = new StatementGroup(store, conclude)
   }
 
+  /**
+   * Records that a transaction has paid the merchant.
+   *
+   * @param transfer - Names the transfer log that paid, if known. A log pays for one record.
+   * @returns `false` if that log has paid for another record. Nothing is changed then.
+   */
   async markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
     const record_id = recordId(key)
     const transaction_hash = digitsOf(transaction)
@@ -63,6 +65,7 @@ export class SqlOutcomes implements Pick<
     return isDone || !(await this.#isSpent(key, transfer))
   }
 
+  /** Records that the transaction was mined without paying the merchant. */
   async markFailed(
     key: AuthorizationKey,
     { transaction, reason }: { transaction: Hex; reason: Reason },
@@ -77,6 +80,13 @@ export class SqlOutcomes implements Pick<
     if (isDone || !(await this.#hasLock(record_id, lock))) this.#locks.drop(record_id)
   }
 
+  /**
+   * Records the transaction that has paid for a final record. A failed record becomes settled and
+   * unlocked; a settled one names another transaction, after a reorganisation.
+   *
+   * @param transfer - As for {@link Records.markSettled}; omitted while the transaction is not mined.
+   * @returns `false` if that log has paid for another record. Nothing is changed then.
+   */
   async markSettledLate(
     key: AuthorizationKey,
     transaction: Hex,

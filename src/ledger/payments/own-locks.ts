@@ -61,6 +61,11 @@ export class OwnLocks {
     this.#renewal.unref()
   }
 
+  /** Calls back when what a dead process had locked was freed. */
+  onFreed(listener: () => void): void {
+    this.#owner.onFreed(listener)
+  }
+
   /** A name for a lock that this process asks for. */
   newName(): string {
     return this.#owner.newName()

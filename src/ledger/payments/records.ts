@@ -1,4 +1,3 @@
-import type { Records } from '../index.js'
 import { recordId, SUBMITTED_PAGE } from '../record.js'
 import type {
   AuthorizationKey,
@@ -24,10 +23,7 @@ const FIND: Statement = ({ now, rows, indexedById }) =>
    WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'bytes' })})`
 
 /** Reads records. */
-export class SqlRecords implements Pick<
-  Records,
-  'find' | 'list' | 'listSubmitted' | 'listFinal' | 'listLatest'
-> {
+export class Records {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
   readonly #finds: StatementGroup<string, LedgerRecord | undefined>
@@ -41,6 +37,7 @@ export class SqlRecords implements Pick<
     })
   }
 
+  /** Finds the record of an authorization. */
   find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
     return this.#finds.add(recordId(key))
   }
@@ -63,6 +60,10 @@ export class SqlRecords implements Pick<
     return isAbandoned ? undefined : record
   }
 
+  /**
+   * Lists records whose transaction was sent and is not known to be mined, oldest first, without the
+   * bytes of their transactions.
+   */
   listSubmitted({ after, limit = SUBMITTED_PAGE }: SubmittedQuery = {}): Promise<
     readonly LedgerRecord[]
   > {
@@ -78,6 +79,7 @@ export class SqlRecords implements Pick<
     })
   }
 
+  /** Lists records that became final recently. */
   listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
     return this.#store.run(async ({ db, plus }) => {
       const rows = await db
@@ -92,6 +94,11 @@ export class SqlRecords implements Pick<
     })
   }
 
+  /**
+   * Lists what has just happened, in no order, refunds included: the submitted records that were created
+   * last, and the final ones that were changed last, without the bytes of their transactions. What that
+   * costs does not depend on how many records there are.
+   */
   listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
     return this.#store.run(async (database) => {
       const rows = await latestRows(database, query)
@@ -99,6 +106,10 @@ export class SqlRecords implements Pick<
     })
   }
 
+  /**
+   * Lists the payments of a project, newest first, without the bytes of their transactions. Released
+   * reservations and refunds are not among them.
+   */
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
     return this.#store.run(async (database) => {
       const rows = await listRows(database, query)

@@ -8,7 +8,6 @@ import type {
   RefundRecord,
   RefundRefusal,
   RefundReservation,
-  Refunds,
 } from '../refunds.js'
 import { LISTED_COLUMNS, type TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
@@ -16,7 +15,7 @@ import type { OwnLocks } from './own-locks.js'
 import { REFUNDED, reopenUnrefunded } from './release-refund.js'
 import { idsOf } from '../engine/dialect.js'
 import { RESERVE, RESERVE_ATTEMPTS, reservedRows, type Candidate } from './locks.js'
-import type { SqlRecords } from './records.js'
+import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 
@@ -34,19 +33,26 @@ interface Tried {
  * The row of a payment is locked while what is left of it is computed and its refunds are written, so that
  * only one process at a time refunds it.
  */
-export class SqlRefunds implements Refunds {
+export class Refunds {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
-  readonly #records: SqlRecords
+  readonly #records: Records
   readonly #reservations: StatementGroup<RefundCandidate, RefundReservation | undefined>
 
-  constructor(store: SqlStore, locks: OwnLocks, records: SqlRecords) {
+  constructor(store: SqlStore, locks: OwnLocks, records: Records) {
     this.#store = store
     this.#locks = locks
     this.#records = records
     this.#reservations = new StatementGroup(store, (...group) => this.#reserveAll(...group))
   }
 
+  /**
+   * Creates the record of a refund, locked for the caller, if what is left of its payment covers it.
+   *
+   * However many refunds of a payment are reserved at once, by however many processes: together they
+   * never take more than was paid. From then on the payment counts as delivered: its buyer does not
+   * get both.
+   */
   async reserveRefund(entry: RefundEntry): Promise<RefundReservation> {
     const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
     for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
@@ -56,6 +62,7 @@ export class SqlRefunds implements Refunds {
     throw new LedgerError('ledger_unavailable', 'Others work on this refund.')
   }
 
+  /** Lists the refunds of payments, oldest first, without the bytes of their transactions. */
   refundsOf(payments: readonly string[]): Promise<readonly RefundRecord[]> {
     if (payments.length === 0) return Promise.resolve([])
     return this.#store.run((database) => this.#readRefunds(database, payments))

@@ -6,7 +6,6 @@ import {
   MAX_SUMMED_GROUPS,
   RevenueSums,
   revenueKeyOf,
-  type Revenue,
   type RevenueGroup,
   type RevenueQuery,
 } from '../revenue.js'
@@ -69,13 +68,14 @@ interface SummedRow {
 }
 
 /** Sums settled payments, in bounded steps. */
-export class SqlRevenue implements Revenue {
+export class Revenue {
   readonly #store: SqlStore
 
   constructor(store: SqlStore) {
     this.#store = store
   }
 
+  /** Sums settled payments. Returns the 1,000 groups with most payments; the others are merged. */
   async sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]> {
     const projects =
       query.project === EVERY_PROJECT

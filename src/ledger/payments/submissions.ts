@@ -1,6 +1,5 @@
 import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
-import type { Records } from '../index.js'
 import { lockLost } from './lock-lost.js'
 import { recordId } from '../record.js'
 import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
@@ -15,10 +14,7 @@ import { keepBytes } from '../relayers/transaction-bytes.js'
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
 
 /** Writes down transactions before they are sent. */
-export class SqlSubmissions implements Pick<
-  Records,
-  'submit' | 'withdraw' | 'adopt' | 'knowsTransaction'
-> {
+export class Submissions {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
 
@@ -27,6 +23,14 @@ export class SqlSubmissions implements Pick<
     this.#locks = locks
   }
 
+  /**
+   * Writes down a transaction before its first byte goes to the node. If it throws, no byte may.
+   *
+   * The caller must have the lock, or replace a transaction by one of the same relayer and account
+   * nonce, of which at most one is ever mined.
+   *
+   * @throws `LedgerError` if another process has the lock, because it took the caller for dead.
+   */
   async submit(key: AuthorizationKey, submission: Submission): Promise<void> {
     const member = { key, submission }
     const lost = await this.#store.run(async (database) => {
@@ -51,6 +55,12 @@ export class SqlSubmissions implements Pick<
     return members.map(({ key }) => key).filter((key) => !written.has(recordId(key)))
   }
 
+  /**
+   * Forgets a submitted transaction whose bytes were never made here: a remote facilitator says that it
+   * has sent nothing.
+   *
+   * @throws `LedgerError` if another process has the lock, because it may send the transaction.
+   */
   async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
     const record_id = recordId(key)
     const id = idBytes(record_id)
@@ -75,6 +85,10 @@ export class SqlSubmissions implements Pick<
     if (left === undefined) this.#locks.drop(record_id)
   }
 
+  /**
+   * Writes down all payments of a transaction before its bytes are sent again. Payments that are
+   * reserved or unknown become submitted; others stay as they are.
+   */
   adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
     return this.#store.run((database) =>
       database.db.transaction().execute(async (db) => {
@@ -103,6 +117,7 @@ export class SqlSubmissions implements Pick<
     )
   }
 
+  /** Tells whether a transaction, or one that replaced it, was sent for this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean> {
     return this.#store.run(async ({ db }) => {
       const named = await db

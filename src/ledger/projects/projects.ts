@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AuditedChange, AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import type { NewToken, PageQuery } from '../projects.js'
-import type { ProjectSnapshot, ProjectStore, StoredProject, StoredToken } from '../projects.js'
+import type { ProjectSnapshot, StoredProject, StoredToken } from '../projects.js'
 import { makeChange, Undone, type Changing } from './changes.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
@@ -22,7 +22,7 @@ export interface ChangeChannel {
 const MAX_TOKENS = 1000
 
 /** Keeps projects in an SQL database, which several processes may share. */
-export class SqlProjects implements ProjectStore {
+export class Projects {
   readonly #store: SqlStore
   readonly #channel: ChangeChannel | undefined
   readonly #listeners = new Set<() => void>()
@@ -34,15 +34,18 @@ export class SqlProjects implements ProjectStore {
     channel?.listen(() => this.#tell())
   }
 
+  /** Whether a change by another process calls back {@link ProjectStore.watch} at present. */
   get announces(): boolean {
     return this.#channel?.isOpen ?? false
   }
 
+  /** Calls back after each change, and after changes may have been missed. @returns Ends that. */
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
+  /** Number of the last change. */
   version(): Promise<number> {
     return this.#store.run(({ db }) => versionOf(db))
   }
@@ -61,6 +64,7 @@ export class SqlProjects implements ProjectStore {
     })
   }
 
+  /** Creates a project. Tokens that its id has had are revoked. */
   createProject(
     { id, settings }: Pick<StoredProject, 'id' | 'settings'>,
     by: ChangeAuthor,
@@ -81,6 +85,7 @@ export class SqlProjects implements ProjectStore {
     })
   }
 
+  /** Changes the merchant of a project that still has this version. */
   updateProject(
     { id, settings, version }: Pick<StoredProject, 'id' | 'settings' | 'version'>,
     by: ChangeAuthor,
@@ -99,6 +104,7 @@ export class SqlProjects implements ProjectStore {
     })
   }
 
+  /** Deletes a project and revokes its tokens. Its payments stay. */
   deleteProject(id: string, by: ChangeAuthor): Promise<ChangeOutcome> {
     return this.#change(by, async ({ db, at }) => {
       const project = await findProject(db, id)
@@ -117,6 +123,7 @@ export class SqlProjects implements ProjectStore {
     return this.#store.run(({ db }) => findProject(db, id))
   }
 
+  /** Lists projects, oldest first. */
   listProjects({ after = 0, limit }: PageQuery): Promise<readonly StoredProject[]> {
     return this.#store.run(async ({ db }) => {
       const rows = await selectProjects(db)
@@ -128,6 +135,11 @@ export class SqlProjects implements ProjectStore {
     })
   }
 
+  /**
+   * Creates a token.
+   *
+   * @param isConfigured - Whether its project is not one of the database.
+   */
   createToken(
     { id, project, hash, label, isConfigured }: NewToken & { isConfigured: boolean },
     by: ChangeAuthor,
@@ -160,6 +172,7 @@ export class SqlProjects implements ProjectStore {
     })
   }
 
+  /** Lists the tokens of a project, oldest first, revoked ones included. */
   listTokens(project: string): Promise<readonly StoredToken[]> {
     return this.#store.run(async ({ db }) => {
       const rows = await db
@@ -173,6 +186,7 @@ export class SqlProjects implements ProjectStore {
     })
   }
 
+  /** Notes that tokens are in use now. */
   async noteUse(tokens: readonly string[]): Promise<void> {
     await this.#store.run(({ db, now }) =>
       db
@@ -183,10 +197,12 @@ export class SqlProjects implements ProjectStore {
     )
   }
 
+  /** Writes down what an admin is about to do that changes nothing here, once for each change id. */
   async noteAct(act: AuditedChange, by: ChangeAuthor): Promise<void> {
     await this.#change(by, async () => act)
   }
 
+  /** Lists changes, newest first. */
   listAudit({
     after,
     limit,

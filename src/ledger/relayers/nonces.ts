@@ -9,22 +9,19 @@ import {
   type PendingRelayer,
   type RelayerAccount,
   type RelayerTransaction,
-  type RelayerTransactions,
 } from '../relayer-transactions.js'
 import type { TransactionRow } from '../schema/schema.js'
 import type { SqlStore } from '../engine/store.js'
 
 /** Tells which transactions of relayers must be looked after, and forgets those that are mined. */
-export class SqlRelayers implements Omit<
-  RelayerTransactions,
-  'submitNext' | 'replaceTransaction' | 'fillNonce'
-> {
+export class Nonces {
   readonly #store: SqlStore
 
   constructor(store: SqlStore) {
     this.#store = store
   }
 
+  /** Lists accounts of a chain that have transactions which are not known to be mined. */
   claimPending(chainId: number): Promise<readonly PendingRelayer[]> {
     return this.#store.run(async ({ db, now, plus }) => {
       const pending = await db
@@ -68,6 +65,7 @@ export class SqlRelayers implements Omit<
     })
   }
 
+  /** Lists transactions from an account nonce on, lowest first, at most {@link LISTED_TRANSACTIONS}. */
   listTransactions(
     { chainId, relayer }: RelayerAccount,
     fromNonce: number,
@@ -101,6 +99,7 @@ export class SqlRelayers implements Omit<
     })
   }
 
+  /** Records that all lower account nonces are mined. */
   async noteMinedNonce({ chainId, relayer }: RelayerAccount, minedNonce: number): Promise<void> {
     const key = { chain_id: chainId, relayer: bytesOf(relayer) }
     await this.#store.run(({ db }) =>
@@ -112,6 +111,10 @@ export class SqlRelayers implements Omit<
     )
   }
 
+  /**
+   * Lowers the next account nonce to the chain's, which has forgotten the rest. Nothing is changed if
+   * a transaction from there on was written down lately, or is not known to be mined.
+   */
   async lowerNonce({ chainId, relayer }: RelayerAccount, nonce: number): Promise<void> {
     const key = { chain_id: chainId, relayer: bytesOf(relayer) }
     await this.#store.run(({ db, plus }) =>

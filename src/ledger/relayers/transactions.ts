@@ -2,11 +2,11 @@ import type { Kysely } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { AuthorizationKey, Submission } from '../record.js'
-import type { RelayerAccount, RelayerTransactions, SignedBatch } from '../relayer-transactions.js'
+import type { RelayerAccount, SignedBatch } from '../relayer-transactions.js'
 import { rowsInOrder } from '../engine/rows-in-order.js'
 import type { LedgerDatabase } from '../schema/schema.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
-import type { SqlSubmissions } from '../payments/submissions.js'
+import type { Submissions } from '../payments/submissions.js'
 import { SUBMIT_NEXT } from './submit-statements.js'
 
 /** Rolls a transaction back, and says why. */
@@ -39,20 +39,25 @@ interface Guess {
  * and writes everything down. If no nonce is likely, or another process has taken it, the row of the
  * account is locked while a transaction is signed with its next nonce and written down.
  */
-export class SqlTransactions implements Pick<
-  RelayerTransactions,
-  'submitNext' | 'replaceTransaction' | 'fillNonce'
-> {
+export class Transactions {
   readonly #store: SqlStore
-  readonly #submissions: SqlSubmissions
+  readonly #submissions: Submissions
   /** By account. */
   readonly #guesses = new Map<string, Guess>()
 
-  constructor(store: SqlStore, submissions: SqlSubmissions) {
+  constructor(store: SqlStore, submissions: Submissions) {
     this.#store = store
     this.#submissions = submissions
   }
 
+  /**
+   * Takes the next account nonce, and writes down the transaction that `sign` makes with it, for all
+   * of its payments or for none. Nothing is written down if `sign` throws.
+   *
+   * @param leastNonce - The chain's next nonce; a higher one is taken if it was handed out before.
+   * @param sign - Called again with another nonce when the first write failed.
+   * @returns The keys that the caller has not locked. If there are any, nothing was written down.
+   */
   async submitNext(
     account: RelayerAccount,
     leastNonce: number,
@@ -126,6 +131,12 @@ export class SqlTransactions implements Pick<
     this.#guesses.set(id, { nonce: nonce + 1, notBefore })
   }
 
+  /**
+   * Writes down a transaction in place of another with its account nonce, also in the records of the
+   * payments that are submitted in it.
+   *
+   * @returns `false` if the other one was replaced before. Nothing is changed then.
+   */
   replaceTransaction(chainId: number, earlier: Hex, next: Submission): Promise<boolean> {
     return this.#store.run((database) =>
       database.db.transaction().execute(async (db) => {
@@ -153,6 +164,12 @@ export class SqlTransactions implements Pick<
     )
   }
 
+  /**
+   * Writes down a transaction that makes no payment. Records go on naming the earlier one.
+   *
+   * @param earlier - The transaction with its account nonce so far, if there is one.
+   * @returns As for {@link Transactions.replaceTransaction}.
+   */
   fillNonce(chainId: number, empty: Submission, earlier?: Hex): Promise<boolean> {
     return this.#store.run((database) => writeDown(database, empty, { chainId, earlier }))
   }

@@ -7,12 +7,11 @@ import {
   type ClaimedDelivery,
   type DeliveryQuery,
   type WebhookDelivery,
-  type WebhookDeliveries,
   type WebhookEndpoint,
 } from '../webhooks.js'
 import { newDeliveryId } from './delivery-id.js'
 import type { Statement } from '../engine/dialect.js'
-import type { SqlRecords } from '../payments/records.js'
+import type { Records } from '../payments/records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 import { claimedOf, conclusionOf, deliveryOf, endpointOf, type ClaimedRow } from './rows.js'
@@ -74,15 +73,22 @@ const CONCLUDE: Statement = ({ now, rows }) => {
     FROM w WHERE a.id = w.id AND a.claim = w.claim`
 }
 
+/** A delivery that is not about a payment. */
+interface NewDelivery {
+  readonly endpoint: WebhookEndpoint
+  readonly type: string
+  readonly data: object
+}
+
 /** Deliveries of webhooks, in the ledger's database. Its triggers write those that report payments. */
-export class SqlWebhookDeliveries implements WebhookDeliveries {
+export class WebhookDeliveries {
   readonly #store: SqlStore
-  readonly #records: SqlRecords
+  readonly #records: Records
   readonly #newName: () => string
   readonly #conclusions: StatementGroup<object, undefined>
 
   /** @param newName - Returns a name for a claim, which no other has. */
-  constructor(store: SqlStore, records: SqlRecords, newName: () => string) {
+  constructor(store: SqlStore, records: Records, newName: () => string) {
     this.#store = store
     this.#records = records
     this.#newName = newName
@@ -92,6 +98,7 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
     })
   }
 
+  /** Endpoints with a delivery that is due. */
   listDue(): Promise<readonly WebhookEndpoint[]> {
     return this.#store.run(async (database) => {
       const names = await namesBy(NAME_DUE, database)
@@ -99,6 +106,10 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
     })
   }
 
+  /**
+   * Claims due deliveries of an endpoint, those that wait longest first. A later event of a payment is not
+   * claimed while an earlier one is pending.
+   */
   claim(endpoint: string, limit: number): Promise<readonly ClaimedDelivery[]> {
     const claim = this.#newName()
     return this.#store.run(async (database) => {
@@ -112,12 +123,14 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
     })
   }
 
+  /** Records the result of an attempt, unless the claim has lapsed and another process has taken it. */
   async conclude({ id, claim }: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
     const { state, ...changed } = conclusionOf(outcome)
     await this.#conclusions.add({ id, claim, state, ...changed })
   }
 
-  add({ endpoint, type, data }: Parameters<WebhookDeliveries['add']>[0]): Promise<WebhookDelivery> {
+  /** Adds a delivery that is not about a payment. */
+  add({ endpoint, type, data }: NewDelivery): Promise<WebhookDelivery> {
     const id = newDeliveryId()
     return this.#store.run(async (database) => {
       const { db, now } = database
@@ -161,6 +174,11 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
     })
   }
 
+  /**
+   * Makes a delivery due now, for three more days. One that is being attempted stays as it is.
+   *
+   * @returns `undefined` if the endpoint of this project has no such delivery.
+   */
   resend(
     { project, id: endpoint }: Pick<WebhookEndpoint, 'project' | 'id'>,
     id: string,
@@ -181,6 +199,7 @@ export class SqlWebhookDeliveries implements WebhookDeliveries {
     })
   }
 
+  /** Deletes deliveries that succeeded, or were given up, long ago. */
   async prune(): Promise<void> {
     while ((await this.#store.run(prunePage)) === PRUNED_AT_ONCE) await nextTurn()
     await this.#store.run(dropOrphans)

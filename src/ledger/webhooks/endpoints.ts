@@ -6,7 +6,6 @@ import {
   type EndpointChange,
   type SecretRotation,
   type WebhookEndpoint,
-  type WebhookEndpoints,
 } from '../webhooks.js'
 import { makeChange, Undone } from '../projects/changes.js'
 import type { LedgerDatabase } from '../schema/schema.js'
@@ -27,7 +26,7 @@ interface Changed {
 }
 
 /** Endpoints of webhooks, in the ledger's database. */
-export class SqlWebhookEndpoints implements WebhookEndpoints {
+export class WebhookEndpoints {
   readonly #store: Pick<SqlStore, 'run'>
   readonly #author: ChangeAuthor | undefined
 
@@ -37,12 +36,17 @@ export class SqlWebhookEndpoints implements WebhookEndpoints {
     this.#author = author
   }
 
+  /**
+   * The same endpoints for one change by an admin, which is written into the audit log with it: both are
+   * there or neither, and a change that is tried twice is made once.
+   */
   by(author: ChangeAuthor): WebhookEndpoints {
-    return new SqlWebhookEndpoints(this.#store, author)
+    return new WebhookEndpoints(this.#store, author)
   }
 
+  /** @returns `undefined` if the project has {@link MAX_ENDPOINTS}. */
   create(
-    endpoint: Parameters<WebhookEndpoints['create']>[0],
+    endpoint: Omit<WebhookEndpoint, 'previous' | 'createdAt' | 'updatedAt'>,
   ): Promise<WebhookEndpoint | undefined> {
     const { id, project, url, events, secret } = endpoint
     return this.#change({ project, id, action: 'webhook.created' }, async ({ db, now }) => {
@@ -63,6 +67,7 @@ export class SqlWebhookEndpoints implements WebhookEndpoints {
     })
   }
 
+  /** Oldest first. */
   list(project: string): Promise<readonly WebhookEndpoint[]> {
     return this.#store.run(({ db }) => listOf(db, project))
   }
@@ -71,6 +76,7 @@ export class SqlWebhookEndpoints implements WebhookEndpoints {
     return this.#store.run(({ db }) => findOne(db, project, id))
   }
 
+  /** @returns `undefined` if the project has no such endpoint, as for the methods below. */
   change(
     project: string,
     id: string,
@@ -116,6 +122,7 @@ export class SqlWebhookEndpoints implements WebhookEndpoints {
     })
   }
 
+  /** Deletes an endpoint with its deliveries. @returns Whether there was one. */
   async delete(project: string, id: string): Promise<boolean> {
     let isDeleted = false
     await this.#change({ project, id, action: 'webhook.deleted' }, async ({ db }) => {

@@ -34,7 +34,7 @@ export interface FeedReader {
 
 /** What a feed is made of. */
 export interface FeedOptions {
-  readonly ledger: Pick<LedgerStore, 'listLatest' | 'list' | 'refundsOf'>
+  readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly logger: Logger
 }
 
@@ -120,7 +120,7 @@ export class SettlementFeed {
     const startedAt = performance.now()
     const sinceMs = before === undefined ? 0 : startedAt - this.#seenAt
     const withinMs = Math.min(sinceMs + OVERLAP_MS, LONGEST_MS)
-    const latest = await this.#options.ledger.listLatest({ withinMs, limit: LIMIT })
+    const latest = await this.#options.ledger.payments.listLatest({ withinMs, limit: LIMIT })
     // Nobody reads any more, or someone else has begun anew meanwhile.
     if (this.#readers.size === 0 || this.#seen !== before) return
     this.#seen = new Map(latest.map((record) => [record.id, placeOf(record)]))
@@ -135,7 +135,7 @@ export class SettlementFeed {
     const { ledger } = this.#options
     const refunded = new Set(changed.flatMap(({ refundOf }) => refundOf ?? []))
     const lookUps = [...refunded].slice(-MAX_REFUNDS).map(async (id) => {
-      const found = await ledger.list({ project: EVERY_PROJECT, id, limit: 1 })
+      const found = await ledger.payments.list({ project: EVERY_PROJECT, id, limit: 1 })
       return found.filter((record) => this.#isRead(record))
     })
     const payments = changed.filter(

@@ -103,12 +103,12 @@ function isEndOfConnection(error: unknown): boolean {
 }
 
 async function* pagesOf(
-  ledger: Pick<LedgerStore, 'list'>,
+  ledger: Pick<LedgerStore, 'payments'>,
   query: LedgerQuery,
 ): AsyncGenerator<readonly LedgerRecord[], undefined> {
   let after: LedgerQuery['after']
   for (;;) {
-    const page = await ledger.list({ ...query, after })
+    const page = await ledger.payments.list({ ...query, after })
     yield page
     after = page.at(-1)
     if (page.length < query.limit) return undefined

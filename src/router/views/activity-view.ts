@@ -40,7 +40,7 @@ async function countsOf(
   { span, kinds }: { readonly span: Span; readonly kinds: readonly string[] },
 ): Promise<readonly Count[]> {
   await counters.flush()
-  return ledger.listCounts({
+  return ledger.counts.listCounts({
     project: typeof project === 'string' ? project : ALL_COUNTED,
     fromDay: Math.floor(span.from / DAY_MS),
     toDay: Math.floor((span.until - 1) / DAY_MS),

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RequestProblem } from '../../http/respond-problem.js'
-import type { Revenue, RevenueGroup, RevenueQuery } from '../../ledger/revenue.js'
+import type { PaymentStore } from '../../ledger/index.js'
+import type { RevenueGroup, RevenueQuery } from '../../ledger/revenue.js'
 
 /** Milliseconds for which the same sums are not made again. */
 const KEPT_MS = 5000
@@ -19,12 +20,12 @@ type Groups = Promise<readonly RevenueGroup[]>
  * The same question is answered once in five seconds, and those of one project one after the other.
  */
 export class RevenueReader {
-  readonly #ledger: Revenue
+  readonly #payments: Pick<PaymentStore, 'sumRevenue'>
   readonly #kept = new LRUCache<string, Groups>({ max: MAX_KEPT, ttl: KEPT_MS })
   readonly #waiting = new Map<RevenueQuery['project'], Groups[]>()
 
-  constructor(ledger: Revenue) {
-    this.#ledger = ledger
+  constructor(payments: Pick<PaymentStore, 'sumRevenue'>) {
+    this.#payments = payments
   }
 
   /** @throws `RequestProblem` 429 if too many sums of the project are waited for. */
@@ -53,7 +54,7 @@ export class RevenueReader {
 
   async #readAfter(previous: Groups | undefined, query: RevenueQuery): Groups {
     await previous?.catch(() => undefined)
-    return this.#ledger.sumRevenue(query)
+    return this.#payments.sumRevenue(query)
   }
 
   #end(project: RevenueQuery['project'], read: Groups): void {

@@ -71,7 +71,7 @@ const overviewOf: SpanView = async (context, scope, span) => {
     revenueOf(context, scope, { ...span, by: 'asset' }),
     funnelOf(context, scope, span),
     latencyOf(context, scope, span),
-    ledger.list({ project: scope.project, limit: RECENT }),
+    ledger.payments.list({ project: scope.project, limit: RECENT }),
   ])
   return {
     revenue,

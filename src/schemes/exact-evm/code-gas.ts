@@ -1,4 +1,5 @@
-import { ALL_COUNTED, type Count, type CountStore } from '../../ledger/counts.js'
+import { ALL_COUNTED, type Count } from '../../ledger/counts.js'
+import type { CountStore } from '../../ledger/index.js'
 import type { Counters } from '../../ledger/counters.js'
 import type { Hex } from '../../protocol/payment.js'
 

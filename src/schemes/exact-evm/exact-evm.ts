@@ -76,7 +76,7 @@ export class ExactEvm implements Scheme {
     refusal: Refusal,
   ): Promise<VerifiedPayment | Refusal> {
     const { key } = presented.payment
-    const record = key && (await this.#context.ledger.find(key))
+    const record = key && (await this.#context.ledger.payments.find(key))
     if (record?.state !== 'failed') return refusal
     await this.#review(record)
     return verifyPayment(this.#context, presented)
@@ -86,22 +86,22 @@ export class ExactEvm implements Scheme {
   async #review(record: LedgerRecord): Promise<LedgerRecord> {
     const { reconciler, ledger } = this.#context
     await reconciler.review(record)
-    return (await ledger.find(record)) ?? record
+    return (await ledger.payments.find(record)) ?? record
   }
 
   /** Whether it can be sent, unless it was sent before. */
   async #requireReady({ core, key, early }: VerifiedPayment): Promise<void> {
     await core.relayers.requireReady().catch(async (error: unknown) => {
       await early?.undo(key)
-      if ((await this.#context.ledger.find(key)) === undefined) throw error
+      if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
     })
   }
 
   /** @returns The record that exists already. @throws {@link RefundRefused} */
   async #reserveEntry({ entry, early }: VerifiedPayment): Promise<LedgerRecord | undefined> {
     const { ledger } = this.#context
-    if (!isRefundEntry(entry)) return (early ?? ledger).reserve(entry)
-    const reservation = await ledger.reserveRefund(entry)
+    if (!isRefundEntry(entry)) return (early ?? ledger.payments).reserve(entry)
+    const reservation = await ledger.refunds.reserveRefund(entry)
     switch (reservation.kind) {
       case 'reserved':
         return undefined
@@ -133,7 +133,7 @@ export class ExactEvm implements Scheme {
     if (record === undefined) {
       if (!redeemOnly) return new Settlement(this.#context, verified)
       // What was open when it was verified has been released since.
-      await logLedgerFailure({ ...this.#context, ...verified }, ledger.release(key))
+      await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key))
       return { refused: 'quote_expired', payer }
     }
     return this.#resume(verified, record)

@@ -11,7 +11,7 @@ const DAYS = 29
 /** Writes payments of the days before today into an SQLite ledger. */
 export async function writeHistory(
   file: string,
-  ledger: Pick<LedgerStore, 'addCounts'>,
+  ledger: Pick<LedgerStore, 'counts'>,
   { asset, project, payTo }: Readonly<Record<'asset' | 'project' | 'payTo', string>>,
 ): Promise<void> {
   const today = Math.floor(Date.now() / DAY_MS)
@@ -40,7 +40,7 @@ export async function writeHistory(
   database.exec('COMMIT')
   database.close()
   const all = counts.flatMap((one) => [one, { ...one, project }])
-  await ledger.addCounts(all)
+  await ledger.counts.addCounts(all)
 }
 
 function countsOf(day: number, payments: number): readonly Count[] {

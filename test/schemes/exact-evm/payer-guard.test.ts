@@ -21,7 +21,7 @@ let counters: Counters
 let transactions = 0
 beforeEach(() => {
   ledger = createMemoryLedger()
-  counters = new Counters({ store: ledger, logger: silent, now: Date.now })
+  counters = new Counters({ store: ledger.counts, logger: silent, now: Date.now })
 })
 afterEach(async () => {
   await counters.close()
@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 
 const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard => {
-  const codeGas = new CodeGas({ chainId: 84532, counters, store: ledger, now: Date.now })
+  const codeGas = new CodeGas({ chainId: 84532, counters, store: ledger.counts, now: Date.now })
   return new PayerGuard({ codeGas, onLoss })
 }
 const keyOf = (index: number) =>

@@ -29,7 +29,7 @@ export async function adoptBatch(
   if (known.has(submission.transaction)) return
   const entries = entriesOf(chainId, submission.raw)
   // A single payment is the one whose record has the bytes.
-  if (entries.length > 1) await ledger.adopt(entries, submission)
+  if (entries.length > 1) await ledger.payments.adopt(entries, submission)
   known.set(submission.transaction, true)
 }
 

@@ -81,10 +81,10 @@ export class Concluder {
     const { ledger, logger } = this.#options
     const { transaction } = decision
     if (decision.kind === 'failed') {
-      await ledger.markFailed(payment, { transaction, reason: decision.reason })
+      await ledger.payments.markFailed(payment, { transaction, reason: decision.reason })
       return decision
     }
-    if (await ledger.markSettled(payment, transaction, decision.transfer)) return decision
+    if (await ledger.payments.markSettled(payment, transaction, decision.transfer)) return decision
     logger.error('A transfer was to pay for a second payment.', {
       ...paymentFields(payment),
       transaction,

@@ -150,7 +150,7 @@ export class Follower {
       }
       if (closed.aborted || performance.now() > end) return OPEN
       // Meanwhile it may have been replaced by one with higher fees, or withdrawn.
-      const record = await ledger.find(following.payment).catch(() => undefined)
+      const record = await ledger.payments.find(following.payment).catch(() => undefined)
       if (record?.state === 'submitted') following.payment = record
       const outcome = await this.#decide(core, following.payment).catch(openWhereUnreachable)
       if (outcome.kind !== 'open') return outcome

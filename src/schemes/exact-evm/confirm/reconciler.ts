@@ -75,7 +75,7 @@ export class Reconciler {
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer))
-    ledger.onFreed(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
+    ledger.payments.onFreed(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
     this.#startRound()
   }
 
@@ -127,7 +127,7 @@ export class Reconciler {
     const unreachable = new Set<SettlementNetwork>()
     let page: readonly LedgerRecord[] = []
     do {
-      page = await this.#options.ledger.listSubmitted({ after: page.at(-1) })
+      page = await this.#options.ledger.payments.listSubmitted({ after: page.at(-1) })
       await this.#revisitAll(page.filter(isSubmitted), unreachable)
     } while (page.length === SUBMITTED_PAGE)
     await this.#reorgWatch.check()
@@ -174,7 +174,7 @@ export class Reconciler {
     // A locked record is being sent now, here or elsewhere: its sender may still withdraw it.
     if (record.locked) return
     // Lists omit the bytes.
-    const whole = await this.#options.ledger.find(record)
+    const whole = await this.#options.ledger.payments.find(record)
     if (whole !== undefined && isSubmitted(whole)) {
       await this.#follower.sendAgain(core, whole)
       // Its process may be dead: nobody else waits for its receipt.

@@ -127,7 +127,7 @@ export class ReorgWatch {
     watchMs = WATCH_MS,
   ): Promise<void> {
     const { cores, ledger } = this.#options
-    const newestFirst = await ledger.listFinal({ state, withinMs, limit: MAX_WATCHED })
+    const newestFirst = await ledger.payments.listFinal({ state, withinMs, limit: MAX_WATCHED })
     for (const entry of newestFirst.toReversed()) {
       const core = cores.get(entry.chainId)
       if (core === undefined || this.#watched.get(entry.id)?.entry.state === state) continue
@@ -163,7 +163,7 @@ export class ReorgWatch {
     const { ledger, logger } = this.#options
     const isOver = performance.now() > one.until
     if (isUsed === undefined || (isUsed && one.drops === 0)) return !isOver
-    const record = await ledger.find(one.entry)
+    const record = await ledger.payments.find(one.entry)
     if (record?.state !== 'settled') return false
     if (isUsed) {
       if (!(await this.#findPayment(one, record))) return true
@@ -194,7 +194,7 @@ export class ReorgWatch {
   /** Whether the chain has a payment that was settled. @throws {@link ChainError}, {@link LedgerError} */
   async #isMined({ core, entry }: Watched, id: string): Promise<boolean> {
     const project = entry.project ?? EVERY_PROJECT
-    const [payment] = await this.#options.ledger.list({ project, id, limit: 1 })
+    const [payment] = await this.#options.ledger.payments.list({ project, id, limit: 1 })
     if (payment === undefined) return false
     const [state] = await core.chain.callMany([authorizationStateCall(payment)])
     return toIsUsed(state) === true
@@ -203,7 +203,7 @@ export class ReorgWatch {
   /** @returns Whether it stays watched. */
   async #checkFailed(one: Watched, isUsed: boolean | undefined): Promise<boolean> {
     if (isUsed !== true) return !this.#hasLapsed(one.entry)
-    const record = await this.#options.ledger.find(one.entry)
+    const record = await this.#options.ledger.payments.find(one.entry)
     return record?.state === 'failed' && !(await this.#findPayment(one, record))
   }
 
@@ -231,7 +231,7 @@ export class ReorgWatch {
   ): Promise<void> {
     const { ledger, logger, events } = this.#options
     const fields = { ...paymentFields(record), transaction }
-    if (!(await ledger.markSettledLate(record, transaction, transfer))) {
+    if (!(await ledger.payments.markSettledLate(record, transaction, transfer))) {
       this.#decided.set(record.id, true)
       logger.error('A transfer was to pay for a second payment.', fields)
       return

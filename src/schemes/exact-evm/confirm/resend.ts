@@ -75,7 +75,7 @@ export async function resendPayment(
     ...again,
     members: () => [],
     onStored: async (sent) => {
-      await ledger.markSettledLate(entry, sent.transaction)
+      await ledger.payments.markSettledLate(entry, sent.transaction)
       dropped.resentAs = [sent.transaction, ...dropped.resentAs]
     },
   })
@@ -96,9 +96,9 @@ export async function sendSuperseded(
   const { submission } = payment
   if (submission.raw === '0x' || !(await isSuperseded(core, payment))) return undefined
   const again = await prepareAgain(core, payment, submission.raw)
-  if (again === undefined || !(await ledger.relock(payment))) return undefined
+  if (again === undefined || !(await ledger.payments.relock(payment))) return undefined
   try {
-    const record = await ledger.find(payment)
+    const record = await ledger.payments.find(payment)
     const isSame =
       record?.state === 'submitted' && record.submission.transaction === submission.transaction
     if (!isSame) return undefined
@@ -111,7 +111,7 @@ export async function sendSuperseded(
     })
     return sent.submission
   } finally {
-    await ledger.unlock(payment)
+    await ledger.payments.unlock(payment)
   }
 }
 

@@ -89,26 +89,26 @@ export class Settlement implements Reservation {
   release(): Promise<void> {
     const { core, key } = this.#payment
     dropPayment(core, key)
-    return this.#context.ledger.release(key)
+    return this.#context.ledger.payments.release(key)
   }
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
     const { core, key } = this.#payment
     core.provenPayers.add(key.from)
-    return this.#context.ledger.markDelivered(key, this.#paid)
+    return this.#context.ledger.payments.markDelivered(key, this.#paid)
   }
 
   /** As {@link Reservation.reopen}. */
   async reopen(): Promise<void> {
     if (this.#paid !== undefined)
       await this.#context.reconciler.conclude(this.#payment.entry, this.#paid)
-    return this.#context.ledger.unlock(this.#payment.key)
+    return this.#context.ledger.payments.unlock(this.#payment.key)
   }
 
   /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
-    return this.#context.ledger.undeliver(this.#payment.key)
+    return this.#context.ledger.payments.undeliver(this.#payment.key)
   }
 
   /** Waits until the chain has decided, or time is over. */
@@ -156,7 +156,7 @@ export class Settlement implements Reservation {
     const known = { ...entry, ...(submission && { submission }) }
     const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: the next request with it checks again.
-      await logLedgerFailure(this.#logged, ledger.unlock(key))
+      await logLedgerFailure(this.#logged, ledger.payments.unlock(key))
       throw error
     })
     if (use.kind === 'paid') return this.#toResponse(await reconciler.conclude(entry, use))

@@ -35,15 +35,15 @@ export async function resumeReservation(
 ): Promise<Reservation | Refusal> {
   const { ledger } = context
   const { key, payer, entry } = payment
-  if (!(await ledger.relock(key, entry.purchase?.asker)))
+  if (!(await ledger.payments.relock(key, entry.purchase?.asker)))
     return { refused: 'duplicate_settlement', payer }
   // It may have changed before it was locked.
-  const record = await ledger.find(key).catch(async (error: unknown) => {
-    await logLedgerFailure({ ...context, ...payment }, ledger.unlock(key))
+  const record = await ledger.payments.find(key).catch(async (error: unknown) => {
+    await logLedgerFailure({ ...context, ...payment }, ledger.payments.unlock(key))
     throw error
   })
   const refuse = async (refusal: Refusal): Promise<Refusal> => {
-    await logLedgerFailure({ ...context, ...payment }, ledger.unlock(key))
+    await logLedgerFailure({ ...context, ...payment }, ledger.payments.unlock(key))
     return { ...refusal, payer }
   }
   const purchase = purchaseOf(payment)
@@ -107,10 +107,10 @@ function paidReservation(
   return {
     payer,
     settle: async () => settledResponse(payment, transaction),
-    release: () => ledger.unlock(key),
-    markDelivered: () => ledger.markDelivered(key),
-    reopen: () => ledger.unlock(key),
-    undeliver: () => ledger.undeliver(key),
+    release: () => ledger.payments.unlock(key),
+    markDelivered: () => ledger.payments.markDelivered(key),
+    reopen: () => ledger.payments.unlock(key),
+    undeliver: () => ledger.payments.undeliver(key),
   }
 }
 

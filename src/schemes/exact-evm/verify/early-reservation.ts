@@ -57,11 +57,11 @@ interface EarlyReservationOptions {
 
 /** The reservation of one payment, which may start before the payment is known to be good. */
 export class EarlyReservation {
-  readonly #ledger: Pick<LedgerStore, 'reserve' | 'release'>
+  readonly #ledger: Pick<LedgerStore, 'payments'>
   readonly #options: EarlyReservationOptions
   #started: Promise<LedgerRecord | undefined> | undefined
 
-  constructor(ledger: Pick<LedgerStore, 'reserve' | 'release'>, options: EarlyReservationOptions) {
+  constructor(ledger: Pick<LedgerStore, 'payments'>, options: EarlyReservationOptions) {
     this.#ledger = ledger
     this.#options = options
   }
@@ -70,7 +70,7 @@ export class EarlyReservation {
   start(entry: LedgerEntry): void {
     const { provenPayers, reservationPause, relayers } = this.#options
     if (!provenPayers.take(entry.from)) return
-    const reserve = () => this.#ledger.reserve(entry)
+    const reserve = () => this.#ledger.payments.reserve(entry)
     this.#started = relayers.isSending ? reservationPause.next().then(reserve) : reserve()
     // Its failure is reported by `reserve` or `undo`.
     this.#started.catch(() => undefined)
@@ -78,13 +78,14 @@ export class EarlyReservation {
 
   /** Reserves the payment, or finishes what was started. As `reserve` of the ledger. */
   reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
-    return this.#started ?? this.#ledger.reserve(entry)
+    return this.#started ?? this.#ledger.payments.reserve(entry)
   }
 
   /** Releases what was reserved for a payment that is not taken. Without a start, it is a no-op. */
   async undo(key: AuthorizationKey): Promise<void> {
     const started = this.#started
     this.#started = undefined
-    if (started !== undefined && (await started) === undefined) await this.#ledger.release(key)
+    if (started !== undefined && (await started) === undefined)
+      await this.#ledger.payments.release(key)
   }
 }

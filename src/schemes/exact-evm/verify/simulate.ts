@@ -1,5 +1,5 @@
 import type { CallResult, Chain } from '../../../chain/chain.js'
-import { coalesce } from '../../../chain/coalesce.js'
+import { coalesce } from '../../../coalesce.js'
 import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/transfer-probe.js'
 import { keccakHex } from '../../../crypto/keccak.js'
 import { ChainError } from '../../../errors.js'

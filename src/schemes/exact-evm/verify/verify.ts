@@ -112,7 +112,7 @@ export async function verifyPayment(
   } satisfies Record<keyof Candidate, unknown>
   return isNew
     ? core.relayers.expect(verifyNew(context, candidate))
-    : verifyRecorded(context, candidate, await context.ledger.find(key))
+    : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
 }
 
 /** A payment whose terms are good. */
@@ -134,7 +134,7 @@ async function verifyOnEarlierTerms(
   const { payment, terms, refundOf } = candidate
   const asset = candidate.asset ?? assetAsOffered(payment)
   if (terms === undefined || asset === undefined) return undefined
-  const record = await context.ledger.find(payment.key)
+  const record = await context.ledger.payments.find(payment.key)
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, terms, refundOf))) return undefined
   const redeemed = { ...candidate, asset, terms: redeemingOnly(terms), early: undefined }
   return verifyRecorded(context, redeemed, record)
@@ -156,7 +156,7 @@ async function verifyNew(
   })
   if (verified !== undefined && !isRefusal(verified)) return verified
   await candidate.early?.undo(candidate.payment.key)
-  const record = await context.ledger.find(candidate.payment.key)
+  const record = await context.ledger.payments.find(candidate.payment.key)
   if (record !== undefined) return verifyRecorded(context, candidate, record)
   if (verified === undefined) throw failure
   return verified

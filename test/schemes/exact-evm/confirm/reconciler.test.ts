@@ -117,8 +117,8 @@ async function writeAheadOnly(ledger: LedgerStore, payment: PaymentPayload): Pro
   })
   const transaction = keccak256(raw)
   const entry = entryOf(payment)
-  await ledger.reserve(entry)
-  await ledger.submit(entry, {
+  await ledger.payments.reserve(entry)
+  await ledger.payments.submit(entry, {
     transaction,
     relayer: account.address.toLowerCase() as Hex,
     accountNonce,
@@ -131,7 +131,7 @@ async function writeAheadOnly(ledger: LedgerStore, payment: PaymentPayload): Pro
 async function abandonedRecord(payment: PaymentPayload) {
   const ledger = createMemoryLedger()
   const transaction = await writeAheadOnly(ledger, payment)
-  await ledger.unlock(entryOf(payment))
+  await ledger.payments.unlock(entryOf(payment))
   return { ledger, transaction }
 }
 
@@ -143,7 +143,7 @@ function hold(): { readonly held: Promise<void>; release(): void } {
 }
 
 const stateOf = async (ledger: LedgerStore, payment: PaymentPayload) =>
-  (await ledger.find(entryOf(payment)))?.state
+  (await ledger.payments.find(entryOf(payment)))?.state
 
 describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
   it('sends what was written down but never sent, and lets the payment be redeemed once', async () => {
@@ -172,7 +172,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
     const payment = await sign()
     const gone = connect()
     await writeAheadOnly(gone, payment)
-    const record = await gone.find(entryOf(payment))
+    const record = await gone.payments.find(entryOf(payment))
     if (record?.state !== 'submitted') throw new Error('not submitted')
     await askNode(devnet, 'eth_sendRawTransaction', record.submission.raw)
     await gone.close()
@@ -202,7 +202,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
     first.close()
     await first.ledger.close()
     const second = open({ ledger: connect() })
-    await until(async () => (await second.ledger.find(entryOf(payment)))?.locked === false)
+    await until(async () => (await second.ledger.payments.find(entryOf(payment)))?.locked === false)
     const answers = await Promise.all(Array.from({ length: 5 }, () => settle(second, payment)))
     expect(answers.filter(({ success }) => success)).toEqual([
       expect.objectContaining({ transaction }),
@@ -226,7 +226,7 @@ describe('a gateway that starts', () => {
     let isAway = true
     const listSubmitted = async () => {
       if (isAway) throw new Error('gone')
-      return ledger.listSubmitted()
+      return ledger.payments.listSubmitted()
     }
     const core = open({ ledger: patchedLedger(ledger, { listSubmitted }) })
     await new Promise((resolve) => setTimeout(resolve, 150))
@@ -239,7 +239,7 @@ describe('a gateway that starts', () => {
     for (let n = 0; n < 40; n++) {
       const payment = await sign()
       await writeAheadOnly(ledger, payment)
-      await ledger.unlock(entryOf(payment))
+      await ledger.payments.unlock(entryOf(payment))
     }
     const proxy = await startRpcProxy(devnet.rpcUrl)
     toEnd.push(() => proxy.close())

@@ -82,7 +82,7 @@ describe.each(stores)('a refund that a reorganisation undoes, kept in %s', (_nam
     await until(async () => (await balanceOf(devnet, devnet.payers[0]!.address)) === before)
     const { from, nonce } = signedAuthorization(refund)
     const key = { chainId: 84532, asset: devnet.asset, from, nonce }
-    expect(await ledger.find(key)).toMatchObject({ state: 'settled', delivered: true })
+    expect(await ledger.payments.find(key)).toMatchObject({ state: 'settled', delivered: true })
     expect(next.happened()).toEqual([])
     expect(next.errors).toEqual([])
   })

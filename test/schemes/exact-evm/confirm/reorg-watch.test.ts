@@ -134,8 +134,10 @@ describe.each(stores)(
       expect(await merchantBalance()).toBe(before)
       const next = open({ ledger: openLedger() })
       await until(async () => (await merchantBalance()) === before + PRICE)
-      await until(async () => (await next.ledger.find(keyOf(payment)))!.state === 'settled')
-      const record = await next.ledger.find(keyOf(payment))
+      await until(
+        async () => (await next.ledger.payments.find(keyOf(payment)))!.state === 'settled',
+      )
+      const record = await next.ledger.payments.find(keyOf(payment))
       expect(record).toMatchObject({ state: 'settled', delivered: true })
       const { transaction } = record as { transaction: Hex }
       expect(transaction).not.toBe(answer.transaction)
@@ -157,7 +159,7 @@ async function undoAndBar({ relayer }: Core, first: string, transactions = 1): P
 
 /** The transaction by which a record says that it was paid, as far as that is true. */
 async function paidBy(core: Core, payment: PaymentPayload): Promise<Hex | undefined> {
-  const record = await core.ledger.find(keyOf(payment))
+  const record = await core.ledger.payments.find(keyOf(payment))
   if (record?.state !== 'settled') return undefined
   const { transaction } = record
   const receipt = await askNode<{ logs: { topics: Hex[] }[] } | null>(
@@ -177,7 +179,7 @@ describe('settled payments that a reorganisation undoes', () => {
         // The first is written down once the others wait for it: they share a transaction.
         submitNext: async (...submission) => {
           await until(() => waiting === 3)
-          return ledger.submitNext(...submission)
+          return ledger.relayers.submitNext(...submission)
         },
       }),
     )
@@ -279,7 +281,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     expect(await merchantBalance()).toBe(before + PRICE)
     expect(others).not.toBe(transaction)
     await until(async () => {
-      const record = await core.ledger.find(keyOf(payment))
+      const record = await core.ledger.payments.find(keyOf(payment))
       return record?.state === 'settled' && record.transaction === others
     })
     expect(await settle(core, payment)).toMatchObject(USED)
@@ -294,7 +296,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     await cancel(payer, payment)
     await devnet.mine()
     await until(() => core.errors.some(({ message }) => message.includes('used up')))
-    expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled' })
+    expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({ state: 'settled' })
   })
 })
 
@@ -338,7 +340,10 @@ describe.each([
     const answers = await Promise.all(Array.from({ length: 5 }, () => settle(core, payment)))
     expect(answers.filter(({ success }) => success)).toMatchObject([{ transaction }])
     expect(await settle(core, payment)).toMatchObject({ ...USED, settledBy: transaction })
-    expect(await core.ledger.find(keyOf(payment))).toMatchObject({ state: 'settled', transaction })
+    expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({
+      state: 'settled',
+      transaction,
+    })
     expect(core.happened().filter((name) => name === 'settled')).toHaveLength(1)
     expect(core.events.find(({ name }) => name === 'settled')?.event).toMatchObject({
       transaction,
@@ -356,7 +361,7 @@ describe.each([
     await until(async () => (await merchantBalance()) === before + PRICE)
     if (reconcileIntervalMs < 1000) await core.until('settled')
     expect(await settle(core, payment)).toMatchObject({ ...USED, transaction: '' })
-    expect(await core.ledger.find(keyOf(payment))).toMatchObject({
+    expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({
       state: 'settled',
       locked: false,
     })
@@ -378,6 +383,6 @@ describe.each([
       })
     }
     expect(core.happened()).not.toContain('settled')
-    expect((await core.ledger.find(keyOf(payment)))?.id).toBe(recordId(keyOf(payment)))
+    expect((await core.ledger.payments.find(keyOf(payment)))?.id).toBe(recordId(keyOf(payment)))
   })
 })

@@ -90,7 +90,7 @@ async function reserveSlowly(core: Core, payment: PaymentPayload, by?: Fault) {
   const { asked, answer } = holdSimulations()
   const reserving = reserve(core, payment)
   await asked
-  const record = await core.ledger.find(keyOf(payment))
+  const record = await core.ledger.payments.find(keyOf(payment))
   answer(by)
   const reserved = await reserving.catch((error: unknown) => error as Error)
   proxy.fault = undefined
@@ -119,7 +119,7 @@ describe('a payment whose payer has paid before', () => {
     const payment = await signPayment(payer, expensive)
     const refuse = () => core.facilitator.reserve(decoded(payment, expensive), termsOf(devnet))
     expect(await refuse()).toMatchObject({ refused: 'insufficient_funds' })
-    expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+    expect(await core.ledger.payments.find(keyOf(payment))).toBeUndefined()
     await devnet.mint(payer.address, BigInt(TOO_MUCH))
     expect(isRefusal(await refuse())).toBe(false)
   })
@@ -130,7 +130,7 @@ describe('a payment whose payer has paid before', () => {
     const { isEarly, reserved } = await reserveSlowly(core, payment, { kind: 'http', status: 503 })
     expect(isEarly).toBe(true)
     expect(reserved).toMatchObject({ name: 'ChainError' })
-    expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+    expect(await core.ledger.payments.find(keyOf(payment))).toBeUndefined()
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
@@ -145,7 +145,7 @@ describe('a payment whose payer has paid before', () => {
       const other = await signPayment(await newPayer(devnet), offer)
       await settle(core, other).catch(() => undefined)
       await expect(reserve(core, payment)).rejects.toMatchObject({ code: 'relayer_without_funds' })
-      expect(await core.ledger.find(keyOf(payment))).toBeUndefined()
+      expect(await core.ledger.payments.find(keyOf(payment))).toBeUndefined()
     } finally {
       await askNode(devnet, 'anvil_setBalance', address, balance)
     }
@@ -157,7 +157,7 @@ describe('a payment whose payer has paid before', () => {
     const ledger: LedgerStore = patchedLedger(store, {
       reserve: async (entry) => {
         if (isBroken) throw new LedgerError('ledger_unavailable', 'The database does not answer.')
-        return store.reserve(entry)
+        return store.payments.reserve(entry)
       },
     })
     const core = open({ ledger })
@@ -185,7 +185,9 @@ describe('a payment is not reserved before the chain has answered', () => {
     const { asked, answer } = holdSimulations()
     const reserving = two.map((payment) => reserve(core, payment))
     await asked
-    const records = await Promise.all(two.map((payment) => core.ledger.find(keyOf(payment))))
+    const records = await Promise.all(
+      two.map((payment) => core.ledger.payments.find(keyOf(payment))),
+    )
     answer()
     for (const reserved of await Promise.all(reserving)) expect(isRefusal(reserved)).toBe(false)
     expect(records.filter((record) => record !== undefined)).toHaveLength(1)
@@ -222,7 +224,7 @@ describe('a payment is not reserved before the chain has answered', () => {
     const { asked, answer } = holdSimulations()
     const verifying = core.facilitator.verify(payment, offer, termsOf(devnet))
     await asked
-    const record = await core.ledger.find(keyOf(payment))
+    const record = await core.ledger.payments.find(keyOf(payment))
     answer()
     expect(await verifying).toMatchObject({ isValid: true })
     expect(record).toBeUndefined()
@@ -257,7 +259,7 @@ describe('early reservations', () => {
     early.start(refused)
     await early.undo(refused)
     expect(ledger.reserved).toEqual([refused])
-    expect(await ledger.find(refused)).toBeUndefined()
+    expect(await ledger.payments.find(refused)).toBeUndefined()
   })
 })
 
@@ -269,7 +271,7 @@ function openEarly() {
     patchedLedger(memory, {
       reserve(entry) {
         reserved.push(entry)
-        return memory.reserve(entry)
+        return memory.payments.reserve(entry)
       },
     }),
     { reserved },

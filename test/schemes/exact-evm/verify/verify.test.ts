@@ -378,7 +378,7 @@ describe('verify', () => {
       expect(await facilitator.verify(bare, offer())).toEqual(
         invalid('invalid_exact_evm_nonce_already_used'),
       )
-      expect(await ledger.find({ ...key, nonce: authorization.nonce })).toBeDefined()
+      expect(await ledger.payments.find({ ...key, nonce: authorization.nonce })).toBeDefined()
       expect(sent).toContain(APPROVED.slice(2))
       expect(sent).not.toContain(FACTORY.slice(2))
       expect(sent).not.toContain('6492'.repeat(16))

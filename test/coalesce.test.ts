@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { coalesce } from '../../src/chain/coalesce.js'
+import { coalesce, FailedByItem } from '../src/coalesce.js'
+import { until } from './support/until.js'
 
 /** Work that ends when it is told to. */
 function openWork() {
@@ -44,7 +45,7 @@ describe('coalesce', () => {
     expect(runs).toHaveLength(1)
     runs[0]!.end()
     await first
-    await turn()
+    await until(() => runs.length === 2)
     expect(runs[1]!.items).toEqual([2, 3])
     runs[1]!.end()
     expect(await others).toEqual(['2', '3'])
@@ -56,7 +57,7 @@ describe('coalesce', () => {
     const all = Promise.all([1, 2, 3].map(ask))
     await turn()
     runs[0]!.end()
-    await turn()
+    await until(() => runs.length === 2)
     runs[1]!.end()
     expect(await all).toEqual(['1', '2', '3'])
     expect(runs.map(({ items }) => items)).toEqual([[1, 2], [3]])
@@ -70,8 +71,30 @@ describe('coalesce', () => {
     runs[0]!.fail(new Error('away'))
     expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     const next = ask(3)
-    await turn()
+    await until(() => runs.length === 2)
     runs[1]!.end()
     expect(await next).toBe('3')
+  })
+
+  it('runs each item alone where one of them has failed a run', async () => {
+    const reason = new Error('odd')
+    const run = async (items: readonly number[]): Promise<readonly string[]> => {
+      if (items.includes(3)) throw new FailedByItem(reason)
+      return items.map(String)
+    }
+    const ask = coalesce({ run, most: 10 })
+    const [one, three] = await Promise.allSettled([ask(1), ask(3)])
+    expect(one).toEqual({ status: 'fulfilled', value: '1' })
+    expect(three).toEqual({ status: 'rejected', reason })
+  })
+
+  it('does not let a run that hangs hold up the next one for longer than allowed', async () => {
+    const { runs, run } = openWork()
+    const ask = coalesce({ run, most: 1, mostWaitedMs: 5 })
+    void ask(1)
+    const second = ask(2)
+    await until(() => runs.length === 2)
+    runs[1]!.end()
+    expect(await second).toBe('2')
   })
 })

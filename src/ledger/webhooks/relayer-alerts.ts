@@ -1,5 +1,5 @@
-import { newDeliveryId } from '../webhooks/delivery-id.js'
-import { ALERT_PAUSE_MS, type RelayerAlertStore, type RelayerBalance } from '../relayer-alerts.js'
+import { newDeliveryId } from './delivery-id.js'
+import { ALERT_PAUSE_MS, type RelayerBalance } from '../relayer-alerts.js'
 import { OPERATOR } from '../webhooks.js'
 import type { SqlStore } from '../engine/store.js'
 
@@ -7,13 +7,20 @@ import type { SqlStore } from '../engine/store.js'
 const DIGITS = 78
 
 /** Alerts to the operator about low relayers, in the ledger's database. */
-export class SqlRelayerAlerts implements RelayerAlertStore {
+export class RelayerAlerts {
   readonly #store: Pick<SqlStore, 'run'>
 
   constructor(store: Pick<SqlStore, 'run'>) {
     this.#store = store
   }
 
+  /**
+   * Adds an event `relayer.low` for each endpoint of the operator that wants it, unless one was added in
+   * the last {@link ALERT_PAUSE_MS}.
+   *
+   * @param data - What the event says.
+   * @returns Whether there was one to add.
+   */
   tellLow({ chainId, relayer, balance }: RelayerBalance, data: object): Promise<boolean> {
     const row = { chain_id: chainId, relayer: relayer.toLowerCase(), balance: digitsOf(balance) }
     return this.#store.run(({ db, now, plus }) =>
@@ -52,6 +59,7 @@ export class SqlRelayerAlerts implements RelayerAlertStore {
     )
   }
 
+  /** Notes that a relayer has more than at its last alert: when it is low again, an alert is sent at once. */
   async noteFunded({ chainId, relayer, balance }: RelayerBalance): Promise<void> {
     await this.#store.run(({ db }) =>
       db

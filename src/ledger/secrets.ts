@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import type { SqlStore } from './engine/store.js'
+
+/** Random secrets that all processes share which use the same ledger. */
+export class Secrets {
+  readonly #store: SqlStore
+
+  constructor(store: SqlStore) {
+    this.#store = store
+  }
+
+  /** Returns the secret of this name, which is made on first use. */
+  sharedSecret(name: string): Promise<string> {
+    return this.#store.run(async ({ db }) => {
+      const secret = randomBytes(32).toString('base64url')
+      await db
+        .insertInto('x402_secrets')
+        .values({ name, secret })
+        .onConflict((conflict) => conflict.column('name').doNothing())
+        .execute()
+      // The secret of the process that was first.
+      const row = await db
+        .selectFrom('x402_secrets')
+        .select('secret')
+        .where('name', '=', name)
+        .executeTakeFirstOrThrow()
+      return row.secret
+    })
+  }
+}
