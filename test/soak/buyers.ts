@@ -37,8 +37,13 @@ const GIVES_UP_WITHIN_MS = [30, 300, 3000] as const
 /** So many of those who gave up come back only when all is over. */
 const LEAVES = 0.5
 
-/** How a buyer asks for what he has paid: with the same key each time, never, or now and then. */
-const KEYS = ['always', 'never', 'sometimes'] as const
+/**
+ * How a buyer asks for what he has paid: by a key, without one, or by one that he takes later. A settlement
+ * is bound to the key that it was first asked for with, so there the last one never takes any.
+ */
+const KEYS = ['always', 'never', 'later'] as const
+/** So many visits make a buyer take his key from then on. */
+const TAKES_KEY = 0.4
 
 /** One payment and how its buyer presents it. */
 interface Purchase {
@@ -46,6 +51,8 @@ interface Purchase {
   readonly path: string
   readonly key: string
   readonly keyed: (typeof KEYS)[number]
+  /** Whether it is presented with its key from now on. */
+  hasKey: boolean
 }
 
 /** What happens while clients pay. */
@@ -95,19 +102,14 @@ export class Crowd {
     await Promise.all(Array.from({ length: CLIENTS }, client))
   }
 
-  /** Those who have not got what they pay for come back, until they have, or are refused. */
+  /** Those who have got nothing come back, until they have it, or are refused. */
   async redeemAll(): Promise<void> {
-    const last = new Map<string, Answer>()
-    const served = new Set<string>()
-    for (const answer of this.#world.answers) {
-      last.set(answer.authorization, answer)
-      if (answer.delivered) served.add(answer.authorization)
-    }
-    const left = this.#purchases.filter(({ payment }) => {
-      const name = nameOf(payment)
-      const answer = last.get(name)
-      return !served.has(name) && (answer === undefined || isOpen(answer) || isHandlers(answer))
-    })
+    const served = new Set(
+      this.#world.answers
+        .filter(({ delivered }) => delivered)
+        .map(({ authorization }) => authorization),
+    )
+    const left = this.#purchases.filter(({ payment }) => !served.has(nameOf(payment)))
     const purchases = left.values()
     const client = async (): Promise<void> => {
       for (const purchase of purchases) await this.#redeem(purchase)
@@ -123,7 +125,8 @@ export class Crowd {
     const path = random.pick(PATHS)
     const keyed = random.pick(KEYS)
     const payment = await this.#world.sign({}, isPoor ? poor : undefined)
-    return { payment, path, keyed, key: `soak-${privateKey.slice(2, 34)}` }
+    const key = `soak-${privateKey.slice(2, 34)}`
+    return { payment, path, keyed, key, hasKey: keyed === 'always' }
   }
 
   /** Presents a payment until its answer is final, or its buyer leaves. */
@@ -161,8 +164,10 @@ export class Crowd {
     }
   }
 
-  #present({ payment, path, key, keyed }: Purchase, visit: Visit): Promise<Answer> {
-    const hasKey = keyed === 'always' || (keyed === 'sometimes' && this.#random.chance(0.5))
+  #present(purchase: Purchase, visit: Visit): Promise<Answer> {
+    const { payment, path, key, keyed } = purchase
+    if (keyed === 'later' && path !== 'settle') purchase.hasKey ||= this.#random.chance(TAKES_KEY)
+    const { hasKey } = purchase
     return this.#world.present(this.#shop.any(), payment, {
       path,
       key: hasKey ? key : undefined,
@@ -173,11 +178,6 @@ export class Crowd {
   #giveUp({ authorization, reason = 'no answer' }: Answer): void {
     this.stuck.push(`open for too long: ${authorization} (${reason})`)
   }
-}
-
-/** An answer that its handler gave for nothing. */
-function isHandlers({ reason = '' }: Answer): boolean {
-  return reason === 'waived' || reason.startsWith('handler_')
 }
 
 function nameOf(payment: PaymentPayload): string {
