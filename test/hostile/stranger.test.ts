@@ -147,14 +147,15 @@ describe('a pending payment that is presented again with a payment-identifier', 
     expect([again.status, paymentRequiredOf(again).error]).toEqual([402, USED])
   })
 
-  it('is refused where it was taken with another one, or where this is all it brings', async () => {
+  it('is refused where it was taken with another one, or comes back without it', async () => {
     const { shop } = await open()
-    const taken = { ...(await shop.sign('/report', await newPayer(devnet))), extensions: ID }
+    const payment = await shop.sign('/report', await newPayer(devnet))
+    const taken = { ...payment, extensions: ID }
     await leavePending(shop, taken)
     const other = {
       'payment-identifier': { info: { required: false, id: 'an_id_of_another_buyer' } },
     }
-    for (const forged of [{ ...taken, extensions: other }, without(taken)]) {
+    for (const forged of [payment, { ...payment, extensions: other }]) {
       const response = await shop.pay('/report', forged, STRANGER)
       expect([response.status, paymentRequiredOf(response).error]).toEqual([402, USED])
     }
