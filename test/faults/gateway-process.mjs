@@ -92,7 +92,7 @@ const MOODS = {
   },
   fails_later(req, res, next) {
     res.json(make(req))
-    setTimeout(next, 5, new Error('after the answer'))
+    setTimeout(() => next(new Error('after the answer')), 5)
   },
   waives(req, res) {
     paidRequest(req).waive('mood')
