@@ -236,9 +236,11 @@ describe.each([
       '/hook',
       (req, res, next) => {
         const { writeHead } = res
+        // Behind the route nobody sees it any more.
+        const isPaying = req.headers['payment-signature'] !== undefined
         Object.assign(res, {
           writeHead(...head: unknown[]) {
-            const fails = isBroken && req.headers['payment-signature'] !== undefined
+            const fails = isBroken && isPaying
             isBroken &&= !fails
             if (fails) throw new Error('no session')
             return Reflect.apply(writeHead, res, head) as ServerResponse
