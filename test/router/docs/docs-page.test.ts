@@ -33,7 +33,7 @@ const { paths } = wholeDocument()
 
 /** Goes to an operation, as a link does. */
 async function choose(page: Page, method: string, path: string): Promise<void> {
-  const { summary } = paths[path]?.[method] as { readonly summary: string }
+  const { summary = '' } = (paths[path]?.[method] ?? {}) as { readonly summary?: string }
   await page.evaluate(`location.hash = '${method}-${path.replaceAll(/[{}]/g, '-')}'`)
   await page.getByRole('heading', { name: summary, exact: true }).waitFor()
   await page.getByText(path, { exact: true }).first().waitFor()
@@ -176,6 +176,7 @@ suite('the documentation page', () => {
     await button(page, 'TRY').focus()
     await page.keyboard.press('Enter')
     await page.getByText(/Took \d+ milliseconds/).waitFor()
+    expect(await page.locator('.tab-content:visible pre').last().textContent()).toContain('401')
     await context.close()
   })
 
@@ -236,7 +237,9 @@ suite('the documentation page', () => {
     const { page, context } = await openTab(browser)
     await page.route('**/openapi.json', (route) => route.abort())
     await page.goto(docs)
-    await page.locator('#spec-not-found').waitFor()
+    const message = page.locator('#spec-not-found')
+    await message.waitFor()
+    expect(await message.textContent()).toMatch(/\S/)
     await context.close()
   })
 
