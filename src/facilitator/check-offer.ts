@@ -3,6 +3,9 @@ import { X402_VERSION } from '../protocol/payment.js'
 import type { Refusal } from '../schemes/scheme.js'
 import { describeDifference, sameOffer } from '../protocol/same-offer.js'
 
+const NOTHING_TO_PAY =
+  'The amount is 0: there is nothing to settle. Serve what is free without a payment.'
+
 /**
  * Checks version and scheme, and that payer and merchant mean the same entry of `accepts`.
  *
@@ -17,6 +20,9 @@ export function checkOffer(
   if (!accepted.ok) return { refused: 'invalid_payload' }
   if (!isSpoken(accepted.value.scheme)) return { refused: 'unsupported_scheme' }
   if (network === undefined) return { refused: 'invalid_network' }
+  // It would cost gas and pay nobody.
+  if (requirements.amount === '0')
+    return { refused: 'invalid_payment_requirements', message: NOTHING_TO_PAY }
   if (sameOffer(accepted.value, requirements)) return undefined
   return {
     refused: 'invalid_payment_requirements',

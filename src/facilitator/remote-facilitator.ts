@@ -112,8 +112,9 @@ class RemoteScheme implements Scheme {
     if (!isSigned) this.#unproven.count(terms?.purchase?.client)
     const remote = { payment, terms, entry, payer, isSigned }
     const settlement = new RemoteSettlement(this.#context, remote)
-    // To the facilitator, a settled payment is a used one: it is asked to settle again instead.
-    const isSent = record !== undefined && record.state !== 'reserved'
+    // To the facilitator, a settled payment is a used one: it is asked to settle again instead. One that failed
+    // is unused, and is verified as it stands now.
+    const isSent = record?.state === 'submitted' || record?.state === 'settled'
     if (isSent && (isSigned || purpose !== 'verify'))
       return { payer, reserve: () => settlement.resume() }
     const refused = await this.#askToVerify(remote)

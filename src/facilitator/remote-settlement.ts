@@ -27,6 +27,8 @@ export class RemoteSettlement implements Reservation {
   readonly payer: Address
   readonly #context: RemoteContext
   readonly #payment: RemotePayment
+  /** Its last transaction that failed: after each, asking to settle is another request. */
+  #failed: Hex | undefined
 
   constructor(context: RemoteContext, payment: RemotePayment) {
     this.payer = payment.payer
@@ -107,8 +109,12 @@ export class RemoteSettlement implements Reservation {
     // Its process ended before it asked.
     if (record === undefined || record.state === 'reserved')
       return terms?.purchase?.redeemOnly ? this.#refuse({ refused: 'quote_expired' }) : this
-    if (record.state === 'failed')
+    if (record.state === 'failed') {
+      this.#failed = record.transaction
+      if (!terms?.purchase?.redeemOnly) return this
       return this.#refuse({ refused: record.reason, message: wordsOf(record.reason) })
+    }
+    if (record.state === 'submitted') this.#failed = record.submission.failed?.[0]
     const found = await this.#outcomeOf(record)
     if ('refused' in found) return { ...found, payer }
     return {
@@ -154,7 +160,8 @@ export class RemoteSettlement implements Reservation {
     const { facilitator, secret } = this.#context
     const { payment, terms } = this.#payment
     const request = requestOf(this.#payment)
-    const asker = idempotencyKey(await secret(), fingerprintOf(request))
+    const parts = [await secret(), fingerprintOf(request)]
+    const asker = idempotencyKey(...parts, ...(this.#failed === undefined ? [] : [this.#failed]))
     const answering = facilitator.settle(request.payload, request.requirements, {
       ...(terms ?? termsOf(payment)),
       purchase: { ...terms?.purchase, asker },

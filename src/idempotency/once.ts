@@ -1,5 +1,5 @@
 import type { Logger } from '../logger.js'
-import type { IdempotencyClaim } from './store.js'
+import type { IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
 /** What {@link once} needs from the gateway. */
@@ -84,13 +84,13 @@ export class KeyClaim {
   }
 
   /** The answer that a process kept under this key before it died. */
-  get kept(): string | undefined {
+  get kept(): KeptAnswer | undefined {
     return this.#claim?.kept
   }
 
   /** Stores an answer that must not be given before `finish`; `undefined` removes it. */
-  async keep(answer: string | undefined): Promise<void> {
-    await this.#log(this.#claim?.keep(answer))
+  async keep(kept: KeptAnswer | undefined): Promise<void> {
+    await this.#log(this.#claim?.keep(kept))
   }
 
   /** Stores the final answer and ends the claim. */

@@ -4,7 +4,8 @@
  * One request at a time *claims* a key. Once that request has *finished*, its answer is given to
  * every request with the same key and the same fingerprint. Before that, an answer may be *kept*:
  * it is complete, but the ledger does not say yet that it may go out. If the process dies at that
- * point, the next request that claims the key is shown the kept answer and asks the ledger.
+ * point, the next request that claims the key is shown the kept answer and asks the ledger whether the
+ * payment was delivered by the very delivery that the answer was kept for.
  *
  * A store does not prevent double settlement: the ledger does.
  */
@@ -19,12 +20,19 @@ export interface RepeatableRequest {
   readonly project?: string
 }
 
+/** An answer that is complete, but was not given. */
+export interface KeptAnswer {
+  readonly answer: string
+  /** Name of the delivery that it was made for: `deliveryName` of the ledger. Absent from one that is not paid. */
+  readonly delivery?: string | undefined
+}
+
 /** A key that belongs to the caller for now. After a method that ends the claim, call no other. */
 export interface IdempotencyClaim {
   /** The answer that a process kept under this key before it died. */
-  readonly kept: string | undefined
+  readonly kept: KeptAnswer | undefined
   /** Stores an answer that must not be given before `finish`; `undefined` removes it. */
-  keep(answer: string | undefined): Promise<void>
+  keep(kept: KeptAnswer | undefined): Promise<void>
   /** Stores the final answer and ends the claim. */
   finish(answer: string): Promise<void>
   /** Ends the claim. The key stays bound to its fingerprint: the same request may try again. */
@@ -48,7 +56,7 @@ export type IdempotencyState =
   /** Never used. */
   | { readonly state: 'free' }
   /** Bound to this request, and not claimed. `kept`: the answer that was complete, but not given. */
-  | { readonly state: 'paused'; readonly kept: string | undefined }
+  | { readonly state: 'paused'; readonly kept: KeptAnswer | undefined }
 
 /**
  * Keeps keys and answers for 24 hours: in a database all of them, in memory within a budget.

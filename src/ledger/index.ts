@@ -12,7 +12,10 @@
  *                                                                        settled
  * ```
  *
- * The dotted move is the one exception: while an authorization is valid, anybody who has seen it on
+ * A record moves back in one case: where a transaction was mined without using the authorization, the same
+ * payment may be presented again. Its failed record is locked, and becomes submitted once more.
+ *
+ * The dotted move is the other exception: while an authorization is valid, anybody who has seen it on
  * chain can still use it, even after our transaction has failed. The merchant is paid then, and the
  * record says so.
  *

@@ -24,6 +24,11 @@ export interface Submission {
    * of them may be mined instead of it.
    */
   readonly replaces?: readonly Hex[] | undefined
+  /**
+   * Hashes of earlier transactions of the payment, which were mined without moving money. They decide nothing
+   * any more, but should a reorganisation revive one, it may pay.
+   */
+  readonly failed?: readonly Hex[] | undefined
 }
 
 /** A transaction, with the key of one of the payments that it makes. */
@@ -77,6 +82,9 @@ export interface LedgerEntry extends AuthorizationKey {
   readonly refundOf?: string | undefined
 }
 
+/** The reason of a record whose transaction was mined without using the authorization. */
+export const UNPAID = 'invalid_transaction_state' satisfies Reason
+
 /** The state of a record. */
 export type LedgerStatus =
   | { readonly state: 'reserved' }
@@ -111,6 +119,8 @@ export type LedgerRecord = LedgerEntry &
     readonly lockedElsewhere?: boolean | undefined
     /** The payer was given what was paid for, or was about to be. */
     readonly delivered: boolean
+    /** The name of the delivery: what `deliveryName` of the ledger was for the request that delivered it. */
+    readonly delivery?: string | undefined
     /** It was first presented less than a minute ago, by the ledger's own clock. */
     readonly fresh: boolean
     /** The merchant was paid by another transaction after this record had failed. */

@@ -1,6 +1,7 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
 import { onceClosed } from '../http/once-closed.js'
+import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
@@ -10,8 +11,15 @@ import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
-import { attachPayment, endUnsettled, releaseUnpaid } from './payment-attempt.js'
-import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
+import {
+  attachPayment,
+  endUnsettled,
+  keepPaid,
+  markDelivered,
+  markUndelivered,
+  releaseUnpaid,
+  type ReservedAttempt,
+} from './payment-attempt.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
@@ -21,6 +29,7 @@ import { watchForStream } from './watch-for-stream.js'
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
+  readonly ledger: Pick<LedgerStore, 'payments'>
   readonly waived: WaivedCounter
   readonly logger: Logger
   readonly requests: OpenRequests
@@ -65,7 +74,7 @@ async function runHeld(
     if (!held.clientGone) next()
     const end = await held.finished
     const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
-      ? await settleThenSend(attempt, held)
+      ? await settleThenSend(context, attempt, held)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
@@ -124,13 +133,17 @@ async function isCharged(
 }
 
 /** Settles the payment, and then sends the response. */
-async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
+async function settleThenSend(
+  context: Pick<AuthorizationFlowContext, 'ledger'>,
+  attempt: ReservedAttempt,
+  held: HeldResponse,
+): Promise<Exit> {
   const { res, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) {
     // If the price is another one when the payment is presented again, this is what it has bought.
     if (claim.hasKey && settlement.errorReason === 'settlement_pending')
-      await claim.keep(serializeUnpaid(held.response()) ?? claim.kept)
+      await keepUnpaid(attempt, held)
     return endUnsettled(attempt, settlement)
   }
   held.amend(() => {
@@ -144,7 +157,7 @@ async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Pro
     return { kind: 'over' }
   }
   const stored = response && serializeResponse(response)
-  if (stored !== undefined) await claim.keep(stored)
+  if (stored !== undefined) await keepPaid(context, attempt, stored)
   await markDelivered(attempt)
   if (!held.clientGone) await sendDelivered(attempt, held)
   else if (response?.body === undefined) {
@@ -163,6 +176,12 @@ async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Prom
     if (!attempt.res.headersSent) await markUndelivered(attempt)
     throw error
   }
+}
+
+/** Keeps a response whose payment is pending. */
+function keepUnpaid({ claim }: ReservedAttempt, held: HeldResponse): Promise<void> {
+  const answer = serializeUnpaid(held.response())
+  return claim.keep(answer === undefined ? claim.kept : { answer })
 }
 
 /** A response that is not charged for. */

@@ -7,6 +7,7 @@ import { once, type OnceContext } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
 import type { OpenRequests } from '../http/open-requests.js'
 import type { Counters } from '../ledger/counters.js'
+import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import { isReason } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type MerchantTerms, type Refusal } from '../schemes/scheme.js'
 import { runThenSettle } from './authorization-flow.js'
@@ -30,7 +31,6 @@ import { respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
 import { shareHiddenClass } from './share-hidden-class.js'
-import { isUnpaid } from './stored-response.js'
 import { settleThenRun } from './upfront-flow.js'
 import type { WaivedCounter } from './waiver.js'
 
@@ -157,10 +157,10 @@ async function takePayment(
   if (payment.storedOnly && kept === undefined) {
     const refusal = await refuseUnstored(context, attempt)
     context.counters.count(route.merchant.project, 'refused', refusal.refused)
-    return endRefused(attempt, refusal)
+    return endRefused(context, attempt, refusal)
   }
   const reservation = await context.facilitator.reserve(payment, termsOf(route, attempt))
-  if (isRefusal(reservation)) return endRefused(attempt, reservation)
+  if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
   const reserved = { reservation, ...attempt }
   // Nobody is there to receive what the handler would make.
   if (isClosed(res)) {
@@ -173,7 +173,7 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return exceeded
   }
-  if (payment.storedOnly && kept !== undefined) return redeemStored(reserved, kept)
+  if (payment.storedOnly && kept !== undefined) return redeemStored(context, reserved, kept.answer)
   return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }
 
@@ -192,14 +192,19 @@ function termsOf(route: PaidRoute, { req, offer, payment }: PaymentAttempt): Mer
 }
 
 /** Ends a payment that was refused before this request sent anything for it. */
-async function endRefused(attempt: PaymentAttempt, refusal: Refusal): Promise<Exit> {
+async function endRefused(
+  { ledger }: Pick<PaidRequestContext, 'ledger'>,
+  attempt: PaymentAttempt,
+  refusal: Refusal,
+): Promise<Exit> {
   const { offer, payment, claim } = attempt
   const { refused, message, transaction, settledBy } = refusal
-  const { kept } = claim
-  const isUsed = refused === 'invalid_exact_evm_nonce_already_used'
-  if (isUsed && kept !== undefined && !isUnpaid(kept)) {
-    await claim.finish(kept)
-    return { kind: 'repeated', stored: kept }
+  if (refused === 'invalid_exact_evm_nonce_already_used') {
+    const stored = await deliveredAnswer(ledger, claim.kept, payment.key)
+    if (stored !== undefined) {
+      await claim.finish(stored)
+      return { kind: 'repeated', stored }
+    }
   }
   const isUnsent = transaction === undefined && settledBy === undefined
   // `settlement_pending` without a hash: something was sent or waits to be, so the client must not sign anew.
@@ -216,8 +221,9 @@ function offerAgain(offer: Offer, { requirements }: MatchedPayment): Offer {
 }
 
 /**
- * The key under which the payment's response is stored: the payment's id, in the scope of project,
- * method and resource. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
+ * The key under which the payment's response is stored: the payment's id, in the scope of project, payer,
+ * method and resource. Ids may be guessed: nobody takes one from another payer. `originalUrl` counts
+ * because a route's own `resourceUrl` may leave parts out.
  */
 function paymentIdKey(
   { merchant }: PaidRoute,
@@ -226,9 +232,10 @@ function paymentIdKey(
   const { payload, paymentId } = payment
   if (!paymentId.ok || paymentId.value === undefined) return undefined
   const { extensions: _extensions, ...signed } = payload
-  const scope = ['resource', merchant.project, req.method, offer.resource.url, req.originalUrl]
+  const payer = payment.key?.from ?? ''
+  const resource = [req.method, offer.resource.url, req.originalUrl]
   return {
-    key: idempotencyKey(...scope, paymentId.value),
+    key: idempotencyKey('resource', merchant.project, payer, ...resource, paymentId.value),
     fingerprint: fingerprintOf(signed),
     project: merchant.project,
     res,

@@ -15,7 +15,7 @@ import type { PaidRoute } from './route.js'
 
 /** What matching a payment needs from its gateway. */
 export interface MatchContext extends SigningContext {
-  readonly ledger: Pick<LedgerStore, 'payments'>
+  readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 

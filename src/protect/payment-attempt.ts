@@ -1,6 +1,7 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
+import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import type { Reservation } from '../schemes/scheme.js'
@@ -59,6 +60,15 @@ export async function releaseUnpaid(
   await claim.abandon()
 }
 
+/** Keeps the answer of a payment that is about to be delivered, for that delivery alone. */
+export function keepPaid(
+  { ledger }: { readonly ledger: Pick<LedgerStore, 'payments'> },
+  { claim, payment }: PaymentAttempt,
+  answer: string,
+): Promise<void> {
+  return claim.keep({ answer, delivery: payment.key && ledger.payments.deliveryName(payment.key) })
+}
+
 /**
  * Records that what was paid for is about to go out.
  *
@@ -87,7 +97,7 @@ export async function endUnsettled(
     return { kind: 'settlement_pending', settlement }
   }
   // It will never be paid for.
-  if (claim.kept !== undefined && isUnpaid(claim.kept)) await claim.keep(undefined)
+  if (claim.kept !== undefined && isUnpaid(claim.kept.answer)) await claim.keep(undefined)
   await claim.abandon()
   return { kind: 'not_settled', offer, settlement }
 }

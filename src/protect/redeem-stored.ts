@@ -10,17 +10,21 @@ import { bringsSameProof } from '../ledger/purchase.js'
 import { isAuthorized } from '../protocol/decoded-payment.js'
 import type { Refusal } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
-import { endUnsettled, markDelivered } from './payment-attempt.js'
+import { endUnsettled, keepPaid, markDelivered } from './payment-attempt.js'
 import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
 import { withSettlement } from './stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
-export async function redeemStored(attempt: ReservedAttempt, kept: string): Promise<Exit> {
+export async function redeemStored(
+  context: { readonly ledger: Pick<LedgerStore, 'payments'> },
+  attempt: ReservedAttempt,
+  kept: string,
+): Promise<Exit> {
   const { claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
   const stored = withSettlement(kept, settlement)
-  await claim.keep(stored)
+  await keepPaid(context, attempt, stored)
   await markDelivered(attempt)
   await claim.finish(stored)
   return { kind: 'repeated', stored }

@@ -1,12 +1,19 @@
 import { isClosed, onceClosed } from '../http/once-closed.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
+import type { LedgerStore } from '../ledger/index.js'
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
 import { HeldResponse } from './held-response.js'
-import { attachPayment, endUnsettled } from './payment-attempt.js'
-import { markDelivered, markUndelivered, type ReservedAttempt } from './payment-attempt.js'
+import {
+  attachPayment,
+  endUnsettled,
+  keepPaid,
+  markDelivered,
+  markUndelivered,
+  type ReservedAttempt,
+} from './payment-attempt.js'
 import { paymentResponseHeaders, respondRouteProblem, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
 import { refuseWaiver } from './waiver.js'
@@ -20,9 +27,13 @@ const CUT_OFF = {
 
 /** The `upfront` flow: settles the payment, then runs the handler, which may stream. */
 export async function settleThenRun(
-  { requests }: { readonly requests: OpenRequests },
+  context: {
+    readonly requests: OpenRequests
+    readonly ledger: Pick<LedgerStore, 'payments'>
+  },
   attempt: ReservedAttempt,
 ): Promise<Exit> {
+  const { requests } = context
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
@@ -37,7 +48,7 @@ export async function settleThenRun(
   }
   // Stored without a body until the handler's response is known.
   const headers = paymentResponseHeaders(settlement)
-  await claim.keep(serializeResponse({ status: 200, headers, body: undefined }))
+  await keepPaid(context, attempt, serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
   if (isClosed(res)) {
     await markUndelivered(attempt)

@@ -1,5 +1,5 @@
 /** Which refusals are final, which may pass, and which leave the payment undecided. */
-import { isFailedTransaction, type Reason } from './reasons.js'
+import type { Reason } from './reasons.js'
 
 /**
  * The payment is undecided: the ledger is asked again. Includes a payment that was settled, since it
@@ -13,7 +13,7 @@ const UNDECIDED: readonly Reason[] = [
 
 /**
  * The same request can never succeed: it is invalid in itself, or its time is over. Every other reason
- * may pass (too little balance, a paused token), so that the request is tried again.
+ * may pass (too little balance, a paused token, a transaction that failed), so that the request is tried again.
  */
 const FINAL: readonly Reason[] = [
   'invalid_payload',
@@ -24,6 +24,7 @@ const FINAL: readonly Reason[] = [
   'invalid_exact_evm_payload_recipient_mismatch',
   'invalid_exact_evm_payload_authorization_value_mismatch',
   'invalid_exact_evm_payload_authorization_valid_before',
+  'invalid_exact_evm_transfer_event_mismatch',
   'eip6492_factory_not_allowed',
   'unsupported_asset',
   'pay_to_mismatch',
@@ -54,8 +55,7 @@ const UNSENT: readonly Reason[] = [
 export const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
 
 /** Tells whether the same request can never succeed. */
-export const isFinal = (reason: Reason): boolean =>
-  FINAL.includes(reason) || isFailedTransaction(reason)
+export const isFinal = (reason: Reason): boolean => FINAL.includes(reason)
 
 /** Tells whether a facilitator that refuses a payment for this reason has sent nothing for it. */
 export const isUnsent = (reason: Reason): boolean =>

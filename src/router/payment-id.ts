@@ -2,12 +2,15 @@
 import type { Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { askUntilFree, type WaitContext } from '../idempotency/wait.js'
+import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
 import type { Parsed } from '../protocol/document.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import { parsePaymentSubmission } from '../protocol/payment.js'
 import type { PaymentSubmission, SettleResponse, VerifyResponse } from '../protocol/payment.js'
+import type { RouterContext } from './context.js'
 import type { KeyedRequest } from './repeatable-request.js'
 
 /** The body of verify and settle, with the id of its payment. */
@@ -36,7 +39,8 @@ export function parseSubmission(body: unknown): Parsed<IdentifiedSubmission> {
 }
 
 /**
- * Makes the key of a payment: its id, in the scope of the project.
+ * Makes the key of a payment: its id, in the scope of project and payer. Ids may be guessed: nobody takes
+ * one from another payer.
  *
  * @returns `undefined` for a payment without an id.
  */
@@ -46,11 +50,13 @@ export function paymentIdKey(
   submission: IdentifiedSubmission,
 ): KeyedRequest | undefined {
   if (submission.paymentId === undefined) return undefined
-  const { extensions: _extensions, ...signed } = submission.paymentPayload
-  const { scheme, network, asset, payTo, amount } = submission.paymentRequirements
+  const { paymentPayload, paymentRequirements } = submission
+  const { extensions: _extensions, ...signed } = paymentPayload
+  const { scheme, network, asset, payTo, amount } = paymentRequirements
+  const payer = decodePayment(paymentPayload, paymentRequirements).key?.from ?? ''
   const required = { scheme, network, asset, payTo, amount }
   return {
-    key: idempotencyKey('payment', project, submission.paymentId),
+    key: idempotencyKey('payment', project, payer, submission.paymentId),
     // The requirements count: a payment for one item must not repeat the answer for a more expensive one.
     fingerprint: fingerprintOf({ signed, required }),
     project,
@@ -61,7 +67,7 @@ export function paymentIdKey(
 }
 
 /**
- * Binds a payment to its id, so that no other payment of the project can use that id.
+ * Binds a payment to its id, so that no other payment of its payer can use that id.
  *
  * @throws {@link RequestProblem} if another payment has the id.
  */
@@ -78,9 +84,15 @@ export async function bindPaymentId(
  * Tells whether a payment was settled under its id, so that settle would repeat its answer. Reads
  * only: it neither binds nor frees the id.
  */
-export async function wasSettledForId(context: WaitContext, byId: KeyedRequest): Promise<boolean> {
+export async function wasSettledForId(
+  context: WaitContext & Pick<RouterContext, 'ledger'>,
+  byId: KeyedRequest,
+  { key }: Payment,
+): Promise<boolean> {
   const known = await askUntilFree(context, byId, () => context.idempotency.look(byId))
-  return known.state === 'paused' ? known.kept !== undefined : known.state === 'done'
+  return known.state === 'paused'
+    ? (await deliveredAnswer(context.ledger, known.kept, key)) !== undefined
+    : known.state === 'done'
 }
 
 /**

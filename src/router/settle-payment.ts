@@ -1,12 +1,14 @@
 import type { Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
 import { isClosed } from '../http/once-closed.js'
+import type { KeptAnswer } from '../idempotency/store.js'
 import { RequestProblem } from '../http/respond-problem.js'
-import { decodePayment } from '../protocol/decoded-payment.js'
+import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
+import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import type { AppliedRate } from '../money/rates.js'
@@ -83,11 +85,13 @@ async function endIdClaim(claim: KeyClaim, outcome: SettleOutcome): Promise<void
   if (!isUndecided(answer.errorReason)) await claim.abandon()
 }
 
-/** Tells whether the same request could only get the same answer. */
+/**
+ * Tells whether a key repeats an answer: the same request could only get the same one, or it has cost a
+ * transaction. A payment that has failed may be sent again, by a request with another key.
+ */
 function isFinalOutcome({ answer, failed }: SettleOutcome): boolean {
   if (answer.success) return true
-  const wasNeverSent = failed && answer.transaction === ''
-  return !wasNeverSent && isFinal(answer.errorReason)
+  return failed ? answer.transaction !== '' : isFinal(answer.errorReason)
 }
 
 async function reserveAndSettle(
@@ -104,7 +108,10 @@ async function reserveAndSettle(
   const payment = decodePayment(paymentPayload, paymentRequirements)
   const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
-    return keptOutcome(request, reserved) ?? refusedOutcome(request, reserved)
+    return (
+      (await keptOutcome(context, request, { payment, refusal: reserved })) ??
+      refusedOutcome(request, reserved)
+    )
   if (bound !== undefined)
     await bindPaymentId(context, bound).catch(async (error: unknown) => {
       await reserved.release()
@@ -114,7 +121,9 @@ async function reserveAndSettle(
   const answer = await reserved.settle()
   if (!answer.success) return { answer, failed: isFailedTransaction(answer.errorReason) }
   const outcome = { answer, failed: false }
-  await markDelivered(reserved, request, outcome)
+  const delivery = payment.key && context.ledger.payments.deliveryName(payment.key)
+  const kept = { answer: JSON.stringify(outcome), delivery }
+  await markDelivered(reserved, request, kept)
   return outcome
 }
 
@@ -135,11 +144,18 @@ async function detailsOf(
   }
 }
 
-/** The success that a process kept before it died, where the payment was delivered to this very asker. */
-function keptOutcome({ claims }: SettleRequest, { settledBy }: Refusal): SettleOutcome | undefined {
-  const kept = claims.find((claim) => claim.kept !== undefined)?.kept
-  if (kept === undefined || settledBy === undefined) return undefined
-  return JSON.parse(kept) as SettleOutcome
+/** The success that a process kept before it died, where that process has delivered the payment. */
+async function keptOutcome(
+  { ledger }: RouterContext,
+  { claims }: SettleRequest,
+  { payment, refusal }: { readonly payment: Payment; readonly refusal: Refusal },
+): Promise<SettleOutcome | undefined> {
+  if (refusal.refused !== 'invalid_exact_evm_nonce_already_used') return undefined
+  for (const { kept } of claims) {
+    const answer = await deliveredAnswer(ledger, kept, payment.key)
+    if (answer !== undefined) return JSON.parse(answer) as SettleOutcome
+  }
+  return undefined
 }
 
 function refusedOutcome({ submission, asker }: SettleRequest, refused: Refusal): SettleOutcome {
@@ -157,12 +173,12 @@ function refusedOutcome({ submission, asker }: SettleRequest, refused: Refusal):
 async function markDelivered(
   reservation: Reservation,
   { res, claims }: SettleRequest,
-  outcome: SettleOutcome,
+  answer: KeptAnswer,
 ): Promise<void> {
-  const keep = async (kept: string | undefined): Promise<void> => {
+  const keep = async (kept: KeptAnswer | undefined): Promise<void> => {
     for (const claim of claims) await claim.keep(kept)
   }
-  await keep(JSON.stringify(outcome))
+  await keep(answer)
   const canAskAgain = claims.some(({ hasKey }) => hasKey)
   const recorded =
     isClosed(res) && !canAskAgain ? reservation.reopen() : reservation.markDelivered()

@@ -32,13 +32,14 @@ export const verifyPayment: Endpoint = async (context, req, res) => {
     if (!verified.isValid) context.counters.count(project, 'presented')
     if (verified.isValid || byId === undefined) return verified
     const mayRepeat = merchant.repeatSettlements && isUndecided(verified.invalidReason)
-    if (!mayRepeat || !(await wasSettledForId(context, byId))) return verified
+    if (!mayRepeat || !(await wasSettledForId(context, byId, payment))) return verified
     return { isValid: true, payer: verified.payer ?? '' }
   }
 
   return onceForKey(context, byHeader, async (claim) => {
     const verified = await verify()
-    if (verified.isValid || isFinal(verified.invalidReason))
+    // Whatever is valid now may be settled a moment later.
+    if (!verified.isValid && isFinal(verified.invalidReason))
       await claim.finish(JSON.stringify(verified))
     return verified
   })

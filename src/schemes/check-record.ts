@@ -1,15 +1,19 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
-import type { LedgerRecord } from '../ledger/index.js'
+import { UNPAID, type LedgerRecord } from '../ledger/index.js'
 import { bringsSameProof, isSameAsker, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
 import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { Refusal } from './scheme.js'
 
+/** A record of a payment that failed. */
+export type FailedRecord = Extract<LedgerRecord, { state: 'failed' }>
+
 /**
  * Why the record of an authorization keeps it from being taken, if it does.
  *
  * An open record does not, if its buyer presents it for what it was reserved for: that buyer has paid,
- * or is about to have, and got nothing.
+ * or is about to have, and got nothing. Nor does one whose transaction was mined without moving money, while
+ * its authorization may still be used.
  */
 export function checkRecord(
   record: LedgerRecord | undefined,
@@ -17,12 +21,19 @@ export function checkRecord(
 ): Reason | undefined {
   if (record === undefined) return undefined
   if (!isSamePurchase(record, presented.entry)) return 'invalid_exact_evm_nonce_already_used'
-  if (record.state === 'failed') return record.reason
+  if (record.state === 'failed') return checkFailed(record, presented)
   if (record.delivered) return 'invalid_exact_evm_nonce_already_used'
   if (!record.locked) return checkBuyer(record, presented)
   // The process that sent it may be dead: once its lock has lapsed, the same payment is good again.
   const isElsewhere = record.ownerSilent || record.lockedElsewhere === true
   return isElsewhere && record.state !== 'reserved' ? 'settlement_pending' : 'duplicate_settlement'
+}
+
+/** The merchant signs a failed refund anew: what it takes from its payment is not counted again. */
+function checkFailed(record: FailedRecord, presented: PresentedPurchase): Reason | undefined {
+  const mayBeSentAgain = record.reason === UNPAID && record.refundOf === undefined
+  if (!mayBeSentAgain || checkBuyer(record, presented) !== undefined) return record.reason
+  return record.locked ? 'duplicate_settlement' : undefined
 }
 
 /** Checks that an open record is presented by its buyer, for what it was reserved for. */
@@ -50,7 +61,7 @@ export function refusalDetails(
     case 'submitted':
       return isPending ? { transaction: record.submission.transaction } : {}
     case 'failed':
-      return { transaction: record.transaction }
+      return refused === record.reason ? { transaction: record.transaction } : {}
     case 'settled':
       if (isPending) return { transaction: record.transaction }
       return bringsSameProof(record, entry) && isSameAsker(record, entry)

@@ -412,7 +412,7 @@ describe('settle, when the outcome is not known in time', () => {
 describe('settle, when the transaction fails', () => {
   const erc20 = parseAbi(['function transfer(address to, uint256 value)'])
 
-  it('says so, and refuses the payment with its reason from then on', async () => {
+  it('says so, and refuses the payment with its reason until it could be sent again', async () => {
     const core = open()
     const privateKey = newNonce()
     const { address } = privateKeyToAccount(privateKey)
@@ -436,12 +436,13 @@ describe('settle, when the transaction fails', () => {
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
     expect(core.happened().at(-1)).toBe('failed')
-    await devnet.mint(address, PRICE)
     expect(await settle(core, payment)).toEqual(answer)
     expect(await core.facilitator.verify(payment, offerOf(devnet), termsOf(devnet))).toMatchObject({
       invalidReason: 'invalid_transaction_state',
       invalidMessage: expect.any(String),
     })
+    await devnet.mint(address, PRICE)
+    expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
   async function frontRun(core: Core, payment: PaymentPayload, sender: Hex) {

@@ -6,7 +6,7 @@ import express from 'express'
 import { createGateway } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
-const { network, payTo, token, ledger, lockMs, closeMs, options } = JSON.parse(
+const { network, payTo, token, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
   process.env.FAULT_GATEWAY,
 )
 const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
@@ -18,11 +18,18 @@ const write = (level) => (message, fields) =>
     )}\n`,
   )
 
+// The second argument is for tests; no declaration has it.
+const store = ledger === 'memory' ? undefined : openLedger(ledger, { lockMs })
+if (diesIn !== undefined)
+  store[diesIn] = () => {
+    process.kill(process.pid, 'SIGKILL')
+    return new Promise(() => undefined)
+  }
+
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
   projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
-  // The second argument is for tests; no declaration has it.
-  ledger: ledger === 'memory' ? undefined : openLedger(ledger, { lockMs }),
+  ledger: store,
   rateLimit: false,
   // Clients see one shop, whichever process answers on whichever port.
   publicUrl: 'https://shop.example',
@@ -39,6 +46,10 @@ const app = express()
 app.get('/report', gateway.x402Protect('$0.01'), (_req, res) => void res.json({ sold: true }))
 app.get('/slow/:ms', gateway.x402Protect('$0.01'), (req, res, next) => {
   sleep(Number(req.params.ms)).then(() => res.json({ sold: true }), next)
+})
+const resourceUrl = () => 'https://shop.example/numbered'
+app.get('/numbered', gateway.x402Protect('$0.01', { resourceUrl }), (req, res) => {
+  res.json({ number: req.query.n })
 })
 let release
 const released = new Promise((resolve) => (release = resolve))

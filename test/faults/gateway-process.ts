@@ -18,6 +18,8 @@ export interface GatewayProcessOptions {
   /** Milliseconds that requests have to finish when it is asked to end. @defaultValue the gateway's */
   readonly closeMs?: number | undefined
   readonly options?: GatewayOptions
+  /** A method of the ledger in which the process is killed. */
+  readonly diesIn?: 'markDelivered' | undefined
 }
 
 /** A gateway in a process of its own. */

@@ -85,6 +85,7 @@ export interface World {
   start(options?: {
     readonly options?: GatewayOptions
     readonly network?: NetworkOptions
+    readonly diesIn?: 'markDelivered'
   }): Promise<GatewayProcess>
   /** Signs one cent. */
   sign(overrides?: SigningOverrides, payer?: TestPayer): Promise<PaymentPayload>
@@ -179,7 +180,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     offer,
     answers,
     gateways,
-    async start({ options, network } = {}) {
+    async start({ options, network, diesIn } = {}) {
       const gateway = await startGateway({
         network: { rpcUrl: proxy.url, relayerKeys: relayers.map(({ key }) => key), ...network },
         payTo: merchant,
@@ -187,6 +188,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         ledger,
         lockMs,
         closeMs: settings.closeMs,
+        diesIn,
         options: { settleTimeoutMs: 20_000, ...settings.options, ...options },
       })
       gateways.push(gateway)

@@ -63,16 +63,16 @@ describe('once', () => {
 
   it('shows an answer that was kept, but not finished, to the next request', async () => {
     const { context } = openContext()
-    await once(context, REQUEST, (claim) => claim.keep('kept'))
+    await once(context, REQUEST, (claim) => claim.keep({ answer: 'kept' }))
     const result = await once(context, REQUEST, async ({ kept }) => kept)
-    expect(result).toEqual({ kind: 'produced', value: 'kept' })
+    expect(result).toEqual({ kind: 'produced', value: { answer: 'kept' } })
   })
 
   it('runs a request without a key each time, and stores nothing', async () => {
     const { context } = openContext()
     const runs = [1, 2].map((run) =>
       once(context, undefined, async (claim) => {
-        await claim.keep('kept')
+        await claim.keep({ answer: 'kept' })
         await claim.finish('stored')
         return [run, claim.hasKey, claim.kept]
       }),

@@ -108,9 +108,9 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
       const shared = await create()
       const [one, other] = [shared.open(), shared.open()]
       const request = newRequest()
-      await (await claim(one.idempotency, request)).keep('ready')
+      await (await claim(one.idempotency, request)).keep({ answer: 'ready' })
       await one.close()
-      expect((await claim(other.idempotency, request)).kept).toBe('ready')
+      expect((await claim(other.idempotency, request)).kept?.answer).toBe('ready')
       await other.close()
       await shared.drop()
     })
@@ -132,7 +132,9 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
         const first = await claim(one, request)
         await shared.execute('UPDATE x402_idempotency SET claimed_until = 0')
         const second = await claim(other, request)
-        await expect(first.keep('mine')).rejects.toMatchObject({ code: 'ledger_unavailable' })
+        await expect(first.keep({ answer: 'mine' })).rejects.toMatchObject({
+          code: 'ledger_unavailable',
+        })
         await expect(first.finish('mine')).rejects.toMatchObject({ code: 'ledger_unavailable' })
         await first.abandon()
         await second.finish('theirs')
@@ -216,7 +218,7 @@ describe('answers in memory', () => {
     const store = open({ maxAnswerBytes: 10_000 })
     const request = { ...newRequest(), project: 'shop' }
     const first = await claim(store, request)
-    await first.keep('kept')
+    await first.keep({ answer: 'kept' })
     await first.pause()
     const second = await claim(store, request)
     for (let count = 0; count < 5; count++) await answer(store, 'shop')

@@ -91,6 +91,25 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refunds.refundsOf([recordId(payment)])).toHaveLength(3)
   })
 
+  it('leave their payment as it was when they are released', async () => {
+    const payment = newEntry({ validBefore: inSeconds(300) })
+    await steps.settled(ledger, payment)
+    await ledger.payments.unlock(payment)
+    const one = refundOf(payment, { value: 1n })
+    const other = refundOf(payment, { value: 1n })
+    await Promise.all([ledger.refunds.reserveRefund(one), ledger.refunds.reserveRefund(other)])
+    await ledger.payments.release(one)
+    expect(await ledger.payments.relock(payment)).toBe(false)
+    await ledger.payments.release(other)
+    expect(await ledger.payments.find(payment)).toMatchObject({ delivered: false, locked: false })
+    expect(await ledger.payments.relock(payment)).toBe(true)
+    await ledger.payments.markDelivered(payment)
+    const { delivery } = (await ledger.payments.find(payment))!
+    await ledger.refunds.reserveRefund(one)
+    await ledger.payments.release(one)
+    expect(await ledger.payments.find(payment)).toMatchObject({ delivered: true, delivery })
+  })
+
   it('name the record of an authorization that is known', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment)

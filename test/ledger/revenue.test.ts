@@ -128,7 +128,12 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       const { ledger } = opened
       const clock = { ms: 100 * DAY_MS }
       const counters = () =>
-        new Counters({ store: ledger.counts, logger: recordLog(), now: () => clock.ms, flushMs: 60_000 })
+        new Counters({
+          store: ledger.counts,
+          logger: recordLog(),
+          now: () => clock.ms,
+          flushMs: 60_000,
+        })
       const [one, other] = [counters(), counters()]
       for (let times = 0; times < 3; times++) one.count('a shop', 'asked')
       one.count('a shop', 'refused', 'insufficient_funds')

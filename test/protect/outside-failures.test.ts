@@ -216,9 +216,10 @@ describe('a settlement that fails', () => {
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
     expect(response.headers.get('x-handler')).toBeNull()
-    // It is final, also when the money is back.
-    await devnet.mint(buyer.address, 1_000_000n)
+    // It stays so until the money is back: the authorization is unused.
     expect(paymentRequiredOf(await shop.pay('/', payment)).error).toBe('invalid_transaction_state')
+    await devnet.mint(buyer.address, 1_000_000n)
+    expect((await shop.pay('/', payment)).status).toBe(200)
   })
 })
 

@@ -191,13 +191,11 @@ describe('a settlement with an Idempotency-Key', () => {
 })
 
 describe('a verification with an Idempotency-Key', () => {
-  it('is answered alike again, and apart from the settlement of the same key', async () => {
+  it('is never answered again that the payment is valid: it may be settled since', async () => {
     const [body, key] = [await submission(), newKey()]
-    const first = await api.post(VERIFY, body, key)
-    expect(first.body).toMatchObject({ isValid: true })
+    expect((await api.post(VERIFY, body, key)).body).toMatchObject({ isValid: true })
     expect((await api.post(SETTLE, body, key)).body).toMatchObject({ success: true })
-    expect((await api.post(VERIFY, body, key)).text).toBe(first.text)
-    expect((await api.post(VERIFY, body)).body).toMatchObject({ isValid: false })
+    expect((await api.post(VERIFY, body, key)).body).toMatchObject({ isValid: false })
   })
 
   it('is answered 409 for another body', async () => {
@@ -445,6 +443,16 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, stranger)).status).toBe(409)
   })
 
+  it('is not in the way of another payer’s payment with the same id', async () => {
+    const id = 'an-id-that-two-payers-took'
+    const extensions = { 'payment-identifier': { info: { required: false, id } } }
+    for (const payer of [0, 1]) {
+      const body = await submission({}, payer)
+      const paymentPayload = { ...body.paymentPayload, extensions }
+      expect((await settleUntilDone({ ...body, paymentPayload })).body.success).toBe(true)
+    }
+  })
+
   it('keeps its id through verify while it is pending: another payment cannot take it', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const id = generatePaymentId()
@@ -495,7 +503,9 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, body)).body).toMatchObject({ errorReason: 'insufficient_funds' })
     await devnet.mint(address, 10_000n)
     expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
-    expect((await api.post(SETTLE, await withId(id))).status).toBe(409)
+    const other = await signPayment({ privateKey, address }, paymentRequirements)
+    const again = { paymentRequirements, paymentPayload: { ...other, extensions } }
+    expect((await api.post(SETTLE, again)).status).toBe(409)
   })
 
   it('is answered by what a process kept that died after its grant', async () => {
@@ -600,5 +610,22 @@ describe('a settlement of a payment with an id, for a merchant who does not ask 
       success: true,
     })
     await gateway.close()
+  })
+})
+
+it('an amount of 0 is neither verified nor settled: it would cost gas and pay nobody', async () => {
+  const { paymentRequirements: offer } = await submission()
+  const paymentRequirements = { ...offer, amount: '0' }
+  const paymentPayload = await signPayment(devnet.payers[0]!, paymentRequirements)
+  const body = { paymentPayload, paymentRequirements }
+  expect((await api.post(VERIFY, body)).body).toMatchObject({
+    isValid: false,
+    invalidReason: 'invalid_payment_requirements',
+    invalidMessage: expect.stringContaining('amount is 0'),
+  })
+  expect((await api.post(SETTLE, body)).body).toMatchObject({
+    success: false,
+    errorReason: 'invalid_payment_requirements',
+    transaction: '',
   })
 })

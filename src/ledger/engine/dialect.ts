@@ -159,6 +159,15 @@ export const UNSPENT = `NOT EXISTS (
   SELECT 1 FROM x402_authorizations AS other
   WHERE other.transfer = w.transfer AND other.id <> w.record_id)`
 
+/**
+ * What `failed` of a row becomes when another transaction is sent for it: after a failure, the hashes under
+ * which that transaction may be mined in another block.
+ */
+export const failedBefore = ({ toDigits }: SqlDialect, row: string): string =>
+  `CASE ${row}.state WHEN 'failed' THEN '0x' || ${toDigits(`${row}.transaction_hash`)}
+     || coalesce(',' || ${row}.replaces, '') || coalesce(',' || ${row}.failed, '')
+     ELSE ${row}.failed END`
+
 /** The ids that such a statement has returned, as digits. */
 export function idsOf(rows: readonly unknown[]): ReadonlySet<string> {
   return new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))

@@ -5,6 +5,7 @@ import type {
   IdempotencyClaim,
   IdempotencyState,
   IdempotencyStore,
+  KeptAnswer,
   RepeatableRequest,
 } from '../../idempotency/store.js'
 import type { AnswerBudget } from './answer-budget.js'
@@ -69,7 +70,7 @@ export class Answers implements IdempotencyStore {
     return this.#store.run(async ({ db, now }) => {
       const row = await db
         .selectFrom('x402_idempotency')
-        .select(['fingerprint', 'answer', 'done', 'claimed_until'])
+        .select(['fingerprint', 'answer', 'delivery', 'done', 'claimed_until'])
         .select(now.as('now'))
         .where('key', '=', key)
         .executeTakeFirst()
@@ -77,7 +78,7 @@ export class Answers implements IdempotencyStore {
       if (row.fingerprint !== fingerprint) return { state: 'conflict' }
       if (row.done === 1) return { state: 'done', answer: row.answer ?? '' }
       if (Number(row.claimed_until) >= row.now) return { state: 'busy' }
-      return { state: 'paused', kept: row.answer ?? undefined }
+      return { state: 'paused', kept: keptIn(row) }
     })
   }
 
@@ -90,7 +91,7 @@ export class Answers implements IdempotencyStore {
     const claim = new SqlClaim(this.#store, {
       request,
       name,
-      kept: taken.answer ?? undefined,
+      kept: keptIn(taken),
       onEnd: () => this.#claims.delete(name),
       budget: this.#budget,
     })
@@ -111,11 +112,11 @@ export class Answers implements IdempotencyStore {
     { db, now, plus }: SqlDatabase,
     { key, fingerprint }: RepeatableRequest,
     claim: string,
-  ): Promise<{ readonly answer: string | null } | undefined> {
+  ): Promise<Pick<IdempotencyRow, 'answer' | 'delivery'> | undefined> {
     const claimed = { claim, claimed_until: plus(this.#options.leaseMs), updated_at: now }
     return db
       .insertInto('x402_idempotency')
-      .values({ key, fingerprint, answer: null, done: 0, ...claimed })
+      .values({ key, fingerprint, answer: null, delivery: null, done: 0, ...claimed })
       .onConflict((conflict) =>
         conflict
           .column('key')
@@ -130,7 +131,7 @@ export class Answers implements IdempotencyStore {
             ]),
           ),
       )
-      .returning('answer')
+      .returning(['answer', 'delivery'])
       .executeTakeFirst()
   }
 
@@ -180,12 +181,20 @@ async function lookAgain(
   return { state: 'busy' }
 }
 
+/** The answer that was kept under a key, with what it was made for. */
+function keptIn({
+  answer,
+  delivery,
+}: Pick<IdempotencyRow, 'answer' | 'delivery'>): KeptAnswer | undefined {
+  return answer === null ? undefined : { answer, delivery: delivery ?? undefined }
+}
+
 /** What a {@link SqlClaim} is made of. */
 interface ClaimOptions {
   readonly request: RepeatableRequest
   /** Name of the claim. */
   readonly name: string
-  readonly kept: string | undefined
+  readonly kept: KeptAnswer | undefined
   /** Called when the claim is no longer to be renewed. */
   readonly onEnd: () => void
   readonly budget: AnswerBudget | undefined
@@ -193,7 +202,7 @@ interface ClaimOptions {
 
 /** A key that one request of this process has claimed. */
 class SqlClaim implements IdempotencyClaim {
-  readonly kept: string | undefined
+  readonly kept: KeptAnswer | undefined
   readonly #store: Store
   readonly #options: ClaimOptions
   #isKeptByUs = false
@@ -204,8 +213,8 @@ class SqlClaim implements IdempotencyClaim {
     this.#options = options
   }
 
-  async keep(answer: string | undefined): Promise<void> {
-    await this.#change({ answer: answer ?? null })
+  async keep(kept: KeptAnswer | undefined): Promise<void> {
+    await this.#change({ answer: kept?.answer ?? null, delivery: kept?.delivery ?? null })
     this.#isKeptByUs = true
   }
 

@@ -1,11 +1,12 @@
 import { LedgerError } from '../../errors.js'
 import { lockLost } from './lock-lost.js'
-import { recordId } from '../record.js'
+import { recordId, UNPAID } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
 import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './rows.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
+import { releaseRefund } from './release-refund.js'
 import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
@@ -30,10 +31,10 @@ export const RESERVE: Statement = ({ now, rows, toDigits }) => {
     RETURNING ${toDigits('id')} AS id`
 }
 
-/** Forgets records for which nothing was sent. */
+/** Forgets payments for which nothing was sent. */
 const RELEASE: Statement = ({ rows, indexedById, toDigits }) =>
   `DELETE FROM x402_authorizations AS a ${indexedById}
-   WHERE a.state = 'reserved' AND (a.id, a.lock_owner) IN
+   WHERE a.state = 'reserved' AND a.refund_of IS NULL AND (a.id, a.lock_owner) IN
      (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'bytes', lock_owner: 'text' })})
    RETURNING ${toDigits('id')} AS id`
 
@@ -105,7 +106,9 @@ export class Locks {
     const id = recordId(key)
     const lock = this.#locks.drop(id)
     if (lock === undefined || this.#store.isClosed) return
-    const isReleased = await this.#releases.add({ record_id: id, lock_owner: lock })
+    const one = { record_id: id, lock_owner: lock }
+    if (await this.#releases.add(one)) return
+    const isReleased = await this.#store.run((database) => releaseRefund(database, one))
     if (!isReleased) await this.#locks.unlock(id, lock)
   }
 
@@ -119,7 +122,7 @@ export class Locks {
   }
 
   /**
-   * Locks an unlocked record again.
+   * Locks an unlocked record again; a failed one only if its transaction has left the authorization unused.
    *
    * @param asker - As `Purchase.asker`: replaces who had it locked before.
    * @returns `false` if another request has the lock.
@@ -138,7 +141,12 @@ export class Locks {
           updated_at: now,
         })
         .where('id', '=', idBytes(id))
-        .where('state', 'in', ['reserved', 'submitted', 'settled'])
+        .where((where) =>
+          where.or([
+            where('state', 'in', ['reserved', 'submitted', 'settled']),
+            where.and({ state: 'failed', reason: UNPAID, kind: 'payment' }),
+          ]),
+        )
         .where('delivered', '=', 0)
         .where((where) =>
           where.or([
@@ -215,6 +223,14 @@ export class Locks {
   /** Calls back when what a dead process had locked was freed. */
   onFreed(listener: () => void): void {
     this.#locks.onFreed(listener)
+  }
+
+  /**
+   * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
+   * process does not have the lock.
+   */
+  deliveryName(key: AuthorizationKey): string | undefined {
+    return this.#locks.of(recordId(key))
   }
 
   /**

@@ -6,19 +6,29 @@ import { recordId, type AuthorizationKey } from '../record.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import type { LedgerDatabase } from '../schema/schema.js'
-import { idsOf, inOrder, UNSPENT, updateEach } from '../engine/dialect.js'
+import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 
 /** SQLSTATE of a statement that gave a transfer log to a second record at the same moment. */
 const UNIQUE_VIOLATION = '23505'
 
-const CONCLUDE = updateEach({
-  columns: { state: 'text', transaction_hash: 'bytes', transfer: 'text', reason: 'text' },
-  set: `state = w.state, transaction_hash = w.transaction_hash,
-    transfer = coalesce(w.transfer, a.transfer), reason = coalesce(w.reason, a.reason)`,
-  where: `a.state IN ('reserved', 'submitted') AND ${UNSPENT}`,
-})
+/**
+ * A failed payment is unlocked: it may be sent again. What was known of an earlier failure then comes too late. A
+ * failed payment that is locked is about to be sent again, and may turn out to be paid.
+ */
+const CONCLUDE: Statement = (dialect) =>
+  updateEach({
+    columns: { state: 'text', transaction_hash: 'bytes', transfer: 'text', reason: 'text' },
+    set: `state = w.state, transaction_hash = w.transaction_hash,
+    transfer = coalesce(w.transfer, a.transfer), reason = w.reason,
+    lock_owner = CASE w.state WHEN 'failed' THEN NULL ELSE a.lock_owner END,
+    locked_until = CASE w.state WHEN 'failed' THEN 0 ELSE a.locked_until END`,
+    where: `(a.state IN ('reserved', 'submitted')
+        OR a.state = 'failed' AND w.state = 'settled' AND a.lock_owner IS NOT NULL)
+      AND (w.state = 'settled' OR a.failed IS NULL
+        OR a.failed NOT LIKE '%' || ${dialect.toDigits('w.transaction_hash')} || '%') AND ${UNSPENT}`,
+  })(dialect)
 
 /** What the chain has decided of a record. */
 interface Conclusion {
@@ -63,8 +73,11 @@ export class Outcomes {
     const record_id = recordId(key)
     const transaction_hash = digitsOf(transaction)
     const failed = { record_id, state: 'failed', transaction_hash, reason } as const
-    await this.#conclusions.add(failed)
-    this.#locks.drop(record_id)
+    const lock = this.#locks.of(record_id)
+    const isDone = await this.#conclusions.add(failed)
+    if (lock === undefined) return
+    // Otherwise it was concluded before, and may have been locked since, to be sent again.
+    if (isDone || !(await this.#hasLock(record_id, lock))) this.#locks.drop(record_id)
   }
 
   /**
@@ -109,6 +122,17 @@ export class Outcomes {
       return settled.numUpdatedRows + failed.numUpdatedRows > 0n
     })
     return isDone || !(await this.#isSpent(key, transfer))
+  }
+
+  #hasLock(record_id: string, lock_owner: string): Promise<boolean> {
+    return this.#store.run(async ({ db }) => {
+      const locked = await db
+        .selectFrom('x402_authorizations')
+        .select('id')
+        .where((where) => where.and({ id: idBytes(record_id), lock_owner }))
+        .executeTakeFirst()
+      return locked !== undefined
+    })
   }
 
   /** Tells whether a transfer log has paid for another record. */

@@ -12,6 +12,7 @@ import type {
 import { LISTED_COLUMNS, type TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
+import { REFUNDED, reopenUnrefunded } from './release-refund.js'
 import { idsOf } from '../engine/dialect.js'
 import { RESERVE, RESERVE_ATTEMPTS, reservedRows, type Candidate } from './locks.js'
 import type { Records } from './records.js'
@@ -113,14 +114,18 @@ export class Refunds {
       if (refusal === undefined) taken.push(one)
       else refused.set(record_id, refusal)
     }
-    if (taken.length === 0) return { reserved: new Set(), refused }
     const { run, db, now } = database
+    if (taken.length === 0) {
+      // Of a payment whose refunds were all reserved by dead processes, nothing was given back.
+      await reopenUnrefunded(database, [...payments.keys()])
+      return { reserved: new Set(), refused }
+    }
     const reserved = idsOf(await run(RESERVE, reservedRows(taken, this.#locks), db))
     const refunded = taken.filter((one) => reserved.has(one.record_id))
     if (refunded.length > 0)
       await db
         .updateTable('x402_authorizations')
-        .set({ delivered: 1, lock_owner: null, locked_until: 0, updated_at: now })
+        .set({ delivered: 1, lock_owner: REFUNDED, locked_until: 0, updated_at: now })
         .where('id', 'in', storedIds(new Set(refunded.map(({ entry }) => entry.refundOf))))
         .where('delivered', '=', 0)
         .execute()

@@ -117,6 +117,7 @@ export const LISTED_COLUMNS = [
   'relayer',
   'account_nonce',
   'replaces',
+  'failed',
   'reason',
   'paid_late',
   'created_at',
@@ -188,6 +189,8 @@ export function recordOf(
     // A failed delivery is about to be reverted: until then the payment is open, but not free.
     ownerSilent: isUncertain || (!isDelivered && !isOurs && leftMs >= 0 && leftMs < silentMs),
     delivered: isDelivered,
+    // A delivery keeps its lock's name, which no other has.
+    ...(isDelivered && row.lock_owner !== null && { delivery: row.lock_owner }),
     fresh: Number(row.now) - Number(row.created_at) < REDEEM_WITHOUT_PROOF_MS,
     paidLate: row.paid_late === 1,
     ...statusOf(row),
@@ -216,11 +219,13 @@ const NO_BYTES = new Uint8Array()
 
 function submissionOf(row: TimedRow): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
+  const failed = row.failed?.split(',') as readonly Hex[] | undefined
   return {
     transaction: hexOf(row.transaction_hash ?? NO_BYTES),
     relayer: hexOf(row.relayer ?? NO_BYTES),
     accountNonce: Number(row.account_nonce),
     raw: hexOf(row.raw ?? NO_BYTES),
     ...(replaces && { replaces }),
+    ...(failed && { failed }),
   }
 }

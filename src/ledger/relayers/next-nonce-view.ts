@@ -1,3 +1,5 @@
+import { failedBefore, type SqlDialect } from '../engine/dialect.js'
+
 /** The name of the view that {@link createNextSubmission} creates. */
 export const NEXT_SUBMISSION = 'x402_next_submission'
 
@@ -17,10 +19,8 @@ const NEXT_PAYMENT = 'x402_next_payment'
  * has its own, and the file contains neither.
  *
  * `payments` is a JSON object: the hashes that the transaction replaces, by id of a record.
- *
- * @param now - SQL of the database's clock.
  */
-export const createNextSubmission = (now: string): string => `
+export const createNextSubmission = (dialect: SqlDialect): string => `
   CREATE TEMP VIEW IF NOT EXISTS ${NEXT_SUBMISSION} AS
     SELECT chain_id, relayer, account_nonce, transaction_hash, raw, replaces, '{}' AS payments
     FROM x402_relayer_transactions;
@@ -30,7 +30,7 @@ export const createNextSubmission = (now: string): string => `
     INSERT INTO x402_relayer_transactions
       (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, written_at)
       VALUES (NEW.chain_id, NEW.relayer, NEW.account_nonce, NEW.transaction_hash, NEW.raw, NEW.replaces,
-        ${now})
+        ${dialect.now})
       ON CONFLICT (chain_id, relayer, account_nonce) DO UPDATE
         SET transaction_hash = excluded.transaction_hash, raw = excluded.raw,
           replaces = excluded.replaces, written_at = excluded.written_at;
@@ -42,7 +42,8 @@ export const createNextSubmission = (now: string): string => `
     SELECT id, transaction_hash, relayer, account_nonce, replaces FROM x402_authorizations;
   CREATE TEMP TRIGGER IF NOT EXISTS ${NEXT_PAYMENT}_insert INSTEAD OF INSERT ON ${NEXT_PAYMENT} BEGIN
     UPDATE x402_authorizations
-      SET state = 'submitted', transaction_hash = NEW.transaction_hash, relayer = NEW.relayer,
-        account_nonce = NEW.account_nonce, replaces = NEW.replaces, updated_at = ${now}
+      SET state = 'submitted', reason = NULL, failed = ${failedBefore(dialect, 'x402_authorizations')},
+        transaction_hash = NEW.transaction_hash, relayer = NEW.relayer,
+        account_nonce = NEW.account_nonce, replaces = NEW.replaces, updated_at = ${dialect.now}
       WHERE id = NEW.id;
   END`

@@ -1,6 +1,6 @@
 /** The statements that write a transaction down for its payments. */
 import { NEXT_SUBMISSION } from './next-nonce-view.js'
-import type { Statement } from '../engine/dialect.js'
+import { failedBefore, type Statement } from '../engine/dialect.js'
 
 /** The members `w` of a transaction. */
 const MEMBERS: Statement = ({ rows, parameter, bytes }) =>
@@ -16,11 +16,12 @@ const MEMBERS: Statement = ({ rows, parameter, bytes }) =>
 /** A row that may be written: one that we have locked, or whose transaction is replaced. */
 const IS_FREE = `a.id = w.record_id AND
        (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
-         OR a.state IN ('reserved', 'submitted') AND a.lock_owner = w.lock_owner)`
+         OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)`
 
-const SET: Statement = ({ now }) =>
-  `state = 'submitted', transaction_hash = w.transaction_hash, relayer = w.relayer,
-   account_nonce = w.account_nonce, replaces = w.replaces, updated_at = ${now}`
+const SET: Statement = (dialect) =>
+  `state = 'submitted', reason = NULL, failed = ${failedBefore(dialect, 'a')},
+   transaction_hash = w.transaction_hash, relayer = w.relayer,
+   account_nonce = w.account_nonce, replaces = w.replaces, updated_at = ${dialect.now}`
 
 /** Writes down a transaction for those of its members that may be written, and returns their ids. */
 export const SUBMIT: Statement = (dialect) =>

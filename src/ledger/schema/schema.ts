@@ -31,6 +31,8 @@ export interface AuthorizationRow {
   readonly account_nonce: number | null
   /** Hashes of replaced transactions, newest first, as text and separated by commas. */
   readonly replaces: string | null
+  /** Hashes of earlier transactions that were mined without moving money, as `replaces`. */
+  readonly failed: string | null
   readonly reason: string | null
   /** `AppliedRate` as JSON. */
   readonly applied_rate: string | null
@@ -65,6 +67,8 @@ export interface IdempotencyRow {
   readonly fingerprint: string
   /** Null until there is one. */
   readonly answer: string | null
+  /** Name of the delivery that a kept answer was made for. */
+  readonly delivery: string | null
   /** 1 once the answer is final. */
   readonly done: number
   /** Name of the last attempt, which owns the key until `claimed_until`; it begins with its owner's id. */

@@ -127,6 +127,7 @@ export class ExactEvm implements Scheme {
       if (!isSubmitted) leavePayment(core, key)
       throw error
     })
+    if (record?.state === 'failed') return this.#takeAgain(verified, record)
     const isKept = record === undefined && !redeemOnly
     if (!isKept && !isSubmitted) leavePayment(core, key)
     if (record === undefined) {
@@ -135,11 +136,31 @@ export class ExactEvm implements Scheme {
       await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key))
       return { refused: 'quote_expired', payer }
     }
-    const known = record.state === 'failed' ? await this.#review(record) : record
+    return this.#resume(verified, record)
+  }
+
+  /** Takes up a payment that is known, if its record allows it. */
+  async #resume(verified: VerifiedPayment, record: LedgerRecord): Promise<Reservation | Refusal> {
     const purchase = purchaseOf(verified)
-    const refused = checkRecord(known, purchase)
-    if (refused !== undefined)
-      return { refused, payer, ...refusalDetails(known, purchase, refused) }
-    return resumeReservation(this.#context, verified)
+    const refused = checkRecord(record, purchase)
+    return refused === undefined
+      ? resumeReservation(this.#context, verified)
+      : { refused, payer: verified.payer, ...refusalDetails(record, purchase, refused) }
+  }
+
+  /** Takes a payment that has failed, if it may be sent again or was paid after all. */
+  async #takeAgain(
+    verified: VerifiedPayment,
+    record: LedgerRecord,
+  ): Promise<Reservation | Refusal> {
+    const { core, key, isSubmitted } = verified
+    let taken: Reservation | Refusal | undefined
+    try {
+      taken = await this.#resume(verified, await this.#review(record))
+      return taken
+    } finally {
+      // Only what will be sent goes on counting against its payer's balance.
+      if (!isSubmitted && !(taken instanceof Settlement)) leavePayment(core, key)
+    }
   }
 }

@@ -32,7 +32,7 @@ export type TakesPaid = (paid: PaidDecision) => boolean
 /** Writes down what the chain has decided of a payment, and announces it once. */
 export class Concluder {
   readonly #options: ConfirmContext
-  /** Ids of payments whose outcome was announced. */
+  /** Outcomes that were announced: a payment that failed may be sent again, and have another one. */
   readonly #announced = new LRUCache<string, true>({ max: REMEMBERED })
 
   constructor(options: ConfirmContext) {
@@ -52,7 +52,8 @@ export class Concluder {
   ): Promise<Decision> {
     const { cores, logger } = this.#options
     let decision = decided
-    const id = recordId(payment)
+    const outcome = decided.kind === 'paid' ? decided.kind : decided.transaction
+    const id = `${recordId(payment)} ${outcome}`
     const isNews = !this.#announced.has(id)
     // Also one that is known: it stays among the last that were concluded.
     this.#announced.set(id, true)

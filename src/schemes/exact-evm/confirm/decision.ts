@@ -1,5 +1,5 @@
 /** What the chain decides of a payment. */
-import type { LedgerEntry, Submission } from '../../../ledger/index.js'
+import { UNPAID, type LedgerEntry, type Submission } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 
@@ -32,5 +32,5 @@ export const OPEN = { kind: 'open' } as const satisfies Outcome
 
 /** Whether a transaction was mined, but left the authorization unused. */
 export function isUnpaid(outcome: Outcome): outcome is FailedDecision {
-  return outcome.kind === 'failed' && outcome.reason === 'invalid_transaction_state'
+  return outcome.kind === 'failed' && outcome.reason === UNPAID
 }

@@ -109,8 +109,9 @@ export async function findUse(
   const receipt = found && (await core.chain.getReceipt(found))
   if (receipt === undefined) return OPEN
   const { transaction, sender } = receipt
-  const own: readonly string[] = payment.submission ? transactionsOf(core, payment.submission) : []
-  const isOwn = own.includes(lowerHex(transaction))
+  const { submission } = payment
+  const own = submission && [...transactionsOf(core, submission), ...(submission.failed ?? [])]
+  const isOwn = own?.includes(lowerHex(transaction)) === true
   const isOurRelayers = core.relayers.addresses.some((address) => sameHex(address, sender))
   const counts =
     isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))

@@ -1,7 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { keccakHex } from '../../../crypto/keccak.js'
 import { GatewayError } from '../../../errors.js'
-import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
+import {
+  EVERY_PROJECT,
+  type LedgerEntry,
+  type LedgerRecord,
+  type Submission,
+} from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'
@@ -173,11 +178,26 @@ export class ReorgWatch {
     }
     // A stranger's transaction is not ours to send.
     if (!hasBytes(record)) return !isOver
+    // Nothing is given back of a payment that is gone: it may never be made again.
+    if (record.refundOf !== undefined && !(await this.#isMined(one, record.refundOf))) {
+      if (one.drops === 0) one.droppedAt = performance.now()
+      one.drops += 1
+      return true
+    }
     if (one.drops === 0) one.droppedAt = performance.now()
     one.drops += 1
     logger.warn('A settled payment was undone by the chain and is sent again.', fields)
     await resendPayment(ledger, one, record)
     return true
+  }
+
+  /** Whether the chain has a payment that was settled. @throws {@link ChainError}, {@link LedgerError} */
+  async #isMined({ core, entry }: Watched, id: string): Promise<boolean> {
+    const project = entry.project ?? EVERY_PROJECT
+    const [payment] = await this.#options.ledger.payments.list({ project, id, limit: 1 })
+    if (payment === undefined) return false
+    const [state] = await core.chain.callMany([authorizationStateCall(payment)])
+    return toIsUsed(state) === true
   }
 
   /** @returns Whether it stays watched. */

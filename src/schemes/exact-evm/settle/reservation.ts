@@ -35,22 +35,28 @@ export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly settleTimeoutMs: number
 }
 
-/** A reservation of a payment that nothing was sent for yet, or nothing that will ever be mined. */
+/** What was sent for a payment before. */
+interface EarlierTransactions {
+  /** It was written before, and will never be mined. */
+  readonly superseded?: Submission | undefined
+  /** It was mined without moving money. */
+  readonly failed?: Submission | undefined
+}
+
+/** A reservation of a payment that nothing was sent for yet, or nothing that can still pay it. */
 export class Settlement implements Reservation {
   readonly payer: Address
   readonly #context: SettleContext
   readonly #payment: VerifiedPayment
-  /** A transaction that was written before, and will never be mined. */
-  readonly #superseded: Submission | undefined
+  readonly #earlier: EarlierTransactions
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
 
-  /** @param superseded - A transaction that was written before, and will never be mined. */
-  constructor(context: SettleContext, payment: VerifiedPayment, superseded?: Submission) {
+  constructor(context: SettleContext, payment: VerifiedPayment, earlier: EarlierTransactions = {}) {
     this.payer = payment.payer
     this.#context = context
     this.#payment = payment
-    this.#superseded = superseded
+    this.#earlier = earlier
   }
 
   /** Sends the transfer, waits for the outcome and answers. */
@@ -62,7 +68,7 @@ export class Settlement implements Reservation {
     if (late !== undefined) return this.#refuse(late)
     const deadline = startDeadline(settleTimeoutMs, closed)
     try {
-      const sending = new TransferSubmission(this.#payment, this.#superseded)
+      const sending = new TransferSubmission(this.#payment, this.#earlier.superseded)
       const sent = await this.#orRelease(awaitSubmission(sending, this.#context, deadline))
       switch (sent.kind) {
         case 'sent':
@@ -145,15 +151,17 @@ export class Settlement implements Reservation {
   async #onNonceUsed(): Promise<SettleResponse> {
     const { ledger, reconciler } = this.#context
     const { core, entry, key } = this.#payment
-    const known = { ...entry, ...(this.#superseded && { submission: this.#superseded }) }
+    const { superseded, failed } = this.#earlier
+    const submission = superseded ?? failed
+    const known = { ...entry, ...(submission && { submission }) }
     const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: the next request with it checks again.
       await logLedgerFailure(this.#logged, ledger.payments.unlock(key))
       throw error
     })
     if (use.kind === 'paid') return this.#toResponse(await reconciler.conclude(entry, use))
-    return use.kind === 'open' && this.#superseded !== undefined
-      ? this.#toPending(this.#superseded)
+    return use.kind === 'open' && superseded !== undefined
+      ? this.#toPending(superseded)
       : this.#refuse('invalid_exact_evm_nonce_already_used')
   }
 

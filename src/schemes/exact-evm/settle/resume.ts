@@ -3,7 +3,7 @@ import type { LedgerRecord, Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { transactionOf } from '../../../ledger/record-transaction.js'
 import type { Hex } from '../../../protocol/payment.js'
-import { checkBuyer, refusalDetails } from '../../check-record.js'
+import { checkBuyer, refusalDetails, type FailedRecord } from '../../check-record.js'
 import type { Refusal, Reservation } from '../../scheme.js'
 import { OPEN, type FailedDecision } from '../confirm/decision.js'
 import { isSuperseded } from '../confirm/outcome.js'
@@ -12,7 +12,7 @@ import { MIN_WAIT_MS, startDeadline } from './deadline.js'
 import { logLedgerFailure, Settlement, type SettleContext } from './reservation.js'
 import { settledResponse } from './responses.js'
 
-type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' }>
+type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' | 'failed' }>
 
 /** What became of a payment that was sent before. */
 type ResumedOutcome =
@@ -55,17 +55,34 @@ export async function resumeReservation(
     return payment.terms?.purchase?.redeemOnly
       ? refuse({ refused: 'quote_expired' })
       : new Settlement(context, payment)
-  return resumeRecord(context, payment, { record, refuse })
+  return record.state === 'failed'
+    ? sendAgain(context, payment, { record, refuse })
+    : resumeRecord(context, payment, { record, refuse })
+}
+
+/** A locked record, and how it is unlocked again. */
+interface LockedRecord<Found> {
+  readonly record: Found
+  readonly refuse: (refusal: Refusal) => Promise<Refusal>
+}
+
+/** Takes a payment whose transaction was mined without moving money, if it was verified anew. */
+async function sendAgain(
+  context: SettleContext,
+  payment: VerifiedPayment,
+  { record, refuse }: LockedRecord<FailedRecord>,
+): Promise<Reservation | Refusal> {
+  const { reason, transaction, submission } = record
+  const isNew = !payment.isSubmitted && !payment.terms?.purchase?.redeemOnly
+  if (!isNew) return refuse({ refused: reason, transaction })
+  return new Settlement(context, payment, { failed: submission })
 }
 
 /** Takes up a locked record by what became of its transaction. */
 async function resumeRecord(
   context: SettleContext,
   payment: VerifiedPayment,
-  {
-    record,
-    refuse,
-  }: { readonly record: FoundRecord; readonly refuse: (refusal: Refusal) => Promise<Refusal> },
+  { record, refuse }: LockedRecord<FoundRecord>,
 ): Promise<Reservation | Refusal> {
   const outcome = await outcomeOf(context, payment, record)
   switch (outcome.kind) {
@@ -74,7 +91,7 @@ async function resumeRecord(
     case 'failed':
       return refuse({ refused: outcome.reason, transaction: outcome.transaction })
     case 'superseded':
-      return new Settlement(context, payment, outcome.submission)
+      return new Settlement(context, payment, { superseded: outcome.submission })
     case 'open':
       return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })
   }
@@ -104,8 +121,6 @@ async function outcomeOf(
   record: FoundRecord,
 ): Promise<ResumedOutcome> {
   if (record.state === 'settled') return { kind: 'paid', transaction: record.transaction }
-  if (record.state === 'failed')
-    return { kind: 'failed', reason: record.reason, transaction: record.transaction }
   const deadline = startDeadline(settleTimeoutMs, closed)
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS), closed)
   try {

@@ -170,19 +170,24 @@ async function verifyRecorded(
   const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted, early } = candidate
   const { key, signed } = payment
   const { authorization, signature } = signed.value
-  const refuse = (refused: Reason): Refusal => ({ refused, payer })
-  // A transaction that is out decides for itself whether it was in time.
-  const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, core) }
-  const late = record === undefined ? checkTimeWindow(authorization, time) : undefined
-  if (late !== undefined) return refuse(late)
-  if (record === undefined && terms?.purchase?.redeemOnly) return refuse('quote_expired')
   const entry = ledgerEntryOf(payment, terms, refundOf)
   const purchase = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+  const refuseKnown = (refused: Reason): Refusal => ({
+    ...{ refused, payer },
+    ...(record && refusalDetails(record, purchase, refused)),
+  })
   const known = checkRecord(record, purchase)
-  if (known !== undefined)
-    return { ...refuse(known), ...(record && refusalDetails(record, purchase, known)) }
+  if (known !== undefined) return refuseKnown(known)
+  // What has failed, and cannot be sent again now, stays failed.
+  const refuse = (refused: Reason): Refusal =>
+    record?.state === 'failed' ? refuseKnown(record.reason) : { refused, payer }
+  // A transaction that is out decides for itself whether it was in time.
+  const isSubmitted = record !== undefined && record.state !== 'failed'
+  const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, core) }
+  const late = isSubmitted ? undefined : checkTimeWindow(authorization, time)
+  if (late !== undefined) return refuse(late)
+  if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
 
-  const isSubmitted = record !== undefined
   const trustRecent = purpose !== 'verify'
   const onSigned = early && (() => early.start(entry))
   const unchecked = { authorization, signature, isSubmitted, trustRecent, onSigned }

@@ -367,15 +367,15 @@ describe.each([
     })
   })
 
-  it('stays failed while nobody sends it, and once its payer has taken it back', async () => {
+  it('stays failed while its payer has no money, and once its payer has taken it back', async () => {
     const core = open({ reconcileIntervalMs })
     const { payer, payment } = await failPayment(core)
-    await devnet.mint(payer.address, PRICE)
     for (let tries = 0; tries < 3; tries++)
       expect(await settle(core, payment)).toMatchObject({
         errorReason: 'invalid_transaction_state',
       })
     await cancel(payer, payment)
+    await devnet.mint(payer.address, PRICE)
     for (let tries = 0; tries < 3; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 150))
       expect(await settle(core, payment)).toMatchObject({
