@@ -10,8 +10,6 @@ export interface SqlDialect {
   readonly now: string
   /** Locks the rows of `a`, where connections can change rows concurrently. */
   readonly forUpdate: string
-  /** Whether a `WITH` clause may change rows. */
-  readonly withMayChange: boolean
   /** The parameter with this number. Each is used once, in order. */
   readonly parameter: (number: number) => string
   /** Follows the table of authorizations where its rows are found by their ids. */
@@ -37,6 +35,14 @@ export type RowColumns = Readonly<Record<string, 'text' | 'bigint' | 'bytes'>>
 /** A statement in the words of a database. */
 export type Statement = (dialect: SqlDialect) => string
 
+/** A statement that is written whole for each database. Each text is given the SQL of the database's clock. */
+export function byDatabase(texts: {
+  readonly postgres: (now: string) => string
+  readonly sqlite: (now: string) => string
+}): Statement {
+  return ({ isPostgres, now }) => (isPostgres ? texts.postgres(now) : texts.sqlite(now))
+}
+
 /** Runs a statement. */
 export type RunStatement = (
   statement: Statement,
@@ -51,7 +57,6 @@ export const POSTGRES: SqlDialect = {
   isPostgres: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
   forUpdate: 'FOR UPDATE OF a',
-  withMayChange: true,
   indexedById: '',
   parameter: (number) => `$${number}`,
   bigint: 'BIGINT',
@@ -84,7 +89,6 @@ export const SQLITE: SqlDialect = {
   isPostgres: false,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
   forUpdate: '',
-  withMayChange: false,
   // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',
   parameter: () => '?',

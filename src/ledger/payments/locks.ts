@@ -122,7 +122,7 @@ export class Locks {
   }
 
   /**
-   * Locks an unlocked record again.
+   * Locks an unlocked record again; a failed one only if its transaction has left the authorization unused.
    *
    * @param asker - As `Purchase.asker`: replaces who had it locked before.
    * @returns `false` if another request has the lock.
@@ -220,17 +220,17 @@ export class Locks {
     )
   }
 
+  /** Calls back when what a dead process had locked was freed. */
+  onFreed(listener: () => void): void {
+    this.#locks.onFreed(listener)
+  }
+
   /**
    * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
    * process does not have the lock.
    */
   deliveryName(key: AuthorizationKey): string | undefined {
     return this.#locks.of(recordId(key))
-  }
-
-  /** Calls back when what a dead process had locked was freed. */
-  onFreed(listener: () => void): void {
-    this.#locks.onFreed(listener)
   }
 
   /**
