@@ -260,9 +260,11 @@ describe('POST /api/v2/payment/settle', () => {
     const lost = answers.filter(({ body }) => !body.success)
     expect(won).toHaveLength(1)
     for (const { body } of lost)
-      expect(['duplicate_settlement', 'invalid_exact_evm_nonce_already_used']).toContain(
-        body.errorReason,
-      )
+      expect([
+        'duplicate_settlement',
+        'settlement_pending',
+        'invalid_exact_evm_nonce_already_used',
+      ]).toContain(body.errorReason)
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 10_000n)
   })
 

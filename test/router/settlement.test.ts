@@ -199,16 +199,13 @@ describe('a transaction that fails on chain', () => {
       payer: payer.address,
     })
     expect(await merchantBalance()).toBe(before)
-    await devnet.mint(payer.address, 10n ** 12n)
 
+    // While its cause lasts, the answer stays; then its authorization, which is unused, is good again.
     const again = await settle(api, body)
-    expect(again.status).toBe(200)
-    expect(again.body).toMatchObject({
-      success: false,
-      errorReason: 'invalid_transaction_state',
-      errorMessage: expect.any(String),
-      transaction: answer.body.transaction,
-    })
+    expect([again.status, again.body.success]).toEqual([200, false])
+    await devnet.mint(payer.address, 10n ** 12n)
+    expect((await settle(api, body)).body).toMatchObject({ success: true })
+    expect(await merchantBalance()).toBe(before + 10_000n)
   })
 
   it('is answered as pending where the node does not take it, and settled once it does', async () => {
