@@ -28,6 +28,8 @@ export interface PendingRelayer extends RelayerAccount {
 export interface RelayerTransaction extends Submission {
   /** Whether a payment that is submitted or settled names it. */
   readonly isNeeded: boolean
+  /** Id of the payment that it refunds, if it makes a refund. A refund shares its transaction with nothing. */
+  readonly refundOf?: string | undefined
   /** Milliseconds since it was written down. */
   readonly ageMs: number
 }
@@ -60,7 +62,8 @@ export interface RelayerTransactions {
    */
   replaceTransaction(chainId: number, earlier: Hex, next: Submission): Promise<boolean>
   /**
-   * Writes down a transaction that makes no payment. Records go on naming the earlier one.
+   * Writes down a transaction that makes no payment. Records go on naming the earlier one. A refund that
+   * was settled in it has failed: a reorganisation has dropped it, and its bytes are gone.
    *
    * @param earlier - The transaction with its account nonce so far, if there is one.
    * @returns As for {@link RelayerTransactions.replaceTransaction}.
