@@ -209,10 +209,12 @@ describe('a refund', () => {
     const payment = await sell(core, merchant, buyer)
     await askNode(devnet, 'evm_setAutomine', false)
     let waiting = 0
+    let start: () => void = () => undefined
+    const areAllHere = new Promise<void>((resolve) => (start = resolve))
     const send = core.relayers.send.bind(core.relayers)
     core.relayers.send = async (member) => {
-      waiting += 1
-      await until(() => waiting === 3)
+      if (++waiting === 3) start()
+      await areAllHere
       return send(member)
     }
     const sending = Promise.all([
