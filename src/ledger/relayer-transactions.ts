@@ -28,6 +28,8 @@ export interface PendingRelayer extends RelayerAccount {
 export interface RelayerTransaction extends Submission {
   /** Whether a payment that is submitted or settled names it. */
   readonly isNeeded: boolean
+  /** Id of the payment that it refunds, if it makes a refund. A refund shares its transaction with nothing. */
+  readonly refundOf?: string | undefined
   /** Milliseconds since it was written down. */
   readonly ageMs: number
 }

@@ -8,6 +8,7 @@ import { earlierUnknown, withoutFunds } from './errors.js'
 import { GasSpending, type GasSpent } from './gas-spent.js'
 import type { Relayer } from './relayer.js'
 import { Relayers, type RelayersOptions } from './relayers.js'
+import type { JudgePayment } from './resubmitter.js'
 import type {
   BatchMember,
   RejectedTransaction,
@@ -24,7 +25,7 @@ const LOOK_INTERVAL_MS = 500
 
 /** Options of {@link RelayerPool}. */
 export interface RelayerPoolOptions
-  extends Omit<RelayersOptions, 'isAwaited'>, Pick<BatcherOptions, 'gatherMs'> {
+  extends Omit<RelayersOptions, 'isAwaited' | 'judgePayment'>, Pick<BatcherOptions, 'gatherMs'> {
   /** Called once for each transaction of one of the accounts whose receipt is read. */
   readonly onSpent?: (spent: GasSpent) => void
 }
@@ -43,6 +44,7 @@ export class RelayerPool {
   readonly #relayers: Relayers
   readonly #batcher: Batcher
   readonly #spending: GasSpending
+  #judgePayment: JudgePayment = () => Promise.resolve('open')
   /** Whether transactions are being looked after now. */
   #isLooking = false
   /** Whether the last failure of that was logged. */
@@ -56,6 +58,7 @@ export class RelayerPool {
     this.#relayers = new Relayers({
       ...options,
       isAwaited: () => this.#batcher.waiting > 0,
+      judgePayment: (payment) => this.#judgePayment(payment),
     })
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
@@ -144,6 +147,11 @@ export class RelayerPool {
         return { kind: 'unknown', submission: last.submission }
       else if (!this.#mayRetry(last, relayer, attempts)) return last
     }
+  }
+
+  /** Sets who is asked about the payment of a refund that may have to be sent again. */
+  judgePaymentsBy(judge: JudgePayment): void {
+    this.#judgePayment = judge
   }
 
   /** Whether a transaction of one of the accounts was sent for a payment of this ledger. */

@@ -25,7 +25,7 @@ const LOCATE_PAUSE_MS = 1000
 /** Options of {@link Relayer}. */
 export interface RelayerOptions extends Pick<
   ResubmitterOptions,
-  'chain' | 'ledger' | 'maxFeePerGas' | 'stuckMs' | 'logger'
+  'chain' | 'ledger' | 'judgePayment' | 'maxFeePerGas' | 'stuckMs' | 'logger'
 > {
   readonly privateKey: Hex
   /**

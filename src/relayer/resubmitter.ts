@@ -25,8 +25,17 @@ const REFUSED_PAUSE_MS = { first: 500, longest: 4000 }
 /** Gas of a transaction that does nothing but use a nonce. */
 const EMPTY_TRANSACTION_GAS = 21_000n
 
+/**
+ * Milliseconds for which a refund waits for its payment to be mined again, and later transactions for the
+ * refund. A payment that a reorganisation dropped is broadcast again within a second or two.
+ */
+const AWAIT_PAYMENT_MS = 20_000
+
 /** Replacements that are remembered. */
 const REMEMBERED = 1000
+
+/** Tells what the chain says now of a payment, by the id of its record. */
+export type JudgePayment = (payment: string) => Promise<'paid' | 'failed' | 'open'>
 
 /** Options of {@link Resubmitter}. */
 export interface ResubmitterOptions {
@@ -35,6 +44,8 @@ export interface ResubmitterOptions {
   readonly address: Address
   readonly sign: Sign
   readonly refusals: Refusals
+  /** Asked about the payment that a refund pays back, before the refund is sent again. */
+  readonly judgePayment: JudgePayment
   /** Most wei per gas that a transaction may offer. */
   readonly maxFeePerGas?: bigint | undefined
   /** Milliseconds after which a transaction that is not mined is replaced. */
@@ -65,6 +76,9 @@ interface ParsedTransaction {
  * have is broadcast; one that the node refuses for the moment waits with its bytes and its nonce. One
  * that is stuck while blocks are mined is replaced with higher fees. A nonce that no payment needs any
  * more is used by an empty transaction.
+ *
+ * A reorganisation may drop a refund together with its payment. The refund is sent again once the payment
+ * is mined again. If that does not happen, the refund's nonce is no longer needed either.
  */
 export class Resubmitter {
   readonly #options: ResubmitterOptions
@@ -72,6 +86,8 @@ export class Resubmitter {
   #waiting: { readonly nonce: number; readonly block: bigint } | undefined
   /** When this node first rejected a transaction for what it is, by `performance.now()`. */
   readonly #rejectedAt = new LRUCache<Hex, number>({ max: REMEMBERED })
+  /** Since when a refund has waited for its payment, by `performance.now()`. */
+  readonly #awaitedSince = new LRUCache<Hex, number>({ max: REMEMBERED })
   /** What the node refuses for the moment; those after it wait too. */
   #refused: Refused | undefined
   /** The last transaction that was logged as too expensive to replace. */
@@ -195,7 +211,9 @@ export class Resubmitter {
   /** @returns What the node said of what was sent, if anything was. */
   async #sendAgain(one: RelayerTransaction): Promise<Broadcast | undefined> {
     const isEmpty = this.#isEmpty(one)
-    if (!one.isNeeded && !isEmpty) return this.#fill(one.accountNonce, one)
+    const use = await this.#nextUse(one)
+    if (use === 'wait') return undefined
+    if (use === 'fill') return this.#fill(one.accountNonce, one)
     const broadcast = await this.#broadcast(one)
     if (broadcast.kind !== 'rejected') return broadcast
     const { cause, words } = broadcast
@@ -223,10 +241,36 @@ export class Resubmitter {
     if (first?.accountNonce !== nonce || first.ageMs < stuckMs) return
     const { maxFeePerGas } = await chain.getFees()
     const cheap = others.filter((one) => parse(one).fees.maxFeePerGas < maxFeePerGas)
-    for (const one of [first, ...cheap])
-      if (one.isNeeded || this.#isEmpty(one)) await this.#resend(one)
-      else await this.#fill(one.accountNonce, one)
+    for (const one of [first, ...cheap]) {
+      const use = await this.#nextUse(one)
+      if (use === 'send') await this.#resend(one)
+      else if (use === 'fill') await this.#fill(one.accountNonce, one)
+    }
     this.#waiting = undefined
+  }
+
+  /** Whether a transaction is sent again, an empty one takes its nonce, or that is not known yet. */
+  async #nextUse(one: RelayerTransaction): Promise<'send' | 'fill' | 'wait'> {
+    if (this.#isEmpty(one)) return 'send'
+    if (!one.isNeeded) return 'fill'
+    const { transaction, refundOf } = one
+    if (refundOf === undefined) return 'send'
+    const { chain, address, judgePayment, logger } = this.#options
+    const outcome = await judgePayment(refundOf)
+    if (outcome === 'paid') {
+      this.#awaitedSince.delete(transaction)
+      return 'send'
+    }
+    const since = this.#awaitedSince.get(transaction) ?? performance.now()
+    this.#awaitedSince.set(transaction, since)
+    if (outcome === 'open' && performance.now() - since < AWAIT_PAYMENT_MS) return 'wait'
+    logger.warn('A refund is given up: the chain has dropped the payment that it pays back.', {
+      network: chain.network.caip2,
+      relayer: address,
+      transaction,
+      payment: refundOf,
+    })
+    return 'fill'
   }
 
   /** Uses a nonce for a transaction that moves nothing. */

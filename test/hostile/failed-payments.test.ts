@@ -1,4 +1,5 @@
 /** A transaction that was mined without moving money frees its authorization: the same payment is good again. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import type { Gateway } from '../../src/gateway.js'
@@ -7,8 +8,10 @@ import { useCleanup } from '../support/cleanup.js'
 import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer, operate } from '../support/on-chain.js'
+import { paymentHeader } from '../support/http.js'
+import { openRemoteCore, openRemoteShop } from '../support/remote-shops.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
-import type { TestPayer } from '../support/sign-payment.js'
+import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { storeMakers } from './stores.js'
 
@@ -98,6 +101,34 @@ describe.each(storeMakers)('a payment whose transaction failed, on %s', (_name, 
     await operate(devnet, 'unpause')
     expect(await settle(shop, payment)).toMatchObject({ success: true })
   })
+})
+
+it('a payment that failed at a core elsewhere is settled when it is presented to the shop again', async () => {
+  const core = await openRemoteCore(devnet, toEnd)
+  const facilitator = core.facilitator()
+  const shop = await openRemoteShop(devnet, toEnd, { name: 'the shop', facilitator })
+  const buyer = await newPayer(devnet)
+  const { accepts, resource } = paymentRequiredOf(await fetch(shop.goods))
+  const payment = await signPayment(buyer, accepts[0]!, { payload: { resource: { ...resource } } })
+  const present = () => fetch(shop.goods, { headers: paymentHeader(payment) })
+  const before = await earned()
+  const first = await pausedMeanwhile(present)
+  expect([first.status, errorOf(first)]).toEqual([402, FAILED])
+  const whilePaused = await present()
+  expect([whilePaused.status, errorOf(whilePaused)]).toEqual([402, FAILED])
+  await operate(devnet, 'unpause')
+  let given = whilePaused
+  // The shop remembers the core's refusal for a few seconds.
+  while (given.status === 402) {
+    await sleep(1000)
+    given = await present()
+  }
+  expect([given.status, await given.text()]).toEqual([200, 'goods of the shop'])
+  expect(settlementOf(given)).toMatchObject({ success: true })
+  expect(settlementOf(given).transaction).not.toBe(settlementOf(first).transaction)
+  expect((await earned()) - before).toBe(10_000n)
+  expect((await present()).status).toBe(402)
+  expect((await earned()) - before).toBe(10_000n)
 })
 
 it('a payer that failed again waits before the payment is sent a third time', async () => {

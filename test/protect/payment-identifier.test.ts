@@ -171,6 +171,26 @@ describe('a payment with an id', () => {
     expect((await shop.pay('/item', withId(second, newId()))).status).toBe(201)
   })
 
+  it('gets an answer of its own where another payer has the id', async () => {
+    const id = newId()
+    const [mine, theirs] = [payer(), devnet.payers[1]!]
+    const payments = [
+      withId(await shop.sign('/item', mine), id),
+      withId(await shop.sign('/item', theirs), id),
+    ]
+    const [before, runsBefore] = [await earned(), runs]
+    const answers = []
+    for (const payment of payments) answers.push(await (await shop.pay('/item', payment)).json())
+    expect(answers).toEqual([
+      { run: runsBefore + 1, paidBy: mine.address },
+      { run: runsBefore + 2, paidBy: theirs.address },
+    ])
+    // Each keeps its own.
+    for (const [index, payment] of payments.entries())
+      expect(await (await shop.pay('/item', payment)).json()).toEqual(answers[index])
+    expect([await earned(), runs]).toEqual([before + 20_000n, runsBefore + 2])
+  })
+
   it('runs one handler of nine at once, in one transaction, and all have its answer', async () => {
     const buyer = devnet.payers[1]!
     const payment = withId(await shop.sign('/slow', buyer), newId())

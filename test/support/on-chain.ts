@@ -119,6 +119,30 @@ export async function emptyAccount(devnet: Devnet, payer: TestPayer): Promise<vo
   await sendAs(devnet, payer.address, data)
 }
 
+/** The payer takes back an authorization that is not used. */
+export async function cancel(
+  devnet: Devnet,
+  payer: TestPayer,
+  payment: PaymentPayload,
+): Promise<void> {
+  const { nonce } = signedAuthorization(payment)
+  const types = { CancelAuthorization: [{ name: 'authorizer', type: 'address' }, NONCE] } as const
+  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
+    domain: { name: 'USDC', version: '2', chainId: 84532, verifyingContract: devnet.asset },
+    types,
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: payer.address, nonce },
+  })
+  const { r, s, yParity } = parseSignature(signature)
+  const abi = parseAbi([
+    'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  ])
+  const args = [payer.address, nonce, 27 + yParity, r, s] as const
+  const functionName = 'cancelAuthorization'
+  await sendAs(devnet, payer.address, encodeFunctionData({ abi, functionName, args }))
+}
+const NONCE = { name: 'nonce', type: 'bytes32' } as const
+
 /** What the token's operator may do. On the devnet anybody is. */
 type Operation =
   | readonly [functionName: 'pause' | 'unpause']

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { bytesOf, hexOf } from '../../protocol/hex.js'
 import type { Address, Hex } from '../../protocol/payment.js'
+import { idOf } from '../engine/bytes.js'
 import type { Submission } from '../record.js'
 import {
   LISTED_TRANSACTIONS,
@@ -86,6 +87,15 @@ export class Nonces {
             )
             .as('is_needed'),
         )
+        .select((select) =>
+          select
+            .selectFrom('x402_authorizations as refund')
+            .select('refund.refund_of')
+            .whereRef('refund.transaction_hash', '=', 'sent.transaction_hash')
+            .where('refund.refund_of', 'is not', null)
+            .limit(1)
+            .as('refund_of'),
+        )
         .where((where) => where.and({ chain_id: chainId, relayer: bytesOf(relayer) }))
         .where('account_nonce', '>=', fromNonce)
         .orderBy('account_nonce')
@@ -94,6 +104,7 @@ export class Nonces {
       return rows.map((row) => ({
         ...submissionOf(row, relayer),
         isNeeded: Boolean(row.is_needed),
+        refundOf: row.refund_of ? idOf(row.refund_of) : undefined,
         ageMs: Number(row.now) - Number(row.written_at),
       }))
     })

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
-import type { AuthorizationKey, Submission } from '../record.js'
+import { UNPAID, type AuthorizationKey, type Submission } from '../record.js'
 import type { RelayerAccount, SignedBatch } from '../relayer-transactions.js'
 import { rowsInOrder } from '../engine/rows-in-order.js'
 import type { LedgerDatabase } from '../schema/schema.js'
@@ -165,13 +165,39 @@ export class Transactions {
   }
 
   /**
-   * Writes down a transaction that makes no payment. Records go on naming the earlier one.
+   * Writes down a transaction that makes no payment. Records go on naming the earlier one. A refund that
+   * was settled in it has failed: a reorganisation has dropped it, and its bytes are gone.
    *
    * @param earlier - The transaction with its account nonce so far, if there is one.
    * @returns As for {@link Transactions.replaceTransaction}.
    */
   fillNonce(chainId: number, empty: Submission, earlier?: Hex): Promise<boolean> {
-    return this.#store.run((database) => writeDown(database, empty, { chainId, earlier }))
+    return this.#store.run((database) =>
+      database.db.transaction().execute(async (db) => {
+        if (!(await writeDown({ ...database, db }, empty, { chainId, earlier }))) return false
+        if (earlier === undefined) return true
+        await db
+          .updateTable('x402_authorizations')
+          .set({
+            state: 'failed',
+            reason: UNPAID,
+            lock_owner: null,
+            locked_until: 0,
+            updated_at: database.now,
+          })
+          .where(
+            rowsInOrder(database, db, (where) =>
+              where.and([
+                where('transaction_hash', '=', bytesOf(earlier)),
+                where('state', '=', 'settled'),
+                where('refund_of', 'is not', null),
+              ]),
+            ),
+          )
+          .execute()
+        return true
+      }),
+    )
   }
 }
 

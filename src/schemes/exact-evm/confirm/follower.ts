@@ -9,6 +9,7 @@ import { adoptBatch } from './adopt-batch.js'
 import type { Concluder, ConfirmContext, TakesPaid } from './concluder.js'
 import { isUnpaid, OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
+import { judgeRefunded } from './refunded-payment.js'
 import { sendSuperseded } from './resend.js'
 
 /** Milliseconds before a transaction that is not mined is rebroadcast; doubled each time. */
@@ -117,9 +118,12 @@ export class Follower {
    * members must all be in the ledger: it pays all of them. Failures are logged.
    */
   async sendAgain(core: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
-    const { chainId, submission } = payment
+    const { chainId, submission, refundOf } = payment
     const { ledger, logger } = this.#options
     try {
+      // A refund waits for its payment, should a reorganisation have dropped that.
+      const refunded = refundOf && (await judgeRefunded(this.#options, core, refundOf))
+      if (refunded && refunded.kind !== 'paid') return
       if ((await sendSuperseded(ledger, core, payment)) !== undefined) return
       await adoptBatch(ledger, chainId, submission)
     } catch (error) {

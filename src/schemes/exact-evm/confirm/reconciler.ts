@@ -6,6 +6,7 @@ import { Concluder, type ConcludedPayment } from './concluder.js'
 import { isUnpaid, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
 import { Follower, type FollowedTransaction, type FollowerOptions } from './follower.js'
 import { findOutcome } from './outcome.js'
+import { judgeRefunded } from './refunded-payment.js'
 import { ReorgWatch } from './reorg-watch.js'
 
 /** Records that a round checks side by side: no more requests than that are under way. */
@@ -72,6 +73,8 @@ export class Reconciler {
     this.#concluder = new Concluder(shared)
     this.#follower = new Follower({ ...shared, concluder: this.#concluder })
     this.#reorgWatch = new ReorgWatch(shared)
+    for (const core of this.#cores.values())
+      core.relayers.judgePaymentsBy(async (id) => (await judgeRefunded(options, core, id)).kind)
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer))

@@ -1,13 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { keccakHex } from '../../../crypto/keccak.js'
 import { GatewayError } from '../../../errors.js'
-import {
-  EVERY_PROJECT,
-  type LedgerEntry,
-  type LedgerRecord,
-  type Submission,
-} from '../../../ledger/index.js'
-import { isRefundEntry } from '../../../ledger/refunds.js'
+import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
+import { isRefundEntry, isRefundRecord, type RefundRecord } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'
 import { entryEvent } from '../../events.js'
@@ -15,6 +10,7 @@ import type { SettlementNetwork } from '../settlement-network.js'
 import type { ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
 import { findUse } from './outcome.js'
+import { judgeRefunded } from './refunded-payment.js'
 import { resendPayment, type DroppedPayment } from './resend.js'
 
 /** Milliseconds for which a settled payment is watched: reorganisations reach back no further. */
@@ -45,6 +41,8 @@ const REMEMBERED = 20_000
 const LATE_SECONDS = 120n
 
 type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
+
+type SentRefund = RefundRecord & { readonly submission: Submission }
 
 interface Watched extends DroppedPayment {
   /** When the watch ends, by `performance.now()`. */
@@ -178,26 +176,29 @@ export class ReorgWatch {
     }
     // A stranger's transaction is not ours to send.
     if (!hasBytes(record)) return !isOver
-    // Nothing is given back of a payment that is gone: it may never be made again.
-    if (record.refundOf !== undefined && !(await this.#isMined(one, record.refundOf))) {
-      if (one.drops === 0) one.droppedAt = performance.now()
-      one.drops += 1
-      return true
-    }
     if (one.drops === 0) one.droppedAt = performance.now()
     one.drops += 1
+    // Nothing is given back of a payment that is gone: it may never be made again.
+    if (isRefundRecord(record) && !(await this.#mayPayBack(one, record))) return true
     logger.warn('A settled payment was undone by the chain and is sent again.', fields)
     await resendPayment(ledger, one, record)
     return true
   }
 
-  /** Whether the chain has a payment that was settled. @throws {@link ChainError}, {@link LedgerError} */
-  async #isMined({ core, entry }: Watched, id: string): Promise<boolean> {
-    const project = entry.project ?? EVERY_PROJECT
-    const [payment] = await this.#options.ledger.payments.list({ project, id, limit: 1 })
-    if (payment === undefined) return false
-    const [state] = await core.chain.callMany([authorizationStateCall(payment)])
-    return toIsUsed(state) === true
+  /**
+   * Whether the payment of a dropped refund is on the chain. Otherwise the relayer looks after the refund's
+   * nonce: it may count it as mined.
+   *
+   * @throws {@link ChainError}, {@link LedgerError}
+   */
+  async #mayPayBack({ core }: Watched, refund: SentRefund): Promise<boolean> {
+    const { chain } = core
+    const payment = await judgeRefunded(this.#options, core, refund.refundOf)
+    if (payment.kind === 'paid') return true
+    const { relayer } = refund.submission
+    const account = { chainId: chain.network.chainId, relayer }
+    await this.#options.ledger.relayers.noteMinedNonce(account, await chain.getMinedNonce(relayer))
+    return false
   }
 
   /** @returns Whether it stays watched. */

@@ -9,6 +9,7 @@ import {
   type LedgerStore,
   type Submission,
 } from '../../../ledger/index.js'
+import { isRefundEntry } from '../../../ledger/refunds.js'
 import { keccakHex } from '../../../crypto/keccak.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { GasLimit } from '../settle/gas-limits.js'
@@ -106,6 +107,7 @@ export async function sendSuperseded(
     const sent = await core.relayers.send({
       key: payment,
       ...again,
+      isAlone: again.isAlone || isRefundEntry(payment),
       toSubmission: (next) => ({ ...next, replaces: [...(next.replaces ?? []), ...earlier] }),
       onWriteAhead: () => undefined,
     })

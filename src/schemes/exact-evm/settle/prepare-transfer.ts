@@ -1,4 +1,5 @@
 import type { Submission } from '../../../ledger/index.js'
+import { isRefundEntry } from '../../../ledger/refunds.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
@@ -23,7 +24,7 @@ class PayerChanged extends Error {}
  * @throws {@link ChainError}
  */
 export async function prepareTransfer(
-  { core, asset, transfer, key }: VerifiedPayment,
+  { core, asset, transfer, key, entry }: VerifiedPayment,
   known: CheckedTransfer | undefined,
 ): Promise<PreparedTransfer | Reason> {
   const isGood = known !== undefined && isFresh(core, known.simulation)
@@ -44,7 +45,8 @@ export async function prepareTransfer(
     const { codeHash, succeeds } = await core.simulator.simulate(transfer, asset.address)
     if (codeHash !== undefined || !succeeds) throw new PayerChanged()
   }
-  const isAlone = core.payers.mustGoAlone(transfer.authorization.from)
+  // Whether a refund is sent again depends on its payment: no other transfer may have to wait with it.
+  const isAlone = isRefundEntry(entry) || core.payers.mustGoAlone(transfer.authorization.from)
   return { call, ...limit, isAlone, recheck }
 }
 

@@ -1,7 +1,5 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { recordId, type LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sqlite-ledger.js'
@@ -16,6 +14,7 @@ import {
 } from '../../../support/core.js'
 import { balanceOf, useDevnet } from '../../../support/devnet.js'
 import {
+  cancel,
   emptyAccount,
   frontRun,
   newPayer,
@@ -84,26 +83,6 @@ const keyOf = (payment: PaymentPayload) => {
   const { from, nonce } = signedAuthorization(payment)
   return { chainId: 84532, asset: devnet.asset, from, nonce }
 }
-
-/** The payer takes back an authorization that is not used. */
-async function cancel(payer: TestPayer, payment: PaymentPayload): Promise<void> {
-  const { nonce } = signedAuthorization(payment)
-  const types = { CancelAuthorization: [{ name: 'authorizer', type: 'address' }, NONCE] } as const
-  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-    domain: { name: 'USDC', version: '2', chainId: 84532, verifyingContract: devnet.asset },
-    types,
-    primaryType: 'CancelAuthorization',
-    message: { authorizer: payer.address, nonce },
-  })
-  const { r, s, yParity } = parseSignature(signature)
-  const abi = parseAbi([
-    'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-  ])
-  const args = [payer.address, nonce, 27 + yParity, r, s] as const
-  const functionName = 'cancelAuthorization'
-  await sendAs(devnet, payer.address, encodeFunctionData({ abi, functionName, args }))
-}
-const NONCE = { name: 'nonce', type: 'bytes32' } as const
 
 describe.each(stores)(
   'a settled payment that a reorganisation undoes, kept in %s',
@@ -293,7 +272,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     const payment = await sign(payer)
     const { transaction } = await settle(core, payment)
     await undoUntilSentAgain(proxy, transaction)
-    await cancel(payer, payment)
+    await cancel(devnet, payer, payment)
     await devnet.mine()
     await until(() => core.errors.some(({ message }) => message.includes('used up')))
     expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({ state: 'settled' })
@@ -374,7 +353,7 @@ describe.each([
       expect(await settle(core, payment)).toMatchObject({
         errorReason: 'invalid_transaction_state',
       })
-    await cancel(payer, payment)
+    await cancel(devnet, payer, payment)
     await devnet.mint(payer.address, PRICE)
     for (let tries = 0; tries < 3; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 150))
