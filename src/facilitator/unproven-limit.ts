@@ -1,3 +1,4 @@
+import { ipKeyGenerator } from 'express-rate-limit'
 import { LRUCache } from 'lru-cache'
 import { FacilitatorError } from '../errors.js'
 
@@ -45,10 +46,12 @@ export class UnprovenLimit {
   #countOf(client: string | undefined): { count: number } {
     // Callers of the API are limited there.
     if (client === undefined) return { count: 0 }
-    const known = this.#clients.get(client)
+    // Who has one IPv6 address has a whole network of them.
+    const network = ipKeyGenerator(client)
+    const known = this.#clients.get(network)
     if (known !== undefined) return known
     const counted = { count: 0 }
-    this.#clients.set(client, counted)
+    this.#clients.set(network, counted)
     return counted
   }
 }

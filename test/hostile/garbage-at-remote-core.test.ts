@@ -79,6 +79,13 @@ describe('garbage does not close a shop whose facilitator is elsewhere', () => {
     expect((await pay(opened.shop, honest)).status).toBe(200)
   })
 
+  it('of one IPv6 network, from an address each: it is limited as one address is', async () => {
+    const opened = await open()
+    const subnet = (index: number) => `2001:db8:0:1::${(index + 1).toString(16)}`
+    const { asked } = await attack(opened, async () => garbage(opened.offer), subnet)
+    expect(asked).toBeLessThanOrEqual(2 * 20)
+  })
+
   it('of 600 addresses: the core is asked 120 times, and payers with a key are served', async () => {
     const opened = await open()
     const everywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`

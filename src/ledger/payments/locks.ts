@@ -6,7 +6,7 @@ import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './rows.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
-import { releaseRefund } from './release-refund.js'
+import { releaseRefund, reopen } from './release-refund.js'
 import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
@@ -200,23 +200,9 @@ export class Locks {
     )
     const lock = delivered?.lock_owner
     if (lock === null || lock === undefined) return
-    await this.#store.run(({ db, now }) =>
-      db
-        .updateTable('x402_authorizations')
-        .set({ delivered: 0, lock_owner: null, locked_until: 0, updated_at: now })
-        .where('id', '=', id)
-        // Run twice, this must not open what another request has delivered meanwhile.
-        .where('lock_owner', '=', lock)
-        .where(({ exists, not, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('x402_authorizations as refund')
-                .select('refund.id')
-                .whereRef('refund.refund_of', '=', 'x402_authorizations.id'),
-            ),
-          ),
-        )
-        .execute(),
+    // Run twice, this must not open what another request has delivered meanwhile.
+    await this.#store.run((database) =>
+      reopen(database, { record_id: recordId(key), lock_owner: lock }),
     )
   }
 

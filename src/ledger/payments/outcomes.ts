@@ -81,8 +81,9 @@ export class Outcomes {
   }
 
   /**
-   * Records the transaction that has paid for a final record. A failed record becomes settled and
-   * unlocked; a settled one names another transaction, after a reorganisation.
+   * Records the transaction that has paid for a final record. A failed record becomes settled; a request that
+   * has it locked, to send it again, keeps the lock and delivers it. A settled one names another transaction,
+   * after a reorganisation.
    *
    * @param transfer - As for {@link Records.markSettled}; omitted while the transaction is not mined.
    * @returns `false` if that log has paid for another record. Nothing is changed then.
@@ -96,7 +97,7 @@ export class Outcomes {
       const id = idBytes(recordId(key))
       const transaction_hash = bytesOf(transaction)
       const changed = { transaction_hash, transfer: transfer ?? null, updated_at: now }
-      const free = { state: 'settled', reason: null, lock_owner: null, locked_until: 0 } as const
+      const paid = { state: 'settled', reason: null, paid_late: 1 } as const
       const settled = await db
         .updateTable('x402_authorizations')
         .set(changed)
@@ -114,7 +115,7 @@ export class Outcomes {
         .catch(noneWhereSpent)
       const failed = await db
         .updateTable('x402_authorizations')
-        .set({ ...changed, ...free, paid_late: 1 })
+        .set({ ...changed, ...paid })
         .where((where) => where.and({ id, state: 'failed' }))
         .where((where) => isUnspent(where, key, transfer))
         .executeTakeFirst()

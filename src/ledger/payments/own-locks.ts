@@ -3,6 +3,7 @@ import type { LockOwner } from '../owners/lock-owner.js'
 import { rowsInOrder } from '../engine/rows-in-order.js'
 import type { AuthorizationRow } from '../schema/schema.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { reopen } from './release-refund.js'
 
 /** How long a lock lasts without renewal. */
 const DEFAULT_LOCK_MS = 30_000
@@ -144,14 +145,7 @@ export class OwnLocks {
 
   async #revertAllUncertain(): Promise<void> {
     for (const [id, lock] of this.#uncertain) {
-      await this.#store.run(({ db }) =>
-        db
-          .updateTable('x402_authorizations')
-          .set({ delivered: 0, lock_owner: null, locked_until: 0 })
-          .where('id', '=', idBytes(id))
-          .where('lock_owner', '=', lock)
-          .execute(),
-      )
+      await this.#store.run((database) => reopen(database, { record_id: id, lock_owner: lock }))
       this.#uncertain.delete(id)
     }
   }

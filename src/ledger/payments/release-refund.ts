@@ -1,5 +1,7 @@
-/** What becomes of a payment whose refund is not made after all. */
+/** Opens payments that counted as delivered, unless something of them is refunded: nobody gets both. */
+import type { ExpressionBuilder } from 'kysely'
 import { idBytes, idOf } from '../engine/bytes.js'
+import type { LedgerDatabase } from '../schema/schema.js'
 import type { SqlDatabase } from '../engine/store.js'
 
 /**
@@ -48,15 +50,39 @@ export async function reopenUnrefunded(
     .set({ delivered: 0, lock_owner: null, updated_at: now })
     .where('id', 'in', payments.map(idBytes))
     .where((where) => where.and({ delivered: 1, lock_owner: REFUNDED }))
-    .where((where) =>
-      where.not(
-        where.exists(
-          where
-            .selectFrom('x402_authorizations as refund')
-            .select('refund.id')
-            .whereRef('refund.refund_of', '=', 'x402_authorizations.id'),
-        ),
-      ),
-    )
+    .where(isUnrefunded)
     .execute()
+}
+
+/**
+ * Opens a payment again that was marked as delivered under a lock, though nothing went out. One that has a
+ * refund stays as it is.
+ */
+export async function reopen(
+  database: SqlDatabase,
+  { record_id, lock_owner }: { readonly record_id: string; readonly lock_owner: string },
+): Promise<void> {
+  const id = idBytes(record_id)
+  await database.db.transaction().execute(async (db) => {
+    // Waits for a refund that is being reserved: an update alone would not see it.
+    const lock = db.selectFrom('x402_authorizations').select('id').where('id', '=', id)
+    await (database.locksRows ? lock.forNoKeyUpdate() : lock).execute()
+    await db
+      .updateTable('x402_authorizations')
+      .set({ delivered: 0, lock_owner: null, locked_until: 0, updated_at: database.now })
+      .where((where) => where.and({ id, lock_owner }))
+      .where(isUnrefunded)
+      .execute()
+  })
+}
+
+function isUnrefunded(where: ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>) {
+  return where.not(
+    where.exists(
+      where
+        .selectFrom('x402_authorizations as refund')
+        .select('refund.id')
+        .whereRef('refund.refund_of', '=', 'x402_authorizations.id'),
+    ),
+  )
 }
