@@ -148,8 +148,6 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
 const pageFolders = [
   { folder: 'console/page', out: 1, toSource: 2, allowed: ['preact', 'uplot'] },
   { folder: 'console/page/*', out: 2, toSource: 3, allowed: ['preact', 'uplot'] },
-  { folder: 'router/docs/page', out: 1, toSource: 3, allowed: ['preact'] },
-  { folder: 'router/docs/page/*', out: 2, toSource: 4, allowed: ['preact'] },
   { folder: 'protect/paywall/page', out: 1, toSource: 3, allowed: ['preact'] },
   { folder: 'browser', out: 1, toSource: 1, allowed: ['preact'] },
 ]

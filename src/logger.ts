@@ -80,7 +80,8 @@ function withFields(message: string, fields?: object): string {
 function describeError(error: Error): string {
   const { cause } = error
   const why = cause instanceof Error ? cause.message : cause
-  return typeof why === 'string' ? `${error.message} (${why})` : error.message
+  const message = withoutUrls(error.message)
+  return typeof why === 'string' ? `${message} (${withoutUrls(why)})` : message
 }
 
 /**

@@ -46,7 +46,15 @@ describe('the logger of a gateway that was given none', () => {
     processWarnings.error('It failed.', { error: new Error('no answer', { cause: 'something' }) })
     expect(warnings.map(([text]) => text)).toStrictEqual([
       'It failed. error=no answer (reset)',
-      'It failed. error=no answer',
+      'It failed. error=no answer (something)',
+    ])
+  })
+
+  it('tells no URL of a node, whose path may be a key', () => {
+    const warnings = recordWarnings()
+    processWarnings.error('It failed.', { error: failure })
+    expect(warnings.map(([text]) => text)).toStrictEqual([
+      'It failed. error=No answer. (connect ECONNREFUSED https://[redacted])',
     ])
   })
 })

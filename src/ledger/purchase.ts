@@ -72,14 +72,16 @@ export function isGoodOnEarlierTerms(
 }
 
 /**
- * Tells whether a record and the payment presented now name the same proof of the buyer.
+ * Tells whether a payment presented now brings every proof of its buyer that the record has. It may bring
+ * more: a client may take a `payment-identifier` only when it has to ask again.
  *
  * @internal
  */
 export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolean {
+  const { offer, paymentId } = record.purchase ?? {}
   return (
-    record.purchase?.offer === entry.purchase?.offer &&
-    record.purchase?.paymentId === entry.purchase?.paymentId
+    (offer === undefined || offer === entry.purchase?.offer) &&
+    (paymentId === undefined || paymentId === entry.purchase?.paymentId)
   )
 }
 

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A socket that its app may want to destroy. */
@@ -10,6 +10,9 @@ interface GuardedSocket {
 }
 
 const guarded = new WeakMap<Socket, GuardedSocket>()
+
+/** Servers of guarded sockets, and whether they destroy all of their connections at this moment. */
+const servers = new WeakMap<Server, { isDestroyingAll: boolean }>()
 
 /**
  * Keeps the app from destroying a complete response, or its socket, before it is sent.
@@ -42,20 +45,40 @@ function guardOf(socket: Socket): GuardedSocket {
   if (known !== undefined) return known
   const guard: GuardedSocket = { waiting: 0, destroy: undefined }
   guarded.set(socket, guard)
+  const { server } = socket as { readonly server?: Server }
+  const closing = server && watchServer(server)
   const { destroy } = socket
   socket.destroy = (error) => {
-    if (guard.waiting === 0 || isBroken(socket, error)) return destroy.call(socket, error)
+    const isNow = guard.waiting === 0 || closing?.isDestroyingAll === true
+    if (isNow || isBroken(socket, error)) return destroy.call(socket, error)
     guard.destroy ??= () => destroy.call(socket, error)
     return socket
   }
   return guard
 }
 
+/** Tells whether it is Node that destroys a socket: its client has disconnected. */
+function isBroken({ writable }: Socket, error: NodeJS.ErrnoException | undefined): boolean {
+  return !writable || error?.syscall !== undefined
+}
+
 /**
- * Tells whether a socket has to go at once: its client has disconnected, or its server is closed, whose
- * `closeAllConnections` waits for nothing.
+ * Notes when `closeAllConnections` runs, which waits for nothing. A server that merely does not listen any
+ * more still sends what is under way.
  */
-function isBroken(socket: Socket, error: NodeJS.ErrnoException | undefined): boolean {
-  const { server } = socket as { readonly server?: { readonly listening?: boolean } }
-  return !socket.writable || error?.syscall !== undefined || server?.listening === false
+function watchServer(server: Server): { readonly isDestroyingAll: boolean } {
+  const known = servers.get(server)
+  if (known !== undefined) return known
+  const closing = { isDestroyingAll: false }
+  servers.set(server, closing)
+  const { closeAllConnections } = server
+  server.closeAllConnections = () => {
+    closing.isDestroyingAll = true
+    try {
+      closeAllConnections.call(server)
+    } finally {
+      closing.isDestroyingAll = false
+    }
+  }
+  return closing
 }

@@ -76,14 +76,15 @@ export function keepPaid(
  */
 export async function markDelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
   await reservation.markDelivered().catch(async (error: unknown) => {
-    await claim.abandon()
+    // What an earlier request has kept may be all that this payment still buys.
+    await claim.keep(claim.kept)
     throw error
   })
 }
 
 /** Opens a payment again that was recorded as delivered, though nothing went out. */
 export async function markUndelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
-  await claim.keep(undefined)
+  await claim.keep(claim.kept)
   await reservation.undeliver()
 }
 

@@ -95,7 +95,8 @@ interface Judged {
  */
 export function whyFree({ held, res, waiver, chargeIf }: Judged): string | undefined {
   const reason = waiver.reason ?? refusedBy(chargeIf, { held, res })
-  if (reason !== undefined) keepPrivate(res)
+  // The head is fixed: the handler has ended its answer.
+  if (reason !== undefined) held.amend(keepPrivate)
   return reason
 }
 

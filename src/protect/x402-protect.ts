@@ -105,8 +105,6 @@ export function createX402Protect(gateway: ProtectContext): X402Protect {
  * Recognises that `x402Protect` itself was given to Express as a handler, without its call.
  *
  * @throws `ConfigError` if what should be a price is a request.
- *
- * @internal
  */
 export function requireCall(price: unknown): void {
   const isObject = typeof price === 'object' && price !== null

@@ -1,19 +1,19 @@
 import type { RequestHandler } from 'express'
 
 /** Nothing is loaded from elsewhere, nothing runs that is not a file of ours, and nobody frames it. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const policyOf = (styles: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${styles}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
 const HEADERS: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': POLICY,
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
@@ -23,7 +23,15 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** Sets the security headers of a page, also of its refusals. */
-export const securityHeaders: RequestHandler = (_req, res, next) => {
-  res.set(HEADERS)
-  next()
+export const securityHeaders = headersWith("'self'")
+
+/** The same for the viewer of the API's documentation, which writes styles into its elements. */
+export const viewerSecurityHeaders = headersWith("'self' 'unsafe-inline'")
+
+function headersWith(styles: string): RequestHandler {
+  const headers = { 'Content-Security-Policy': policyOf(styles), ...HEADERS }
+  return function setSecurityHeaders(_req, res, next) {
+    res.set(headers)
+    next()
+  }
 }

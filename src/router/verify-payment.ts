@@ -25,9 +25,14 @@ export const verifyPayment: Endpoint = async (context, req, res) => {
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
 
+  // The key of the same request to settle: a payment that names no resource is bound to it.
+  const toSettle = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
+  const asker = (toSettle ?? (merchant.repeatSettlements ? byId : undefined))?.key
+  const terms = { ...merchant, purchase: { asker } }
+
   const verify = async (): Promise<VerifyResponse> => {
     if (byId !== undefined) await requireFreeId(context, byId)
-    const verified = await context.facilitator.verifyPayment(payment, merchant)
+    const verified = await context.facilitator.verifyPayment(payment, terms)
     // A valid payment is counted when it is settled.
     if (!verified.isValid) context.counters.count(project, 'presented')
     if (verified.isValid || byId === undefined) return verified

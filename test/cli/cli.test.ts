@@ -64,14 +64,17 @@ function start(
     write: async (text) => void printed.push(text),
     ...context,
   })
+  const lineOrEnd = Promise.race([
+    firstLine,
+    exit.then(() => Promise.reject(new Error(complained.join()))),
+  ])
+  // A command that prints nothing is awaited by its exit alone.
+  lineOrEnd.catch(() => undefined)
   return {
     printed,
     complained,
     exit,
-    firstLine: Promise.race([
-      firstLine,
-      exit.then(() => Promise.reject(new Error(complained.join()))),
-    ]),
+    firstLine: lineOrEnd,
     end: async () => {
       ending.abort()
       return exit
@@ -81,8 +84,7 @@ function start(
 
 /** Runs a command to its end. */
 async function run(argv: readonly string[], env?: Environment) {
-  const { exit, printed, complained, firstLine } = start(argv, env)
-  firstLine.catch(() => undefined)
+  const { exit, printed, complained } = start(argv, env)
   return { code: await exit, printed, complained: complained.join('\n') }
 }
 
@@ -562,7 +564,7 @@ describe('the command line', () => {
     [['serve', '--prot', '1'], 'There is no --prot here; did you mean --port?'],
     [
       ['serve', '--x'],
-      'There is no --x here; there is --config, --ledger, --port, --host, --memory, --access-log.',
+      'There is no --x here; there is --config, --ledger, --port, --host, --trust-proxy, --memory, --access-log.',
     ],
     [['serve', 'now'], "'now' is one word too many."],
     [['serve', '--port'], undefined],
@@ -657,7 +659,7 @@ describe('devnet', () => {
       const { code, printed, complained } = await run(args)
       expect(code).toBe(2)
       expect(complained).toContain('devnet --env devnet.env')
-      expect(printed).toBe('')
+      expect(printed).toStrictEqual([])
     },
   )
 

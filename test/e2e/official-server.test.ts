@@ -200,7 +200,8 @@ describe('our middleware whose facilitator is our gateway elsewhere', () => {
     )
     const statuses = (await Promise.all(copies)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
-    expect(statuses.filter((status) => status === 402)).toHaveLength(19)
+    // 503 is for a copy that came while the payment was sent: its client must not sign another.
+    expect(statuses.filter((status) => status === 402 || status === 503)).toHaveLength(19)
     expect(shop.runs()).toBe(1)
     expect((await merchantBalance()) - before).toBe(20_000n)
   })

@@ -1,9 +1,10 @@
 // A shop with a gateway, in a process of its own, so that tests can kill it. It is told how to be
-// by FAULT_GATEWAY (JSON) and prints `{"port":…}` once it answers. It ends with its parent: when its
-// standard input does.
+// by FAULT_GATEWAY (JSON) and prints `{"port":…}` once it answers, and then what becomes of each visit
+// (`VisitReport`). It ends with its parent: when its standard input does.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
-import { createGateway } from '../../dist/esm/index.js'
+import { createGateway, paidRequest } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
 const { network, payTo, token, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
@@ -21,7 +22,7 @@ const write = (level) => (message, fields) =>
 // The second argument is for tests; no declaration has it.
 const store = ledger === 'memory' ? undefined : openLedger(ledger, { lockMs })
 if (diesIn !== undefined)
-  store[diesIn] = () => {
+  store.payments[diesIn] = () => {
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => undefined)
   }
@@ -42,10 +43,83 @@ const gateway = createGateway({
   ...options,
 })
 
+/** Prints what becomes of a visit. The pipe takes it at once, so that it outlives a kill. */
+function report(req, event, fields) {
+  const visit = req.get('x-test-visit')
+  if (visit === undefined) return
+  process.stdout.write(`${JSON.stringify({ visit, event, ...fields })}\n`)
+}
+
+/** What was bought with a response: a good that a handler made, or a settlement. */
+function boughtWith(chunk) {
+  const text = chunk instanceof Uint8Array ? Buffer.from(chunk).toString('utf8') : String(chunk)
+  const good = /"good":"([^"]+)"/.exec(text)?.[1]
+  const isSettled = text.includes('"success":true')
+  return {
+    good: isSettled ? /"transaction":"([^"]+)"/.exec(text)?.[1] : good,
+    isFree: text.includes('"free":true'),
+  }
+}
+
+/** Makes a good that no other handler has made. */
+function make(req, fields) {
+  const good = randomUUID()
+  report(req, 'ran', { good, ...fields })
+  return { sold: true, good, ...(fields?.isFree && { free: true }) }
+}
+
 const app = express()
-app.get('/report', gateway.x402Protect('$0.01'), (_req, res) => void res.json({ sold: true }))
+app.set('env', 'test')
+app.use((req, res, next) => {
+  report(req, 'took', { mood: req.get('x-test-mood') })
+  const { end } = res
+  // Outside of the gateway: what is held is seen when it is let out.
+  res.end = (...args) => {
+    const isConnected = !req.socket.destroyed
+    report(req, 'sent', { status: res.statusCode, isConnected, ...boughtWith(args[0]) })
+    return Reflect.apply(end, res, args)
+  }
+  next()
+})
+app.get('/report', gateway.x402Protect('$0.01'), (req, res) => void res.json(make(req)))
 app.get('/slow/:ms', gateway.x402Protect('$0.01'), (req, res, next) => {
-  sleep(Number(req.params.ms)).then(() => res.json({ sold: true }), next)
+  sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
+})
+
+/** What handlers may do, beside what they ought to. Those that answer twice count once. */
+const MOODS = {
+  well: (req, res) => res.json(make(req)),
+  twice(req, res) {
+    res.json(make(req))
+    res.status(404).json({ error: 'handler_late' })
+  },
+  fails_after(req, res, next) {
+    res.json(make(req))
+    next(new Error('after the answer'))
+  },
+  fails_later(req, res, next) {
+    res.json(make(req))
+    setTimeout(() => next(new Error('after the answer')), 5)
+  },
+  waives(req, res) {
+    paidRequest(req).waive('mood')
+    res.json(make(req, { isFree: true }))
+  },
+  refuses(req, res) {
+    report(req, 'ran', { isFree: true })
+    res.status(404).json({ error: 'handler_refused' })
+  },
+  refuses_twice(req, res) {
+    report(req, 'ran', { isFree: true })
+    res.status(404).json({ error: 'handler_refused' })
+    res.status(200).json({ sold: true, good: 'none', free: true })
+  },
+}
+app.get('/moody', gateway.x402Protect('$0.01'), (req, res, next) => {
+  const mood = MOODS[req.get('x-test-mood')] ?? MOODS.well
+  sleep(Number(req.get('x-test-delay') ?? 0))
+    .then(() => mood(req, res, next))
+    .catch(next)
 })
 const resourceUrl = () => 'https://shop.example/numbered'
 app.get('/numbered', gateway.x402Protect('$0.01', { resourceUrl }), (req, res) => {
@@ -53,21 +127,21 @@ app.get('/numbered', gateway.x402Protect('$0.01', { resourceUrl }), (req, res) =
 })
 let release
 const released = new Promise((resolve) => (release = resolve))
-app.get('/held', gateway.x402Protect('$0.01'), (_req, res, next) => {
-  released.then(() => res.json({ sold: true })).catch(next)
+app.get('/held', gateway.x402Protect('$0.01'), (req, res, next) => {
+  released.then(() => res.json(make(req))).catch(next)
 })
 app.post('/release', (_req, res) => {
   release()
   res.end()
 })
-app.get('/stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), (_req, res) => {
-  res.json({ sold: true })
+app.get('/stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), (req, res) => {
+  res.json(make(req))
 })
 app.get(
   '/slow-stream/:ms',
   gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }),
   (req, res, next) => {
-    sleep(Number(req.params.ms)).then(() => res.json({ sold: true }), next)
+    sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
   },
 )
 app.get('/never', gateway.x402Protect('$0.01'), () => undefined)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { NetworkOptions } from '../../src/config/network-options.js'
@@ -22,10 +23,36 @@ export interface GatewayProcessOptions {
   readonly diesIn?: 'markDelivered' | undefined
 }
 
+/**
+ * What a gateway's process tells of a visit that has a name: a request that presents a payment. It knows
+ * what a client that gave up, or heard nothing, does not.
+ */
+export interface VisitReport {
+  readonly visit: string
+  /** The request arrived, its handler ran, or an answer was handed to its connection. */
+  readonly event: 'took' | 'ran' | 'sent'
+  /** The HTTP status that was sent. */
+  readonly status?: number
+  /** What was made or sent: the handler's good, or the transaction of a settlement. */
+  readonly good?: string
+  /** It costs nothing: waived, or an error of the handler. */
+  readonly isFree?: boolean
+  /** What the handler was asked to do. */
+  readonly mood?: string
+  /** Whether the connection still stood, as far as the process knew. */
+  readonly isConnected?: boolean
+}
+
+/** How a process was ended by its test. */
+export type EndSignal = 'SIGKILL' | 'SIGTERM' | 'SIGINT'
+
 /** A gateway in a process of its own. */
 export interface GatewayProcess {
   readonly url: string
   readonly alive: boolean
+  readonly visits: readonly VisitReport[]
+  /** The first signal that was to end it. */
+  readonly endedBy: EndSignal | undefined
   /** Lets the handlers of `/held` respond, from when what was verified so far is verified again. */
   release(): Promise<void>
   /** What it has logged. */
@@ -52,17 +79,17 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   const ended = once(child, 'close').then(([code]) => code as number | null)
   child.stdin.on('error', () => undefined)
   let log = ''
+  let endedBy: EndSignal | undefined
+  const visits: VisitReport[] = []
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (log += chunk))
-  const started = (async () => {
-    let output = ''
-    for await (const chunk of child.stdout.setEncoding('utf8')) {
-      output += chunk as string
-      const port = /"port":(\d+)/.exec(output)?.[1]
-      if (port !== undefined) return port
-    }
-    return undefined
-  })()
-  const port = await started
+  const port = await new Promise<number | undefined>((resolve) => {
+    void ended.then(() => resolve(undefined))
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const told = JSON.parse(line) as VisitReport | { readonly port: number }
+      if ('port' in told) resolve(told.port)
+      else visits.push(told)
+    })
+  })
   if (port === undefined) throw new Error(`The gateway did not start:\n${log}`)
   const url = `http://127.0.0.1:${port}`
   return {
@@ -74,13 +101,22 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
     get alive() {
       return child.exitCode === null && child.signalCode === null
     },
+    visits,
+    get endedBy() {
+      return endedBy
+    },
     log: () => log,
-    signal: (name) => void child.kill(name),
+    signal(name) {
+      if (name === 'SIGKILL') endedBy ??= name
+      child.kill(name)
+    },
     async kill() {
+      endedBy ??= 'SIGKILL'
       child.kill('SIGKILL')
       await ended
     },
     terminate(name = 'SIGTERM') {
+      endedBy ??= name
       child.kill(name)
       return ended
     },

@@ -3,6 +3,8 @@ import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { LedgerRecord } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
+import type { GatewayProcess } from './gateway-process.js'
+import { visitRules } from './visit-rules.js'
 
 /** What a client was told, once. */
 export interface Answer {
@@ -15,12 +17,24 @@ export interface Answer {
   /** Why not, where the answer says so. */
   readonly reason?: string | undefined
   readonly transaction?: string | undefined
+  /** Names the request in what its gateway's process tells. */
+  readonly visit: string
+  readonly path: string
+  /** It may be asked for again by a key of its client's. */
+  readonly hasKey: boolean
+  /** The client did not wait for an answer. */
+  readonly gaveUp: boolean
+  /** What was bought: the handler's good, or the transaction of a settlement. */
+  readonly good?: string | undefined
+  /** The handler gave its answer away. */
+  readonly isFree?: boolean | undefined
 }
 
 /** What the merchant was paid, as the chain has it. */
 export interface Transfer {
   readonly authorization: string
   readonly transaction: Hex
+  readonly value: bigint
 }
 
 /** Everything that is known when all is over, and every process and its holds are gone. */
@@ -28,6 +42,9 @@ export interface Evidence {
   readonly answers: readonly Answer[]
   readonly transfers: readonly Transfer[]
   readonly records: readonly LedgerRecord[]
+  /** What each payment is worth. */
+  readonly price: bigint
+  readonly processes: readonly Pick<GatewayProcess, 'visits' | 'endedBy'>[]
   /** What the ledger's file itself complains of. */
   readonly damage?: readonly string[] | undefined
 }
@@ -38,7 +55,8 @@ const OPEN_REASONS = ['settlement_pending', 'duplicate_settlement']
 /** Answers that say: this payment was sent, and has not paid the merchant. */
 const FAILED_REASONS = ['invalid_transaction_state', 'invalid_exact_evm_transfer_event_mismatch']
 
-const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
+/** Answers to those who ask again for what was let out. */
+const LOST_REASONS = ['invalid_exact_evm_nonce_already_used', 'answer_not_kept']
 
 /** Whether an answer leaves open what became of the payment. */
 export function isOpen({ status, delivered, reason }: Answer): boolean {
@@ -48,11 +66,17 @@ export function isOpen({ status, delivered, reason }: Answer): boolean {
 }
 
 /** Everything that must not be, one line for each kind; empty when all is well. */
-export function findViolations({ answers, transfers, records, damage }: Evidence): string[] {
+export function findViolations(evidence: Evidence): string[] {
+  const { answers, transfers, records, damage, price } = evidence
   const recordOf = new Map(records.map((record) => [authorizationOf(record), record]))
   const paid = countBy(transfers.map(({ authorization }) => authorization))
   const grants = countBy(
     answers.filter(({ delivered }) => delivered).map(({ authorization }) => authorization),
+  )
+  const withoutKey = countBy(
+    answers
+      .filter(({ delivered, hasKey }) => delivered && !hasKey)
+      .map(({ authorization }) => authorization),
   )
   const told = new Map<string, Answer[]>()
   for (const answer of answers) {
@@ -60,18 +84,26 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
     if (heard === undefined) told.set(answer.authorization, [answer])
     else heard.push(answer)
   }
+  const rules = visitRules(evidence)
   const violations = new Map<string, string[]>()
   const report = (what: string, authorization: string): void => {
-    const heard = (told.get(authorization) ?? []).map(describeAnswer).join(', ')
+    const describe = (answer: Answer): string => describeAnswer(answer, rules.seen(answer))
+    const heard = (told.get(authorization) ?? []).map(describe).join(', ')
     const state = recordOf.get(authorization)?.state ?? 'none'
     const example = `${authorization} (record: ${state}; answers in their order: ${heard})`
     violations.set(what, [...(violations.get(what) ?? []), example])
   }
 
-  for (const [authorization, count] of grants) {
+  for (const [what, authorizations] of rules.violations)
+    for (const authorization of authorizations) report(what, authorization)
+
+  // By its key, one answer may be given again.
+  for (const [authorization, count] of withoutKey)
     if (count > 1) report(`delivered ${count} times`, authorization)
+  for (const authorization of grants.keys())
     if (!paid.has(authorization)) report('delivered, but not paid', authorization)
-  }
+  for (const { authorization, value } of transfers)
+    if (value !== price) report(`paid ${value}`, authorization)
   for (const [authorization, count] of paid) {
     if (count > 1) report(`paid ${count} times`, authorization)
     const record = recordOf.get(authorization)
@@ -93,10 +125,10 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
     // What was let out may have been lost on its way: then the payer heard nothing at least once,
     // and the ledger says that it was delivered. (Nobody is alive that could hold it otherwise.)
     const mayBeLost =
-      last.reason === ALREADY_USED &&
-      heard.some(({ status }) => status === 0) &&
+      heard.some((answer) => rules.mayBeLost(answer)) &&
       recordOf.get(authorization)?.locked === true
-    if (!mayBeLost) report(`paid, never delivered, and at last told ${last.reason}`, authorization)
+    if (!mayBeLost || !LOST_REASONS.includes(last.reason ?? ''))
+      report(`paid, never delivered, and at last told ${last.reason}`, authorization)
   }
   return [
     ...(damage ?? []).map((complaint) => `the ledger’s file is damaged: ${complaint}`),
@@ -104,9 +136,11 @@ export function findViolations({ answers, transfers, records, damage }: Evidence
   ]
 }
 
-function describeAnswer({ status, delivered, reason, transaction }: Answer): string {
-  const result = delivered ? 'delivered' : (reason ?? '')
-  return [status || 'none', result, transaction?.slice(0, 10)].filter(Boolean).join(' ')
+function describeAnswer(answer: Answer, seen: string): string {
+  const { visit, path, hasKey, status, delivered, gaveUp, reason, transaction } = answer
+  const result = delivered ? 'delivered' : (reason ?? (gaveUp ? 'gave up' : ''))
+  const words = [path, hasKey && 'key', status || 'none', result, transaction?.slice(0, 10), seen]
+  return `#${visit} ${words.filter(Boolean).join(' ')}`
 }
 
 /** Names an authorization as the oracle does. */
@@ -115,6 +149,7 @@ export function authorizationOf({ from, nonce }: { from: string; nonce: string }
 }
 
 interface RawLog {
+  readonly data: Hex
   readonly topics: readonly Hex[]
   readonly transactionHash: Hex
   readonly blockNumber: Hex
@@ -142,7 +177,7 @@ export async function readTransfers(
     const before = usedAt.get(position(log, -1))
     const [, payer = '0x', nonce = '0x'] = before?.topics ?? []
     const authorization = authorizationOf({ from: `0x${payer.slice(-40)}`, nonce })
-    return { authorization, transaction: log.transactionHash }
+    return { authorization, transaction: log.transactionHash, value: BigInt(log.data) }
   })
 }
 

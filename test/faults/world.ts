@@ -62,6 +62,17 @@ export interface WorldOptions {
   readonly oracleLedger?: string
 }
 
+/** How a payment is presented, where it matters. */
+export interface Visit {
+  /** The route, or `settle`. @defaultValue '/report' */
+  readonly path?: string
+  /** By which the client may ask again: a `payment-identifier`, or an `Idempotency-Key` of `settle`. */
+  readonly key?: string | undefined
+  /** Milliseconds after which the client gives up. */
+  readonly patienceMs?: number | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** A gateway, wherever it runs. */
 export interface AtUrl {
   readonly url: string
@@ -86,11 +97,12 @@ export interface World {
     readonly options?: GatewayOptions
     readonly network?: NetworkOptions
     readonly diesIn?: 'markDelivered'
+    readonly closeMs?: number | undefined
   }): Promise<GatewayProcess>
   /** Signs one cent. */
   sign(overrides?: SigningOverrides, payer?: TestPayer): Promise<PaymentPayload>
   /** Pays for a route, or has a payment settled (`settle`). */
-  present(gateway: AtUrl, payment: PaymentPayload, path?: string): Promise<Answer>
+  present(gateway: AtUrl, payment: PaymentPayload, visit?: string | Visit): Promise<Answer>
   /** Presents the same payment until an answer is final. */
   presentUntilDecided(
     gateway: AtUrl | (() => AtUrl | Promise<AtUrl>),
@@ -129,6 +141,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   const answers: Answer[] = []
   const gateways: GatewayProcess[] = []
   let next = 0
+  let visits = 0
   const offer: PaymentRequirements = {
     scheme: 'exact',
     network: 'eip155:84532',
@@ -139,12 +152,20 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     extra: { name: 'USDC', version: '2' },
   }
 
-  const present: World['present'] = async (gateway, payment, path = '/report') => {
+  const present: World['present'] = async (gateway, payment, how = {}) => {
     const authorization = authorizationOf(signedAuthorization(payment))
+    const visit = typeof how === 'string' ? { path: how } : how
+    const path = visit.path ?? '/report'
+    const { patienceMs, key } = visit
+    const name = String(++visits)
+    const signal = AbortSignal.timeout(patienceMs ?? CLIENT_TIMEOUT_MS)
+    const headers = { ...visit.headers, 'x-test-visit': name }
+    const request = { payment, path, key, signal, headers }
     const told = await (
-      path === 'settle' ? settleOver(gateway, payment, offer) : payFor(gateway, payment, path)
+      path === 'settle' ? settleOver(gateway, request, offer) : payFor(gateway, request)
     ).catch(() => ({ status: 0, delivered: false }))
-    const answer = { authorization, ...told }
+    const gaveUp = told.status === 0 && patienceMs !== undefined && signal.aborted
+    const answer = { authorization, visit: name, path, hasKey: key !== undefined, gaveUp, ...told }
     answers.push(answer)
     return answer
   }
@@ -166,6 +187,8 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     answers,
     transfers: await readTransfers(devnet.rpcUrl, { asset: devnet.asset, merchant }),
     records: await records(),
+    price: BigInt(offer.amount),
+    processes: gateways,
     damage: /^(postgres|memory$)/.test(oracleLedger) ? [] : damageOf(oracleLedger),
   })
 
@@ -180,14 +203,14 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     offer,
     answers,
     gateways,
-    async start({ options, network, diesIn } = {}) {
+    async start({ options, network, diesIn, closeMs = settings.closeMs } = {}) {
       const gateway = await startGateway({
         network: { rpcUrl: proxy.url, relayerKeys: relayers.map(({ key }) => key), ...network },
         payTo: merchant,
         token: TOKEN,
         ledger,
         lockMs,
-        closeMs: settings.closeMs,
+        closeMs,
         diesIn,
         options: { settleTimeoutMs: 20_000, ...settings.options, ...options },
       })
@@ -242,45 +265,76 @@ function damageOf(file: string): readonly string[] {
   }
 }
 
-type Told = Omit<Answer, 'authorization'>
+type Told = Omit<Answer, 'authorization' | 'visit' | 'path' | 'hasKey' | 'gaveUp'>
 
-async function payFor(gateway: AtUrl, payment: PaymentPayload, path: string): Promise<Told> {
+/** A payment on its way to a gateway. */
+interface PaymentRequest {
+  readonly payment: PaymentPayload
+  readonly path: string
+  readonly key: string | undefined
+  readonly signal: AbortSignal
+  readonly headers: Readonly<Record<string, string>>
+}
+
+async function payFor(
+  gateway: AtUrl,
+  { payment, path, key, signal, headers }: PaymentRequest,
+): Promise<Told> {
+  const extensions = { 'payment-identifier': { info: { required: false, id: key } } }
+  const presented = key === undefined ? payment : { ...payment, extensions }
   const response = await fetch(gateway.url + path, {
-    headers: paymentHeader(payment),
-    signal: AbortSignal.timeout(CLIENT_TIMEOUT_MS),
+    headers: { ...headers, ...paymentHeader(presented) },
+    signal,
   })
-  const body = (await response.json()) as { error?: string; code?: string; detail?: string }
+  const body = (await response.json()) as {
+    error?: string
+    code?: string
+    good?: string
+    free?: boolean
+  }
   const { status } = response
   const header = response.headers.get('payment-response')
   const settlement = header === null ? {} : decodeDocument<{ transaction?: string }>(header)
+  const isFree = body.free === true
   return {
     status,
-    delivered: status === 200,
-    reason: body.error ?? body.code,
+    delivered: status === 200 && !isFree,
+    isFree,
+    good: body.good,
+    reason: isFree ? 'waived' : (body.error ?? body.code),
     transaction: settlement.transaction,
   }
 }
 
 async function settleOver(
   gateway: AtUrl,
-  payment: PaymentPayload,
+  { payment, key, signal, headers }: PaymentRequest,
   offer: PaymentRequirements,
 ): Promise<Told> {
   const response = await fetch(`${gateway.url}/api/v2/payment/settle`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-project-identify-token': TOKEN },
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      'x-project-identify-token': TOKEN,
+      ...(key !== undefined && { 'idempotency-key': key }),
+    },
     body: JSON.stringify({ paymentPayload: payment, paymentRequirements: offer }),
-    signal: AbortSignal.timeout(CLIENT_TIMEOUT_MS),
+    signal,
   })
   const body = (await response.json()) as {
     success?: boolean
     errorReason?: string
+    code?: string
     transaction?: string
   }
+  const delivered = body.success === true
   return {
     status: response.status,
-    delivered: body.success === true,
-    reason: body.errorReason,
+    delivered,
+    good: delivered ? body.transaction : undefined,
+    // A 502 without a reason decides nothing.
+    reason: body.errorReason ?? (response.status === 502 ? undefined : body.code),
     transaction: body.transaction,
   }
 }

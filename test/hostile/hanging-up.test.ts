@@ -210,7 +210,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
   it('leaves no event stream open, and HEAD never opens one', async () => {
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
     const url = `${shop.url}/api/v2/merchant/events`
-    const streams = Array.from({ length: 6 }, () => new AbortController())
+    const streams = Array.from({ length: 12 }, () => new AbortController())
     for (const { signal } of streams)
       expect((await fetch(url, { headers, signal })).status).toBe(200)
     expect((await fetch(url, { headers })).status).toBe(429)

@@ -135,6 +135,33 @@ describe.each(['authorization', 'upfront'] as const)(
   },
 )
 
+describe('a pending payment that is presented again with a payment-identifier', () => {
+  it('is redeemed by its buyer, who has the offer id, though it was taken without one', async () => {
+    const { shop } = await open()
+    const payment = await shop.sign('/report', await newPayer(devnet))
+    await leavePending(shop, payment)
+    await expectRefused(shop, payment)
+    const redeemed = await redeem(shop, { ...payment, extensions: ID }, STRANGER)
+    expect(redeemed.status).toBe(200)
+    const again = await redeem(shop, payment, BUYER)
+    expect([again.status, paymentRequiredOf(again).error]).toEqual([402, USED])
+  })
+
+  it('is refused where it was taken with another one, or comes back without it', async () => {
+    const { shop } = await open()
+    const payment = await shop.sign('/report', await newPayer(devnet))
+    const taken = { ...payment, extensions: ID }
+    await leavePending(shop, taken)
+    const other = {
+      'payment-identifier': { info: { required: false, id: 'an_id_of_another_buyer' } },
+    }
+    for (const forged of [payment, { ...payment, extensions: other }]) {
+      const response = await shop.pay('/report', forged, STRANGER)
+      expect([response.status, paymentRequiredOf(response).error]).toEqual([402, USED])
+    }
+  })
+})
+
 describe('a payment whose client dropped its offer id', () => {
   it('is redeemed from the address that presented it first, and from no other', async () => {
     const { shop } = await open()

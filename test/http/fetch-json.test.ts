@@ -25,7 +25,7 @@ const get = (request: Partial<JsonRequest> = {}) =>
 describe('fetchJson', () => {
   it('reads a document, whatever its status', async () => {
     respond = (_req, res) => res.writeHead(418).end('{"a":1}')
-    expect(await get()).toStrictEqual({ kind: 'json', status: 418, document: { a: 1 } })
+    expect(await get()).toMatchObject({ kind: 'json', status: 418, document: { a: 1 } })
     expect(requests).toStrictEqual(['GET /secret'])
   })
 
@@ -34,7 +34,7 @@ describe('fetchJson', () => {
       void text(req).then((body) => res.end(body))
     }
     const response = await get({ body: { b: 2 } })
-    expect(response).toStrictEqual({ kind: 'json', status: 200, document: { b: 2 } })
+    expect(response).toMatchObject({ kind: 'json', status: 200, document: { b: 2 } })
     expect(requests).toStrictEqual(['POST /secret'])
   })
 
@@ -42,7 +42,7 @@ describe('fetchJson', () => {
     respond = (_req, res) => res.end('"12345678"')
     expect(await get()).toMatchObject({ kind: 'json' })
     respond = (_req, res) => res.end('"123456789"')
-    expect(await get()).toStrictEqual({ kind: 'too_long', status: 200 })
+    expect(await get()).toMatchObject({ kind: 'too_long', status: 200 })
   })
 
   it('closes the connection of a response that does not end', async () => {
@@ -63,19 +63,19 @@ describe('fetchJson', () => {
 
   it('does not follow a redirect', async () => {
     respond = (_req, res) => res.writeHead(302, { location: '/elsewhere' }).end()
-    expect(await get()).toStrictEqual({ kind: 'no_json', status: 302 })
+    expect(await get()).toMatchObject({ kind: 'no_json', status: 302, text: '' })
     expect(requests).toStrictEqual(['GET /secret'])
   })
 
   it('does not read the body of an error where it does not matter', async () => {
     respond = (_req, res) => res.writeHead(500).end('{"a":1}')
     const response = await get({ skipsErrorBodies: true })
-    expect(response).toStrictEqual({ kind: 'no_json', status: 500 })
+    expect(response).toMatchObject({ kind: 'no_json', status: 500, text: '' })
   })
 
   it('tells what is no JSON', async () => {
     respond = (_req, res) => res.end('<html>')
-    expect(await get()).toStrictEqual({ kind: 'no_json', status: 200 })
+    expect(await get()).toMatchObject({ kind: 'no_json', status: 200, text: '<html>' })
   })
 
   it('gives up on a response that does not arrive in time', async () => {

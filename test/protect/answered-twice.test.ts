@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import express5, { type Express, type RequestHandler } from 'express'
 import express4 from 'express4'
 import { generatePaymentId } from '@x402/extensions'
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { decodeDocument, listen, paymentHeader, type TestServer } from '../support/http.js'
@@ -236,9 +236,11 @@ describe.each([
       '/hook',
       (req, res, next) => {
         const { writeHead } = res
+        // Asked for now: the handler does not see its payment.
+        const isPaid = req.headers['payment-signature'] !== undefined
         Object.assign(res, {
           writeHead(...head: unknown[]) {
-            const fails = isBroken && req.headers['payment-signature'] !== undefined
+            const fails = isBroken && isPaid
             isBroken &&= !fails
             if (fails) throw new Error('no session')
             return Reflect.apply(writeHead, res, head) as ServerResponse
@@ -297,4 +299,26 @@ describe.each([
     }
     expect(await earned()).toBe(before + PRICE)
   })
+})
+
+it('a handler that fails after its answer is answered though its server has stopped listening', async () => {
+  const gateway = createGateway(shopOptions(devnet))
+  const app = express5()
+  app.set('env', 'test')
+  app.get('/', gateway.x402Protect('$0.01'), (req, res, next) => {
+    res.send('GOODS')
+    ;(req.socket as unknown as { readonly server: Server }).server.close()
+    next(new Error('audit'))
+  })
+  const server = await listen(app)
+  try {
+    const unpaid = await fetch(server.url)
+    const document = decodeDocument<PaymentRequired>(unpaid.headers.get('payment-required'))
+    const payment = await signPayment(devnet.payers[0]!, document.accepts[0]!)
+    const answer = await fetch(server.url, { headers: paymentHeader(payment) })
+    expect([answer.status, await answer.text()]).toEqual([200, 'GOODS'])
+  } finally {
+    await server.close()
+    await gateway.close()
+  }
 })

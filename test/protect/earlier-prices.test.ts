@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { generatePaymentId } from '@x402/extensions'
 import express, { type Express } from 'express'
 import { createTestClient, http } from 'viem'
+import { LedgerError } from '../../src/errors.js'
 import type { Gateway } from '../../src/gateway.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -85,12 +86,21 @@ describe.each<[string, () => LedgerStore]>([
   let shop: Shop & { close(): Promise<void> }
   let ledger: LedgerStore
   const found: string[] = []
+  /** How often the ledger does not write that a payment is delivered. */
+  let failures = 0
   beforeAll(async () => {
     const store = openLedger()
     ledger = patchedLedger(store, {
       find: (key) => {
         found.push(key.nonce)
         return store.payments.find(key)
+      },
+      async markDelivered(...delivery) {
+        if (failures === 0) return store.payments.markDelivered(...delivery)
+        failures -= 1
+        // Its lock lapses, as that of a write does which the database has not answered.
+        await store.payments.unlock(delivery[0])
+        throw new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.')
       },
     })
     shop = await openShop(devnet, routes, { ledger, settleTimeoutMs: 400 })
@@ -140,6 +150,17 @@ describe.each<[string, () => LedgerStore]>([
     expect([runs, await earned()]).toEqual([runsBefore, before + 10_000n])
     // The present price is offered to everybody else.
     expect(paymentRequiredOf(await shop.ask('/cart')).accepts).toMatchObject([{ amount: '20000' }])
+  })
+
+  it('keeps its stored response where the ledger fails while it is given', async () => {
+    const [before, payment] = [await earned(), await signWithId('/cart')]
+    await leavePending('/cart', payment)
+    const made = `1 cents, run ${runs}`
+    cents = 2
+    failures = 1
+    const given = await mineAndPay('/cart', payment)
+    expect([given.status, await given.text(), failures]).toEqual([200, made, 0])
+    expect(await earned()).toBe(before + 10_000n)
   })
 
   it('is refused if the ledger does not know it', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
+import { RateError } from '../../src/errors.js'
 import type { Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { fullLedger } from '../support/full-ledger.js'
@@ -265,7 +266,10 @@ describe('a gateway that cannot settle', () => {
           { id: 'shop', merchant: { payTo: devnet.merchant.address, crossCurrency: true } },
         ],
         rates: {
-          getRate: async () => source.rate && { rate: source.rate, asOf: 0, source: 'test' },
+          async getRate() {
+            if (source.rate === undefined) throw new RateError('rate_unavailable', 'None today.')
+            return { rate: source.rate, asOf: 0, source: 'test' }
+          },
         },
       },
     )

@@ -471,6 +471,20 @@ describe('a settlement of a payment with an id', () => {
     await gateway.close()
   })
 
+  it('is valid for the key that it was sent with while it is pending, and for no other', async () => {
+    const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
+    const [body, headers] = [await submission(), newKey()]
+    await chain().setAutomine(false)
+    const pending = await gateway.post(SETTLE, body, headers)
+    expect(pending.body).toMatchObject({ errorReason: 'settlement_pending' })
+    expect((await gateway.post(VERIFY, body, headers)).body).toMatchObject({ isValid: true })
+    const other = await gateway.post(VERIFY, body, newKey())
+    expect(other.body).toMatchObject({ isValid: false })
+    await chain().setAutomine(true)
+    await chain().mine({ blocks: 1 })
+    await gateway.close()
+  })
+
   it('leaves its id free where it was only verified', async () => {
     const id = generatePaymentId()
     expect((await api.post(VERIFY, await withId(id))).body).toMatchObject({ isValid: true })

@@ -132,8 +132,10 @@ describe('a rate limit in Redis', () => {
       }
       // None of them waits for Redis, which would take 250 ms; the machine itself may delay some.
       expect(tookMs.toSorted((one, other) => one - other)[4]).toBeLessThan(250)
-      expect(api.log.lines).toHaveLength(1)
-      expect(api.log.lines[0]).toMatch(/^warn The rate limiter cannot count: requests pass\./)
+      // The node, which nobody runs, is reported a second after the start.
+      const ofLimits = api.log.lines.filter((line) => !line.includes('chain_unreachable'))
+      expect(ofLimits).toHaveLength(1)
+      expect(ofLimits[0]).toMatch(/^warn The rate limiter cannot count: requests pass\./)
       proxy.isDown = false
       await until(async () => (await statusOf(api)) === 429)
       await proxy.close()
@@ -152,7 +154,8 @@ describe('a rate limit in Redis', () => {
       ({ api }) => !api.log.lines.join().includes('"timeout"'),
     )
     expect(statuses).toStrictEqual([200, 200, 200, 200, 200])
-    expect(api.log.lines).toStrictEqual([expect.stringContaining('ECONNREFUSED')])
+    const ofLimits = api.log.lines.filter((line) => !line.includes('chain_unreachable'))
+    expect(ofLimits).toStrictEqual([expect.stringContaining('ECONNREFUSED')])
     expect(api.log.lines.join()).not.toContain(SECRET)
     expect(api.log.lines.join()).not.toContain(`${HOST}:9`)
   })

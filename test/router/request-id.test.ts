@@ -70,7 +70,7 @@ describe('the id of a request', () => {
     const body = { x402Version: 2, paymentPayload, paymentRequirements: requirements }
     const answer = await api.post('/api/v2/payment/settle?secret=1', body)
     expect(answer.status).toBe(502)
-    const line = api.log.lines.find((one) => one.includes('A gateway request failed.'))!
+    const line = api.log.lines.find((one) => one.includes('A gateway request failed: '))!
     const fields = JSON.parse(line.slice(line.indexOf('{'))) as object
     expect(fields).toMatchObject({
       code: 'chain_unreachable',

@@ -2,61 +2,44 @@
  * Many payments, while everything around them fails: `npm run soak -- --payments 10000 --seed 7`.
  *
  * Two gateways share a ledger (PostgreSQL where one answers, else a file). Their node loses, delays,
- * doubles and garbles what it is asked, or is away; the chain is reorganised; they themselves are
- * killed and ended. In the end the oracle of the fault suite is asked. Ends with 1 when it finds
- * anything. With `--webhooks`, a shop that is slow, fails and is away has to be told of every payment.
+ * doubles and garbles what it is asked, is away, or takes no transactions for up to 20 s; the chain is
+ * reorganised. Gateways are killed, or stopped by SIGTERM and SIGINT as deployments do, and others take
+ * their place. Clients give up at any moment and present the same payment again later, some by a
+ * `payment-identifier`. Handlers answer twice, fail after their answer, refuse, and waive.
+ *
+ * When the last fault is over, nobody presents anything until the gateways have found out by themselves
+ * what became of every payment that is still pending. Then the buyers who left come back. In the end the
+ * oracle of the fault suite is asked. Ends with 1 when it finds anything. With `--webhooks`, a shop that
+ * is slow, fails and is away has to be told of every payment.
  */
 import { randomInt } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { privateKeyToAddress } from 'viem/accounts'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import type { Fault } from '../support/rpc-proxy.js'
-import { newNonce } from '../support/sign-payment.js'
-import type { GatewayProcess } from '../faults/gateway-process.js'
-import { isOpen } from '../faults/oracle.js'
+import { authorizationOf, type Answer } from '../faults/oracle.js'
 import { openWorld, type World } from '../faults/world.js'
+import { Crowd } from './buyers.js'
+import { Deployments } from './deployments.js'
 import { startMining } from './mining.js'
+import { NodeFaults } from './node-faults.js'
 import { createRandom, type Random } from './random.js'
 import { ToldShop } from './told-shop.js'
 
 /** Milliseconds between two blocks. */
 const BLOCK_MS = 100
 
-/** Clients that pay at the same time. */
-const CLIENTS = 24
-
 /** Payments between two ends of a gateway. */
-const PAYMENTS_PER_KILL = 40
+const PAYMENTS_PER_END = 40
 
-/** Payments between two reorganisations, and blocks that one drops at most. */
+/** Payments between two reorganisations. */
 const PAYMENTS_PER_REORG = 75
-const LONGEST_REORG = 3
 
-/** Of what the node is asked, so much meets a fault. */
-const FAULT_PROBABILITY = 0.04
-/** And so much begins a time in which the node is away. */
-const ABSENCE_PROBABILITY = 0.0005
-const ABSENCE_MS = 800
+/** Payments between two times in which the node takes no transactions. */
+const PAYMENTS_PER_REFUSAL = 100
 
-/** Milliseconds for which one payment may stay open before its client is taken to be stuck. */
+/** Milliseconds that gateways have to find out what became of payments that nobody asks for. */
 const PATIENCE_MS = 240_000
-
-const PATHS = ['/report', '/stream', 'settle', '/slow/50'] as const
-
-const FAULTS: readonly Fault[] = [
-  { kind: 'drop_answer' },
-  { kind: 'drop_request' },
-  { kind: 'delay', ms: 300 },
-  { kind: 'garble' },
-  { kind: 'duplicate' },
-  { kind: 'http', status: 429 },
-  { kind: 'http', status: 503 },
-  { kind: 'refuse', code: -32603, message: 'internal error' },
-]
-
-/** Transactions that each reorganisation dropped. */
-const reorganisations: number[] = []
 
 const { values } = parseArgs({
   options: {
@@ -65,6 +48,8 @@ const { values } = parseArgs({
     /** `sqlite` where PostgreSQL is not to be used. */
     ledger: { type: 'string' },
     webhooks: { type: 'boolean', default: false },
+    /** Where the gateways' logs are written if anything is found. */
+    logs: { type: 'string' },
   },
 })
 const payments = Number(values.payments)
@@ -73,17 +58,6 @@ if (!Number.isSafeInteger(payments) || payments < 1 || !Number.isSafeInteger(see
   throw new TypeError('--payments and --seed are integers')
 process.stdout.write(`soak: ${payments} payments, seed ${seed}\n`)
 process.exitCode = (await soak(createRandom(seed))) ? 0 : 1
-
-/** Drops the last blocks and all that is in them; no block is mined meanwhile. */
-async function reorganise({ node }: World, random: Random): Promise<void> {
-  const depth = random.pick(Array.from({ length: LONGEST_REORG }, (_, index) => index + 1))
-  const head = Number(await node('eth_blockNumber'))
-  let dropped = 0
-  for (let block = head - depth + 1; block <= head; block++)
-    dropped += Number(await node('eth_getBlockTransactionCountByNumber', `0x${block.toString(16)}`))
-  await node('anvil_reorg', depth, [])
-  reorganisations.push(dropped)
-}
 
 async function soak(random: Random): Promise<boolean> {
   const startedAt = performance.now()
@@ -100,19 +74,42 @@ async function soak(random: Random): Promise<boolean> {
   })
   const told = values.webhooks ? new ToldShop(world, random) : undefined
   try {
-    const faults: string[] = []
-    world.proxy.fault = createFaults(random, faults)
-    const shop = await openGateways(world, random)
+    const faults = new NodeFaults(random)
+    world.proxy.fault = faults.decide
+    const shop = await Deployments.open(world, random)
+    const crowd = new Crowd(world, shop, random)
     await told?.open(shop.any())
-    const reorganiseNow = () => devnet.betweenBlocks(() => reorganise(world, random))
-    const stuck = await payAll({ world, shop, random, reorganiseNow })
+    await crowd.payAll({
+      payments,
+      async onPayment(begun) {
+        if (begun % PAYMENTS_PER_END === 0) void shop.replaceOne()
+        if (begun % PAYMENTS_PER_REFUSAL === PAYMENTS_PER_REFUSAL / 2) faults.refuseSends()
+        if (begun % PAYMENTS_PER_REORG === 0)
+          await devnet.betweenBlocks(() => faults.reorganise(world))
+      },
+    })
+    await shop.ready()
 
     world.proxy.fault = undefined
-    await shop.settle()
+    const startedToWait = performance.now()
+    const pending = await untilDecided(world)
+    const waitedMs = performance.now() - startedToWait
+    const charged = await chargedAfter503(world)
+    await crowd.redeemAll()
+    await untilDecided(world)
     const untold = (await told?.violations(shop.any())) ?? []
-    const violations = [...(await world.violations()), ...untold]
+    const violations = [
+      ...(await world.violations()),
+      ...pending,
+      ...charged,
+      ...shop.violations,
+      ...untold,
+      ...crowd.stuck,
+    ]
     const { answers, transfers, records } = await world.evidence()
-    const delivered = answers.filter((answer) => answer.delivered).length
+    const delivered = new Set(
+      answers.filter((answer) => answer.delivered).map(({ authorization }) => authorization),
+    ).size
     const figures = {
       seed,
       payments,
@@ -121,25 +118,32 @@ async function soak(random: Random): Promise<boolean> {
       delivered,
       answers: answers.length,
       byAnswer: count(
-        answers.map(({ delivered, status, reason }) =>
-          delivered ? '200 delivered' : `${status || 'no answer'}${reason ? ` ${reason}` : ''}`,
+        answers.map(({ delivered, status, reason, gaveUp }) =>
+          delivered
+            ? '200 delivered'
+            : `${status || (gaveUp ? 'gave up' : 'no answer')}${reason ? ` ${reason}` : ''}`,
         ),
       ),
-      kills: shop.ends(),
-      reorganisations,
-      faults: count(faults),
+      givenUp: crowd.visitsGivenUp,
+      ends: shop.ends,
+      reorganisations: faults.reorganisations,
+      refusals: faults.refusals,
+      faults: count(faults.seen),
       transfers: transfers.length,
       /** Let out by a process that was killed before its answer arrived. */
       lostOnTheWay: Math.max(0, transfers.length - delivered),
       records: count(records.map(({ state }) => state)),
-      stuck: stuck.length,
+      stuck: crowd.stuck.length,
+      /** Until nothing was pending any more, and nobody presented anything. */
+      waitedSeconds: Math.round(waitedMs / 100) / 10,
       ...(told && { webhooks: told.figures }),
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
     }
     process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
-    for (const violation of [...violations, ...stuck])
-      process.stdout.write(`VIOLATION: ${violation}\n`)
-    const isWell = violations.length === 0 && stuck.length === 0
+    for (const violation of violations) process.stdout.write(`VIOLATION: ${violation}\n`)
+    const isWell = violations.length === 0
+    if (!isWell && values.logs !== undefined)
+      await writeFile(values.logs, world.gateways.map((gateway) => gateway.log()).join('\n'))
     process.stdout.write(
       isWell ? `soak: all is well (seed ${seed})\n` : `soak: FAILED (seed ${seed})\n`,
     )
@@ -152,107 +156,41 @@ async function soak(random: Random): Promise<boolean> {
   }
 }
 
-/** Decides what becomes of each request to the node, and counts it. */
-function createFaults(random: Random, seen: string[]) {
-  let isAwayUntil = 0
-  return (): Fault | undefined => {
-    if (performance.now() < isAwayUntil) {
-      seen.push('away')
-      return { kind: 'drop_request' }
-    }
-    if (random.chance(ABSENCE_PROBABILITY)) isAwayUntil = performance.now() + ABSENCE_MS
-    if (!random.chance(FAULT_PROBABILITY)) return undefined
-    const fault = random.pick(FAULTS)
-    seen.push(fault.kind === 'http' ? `http ${fault.status}` : fault.kind)
-    return fault
+/**
+ * Waits until nothing is under way any more, while nobody presents a payment.
+ *
+ * @returns What is still pending, although its authorization was good when it began to wait.
+ */
+async function untilDecided(world: World): Promise<readonly string[]> {
+  const began = BigInt(Math.floor(Date.now() / 1000))
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const { records, answers, transfers } = await world.evidence()
+    const paid = new Set(transfers.map(({ authorization }) => authorization))
+    // What a reorganisation dropped is sent again within a round or two.
+    const isOwed = answers.some(
+      ({ delivered, authorization }) => delivered && !paid.has(authorization),
+    )
+    const pending = records.filter(
+      ({ state, validBefore }) => state === 'submitted' && validBefore > began,
+    )
+    if (!isOwed && pending.length === 0) return []
+    if (performance.now() > deadline)
+      return pending.map((record) => `still pending: ${authorizationOf(record)}`)
+    await sleep(500)
   }
 }
 
-/** The gateways of a soak, of which one ends now and then and another takes its place. */
-interface Gateways {
-  any(): GatewayProcess
-  /** Ends one, and starts another. */
-  replaceOne(): Promise<void>
-  /** Waits until nothing is under way any more. */
-  settle(): Promise<void>
-  ends(): Readonly<Record<string, number>>
-}
-
-async function openGateways(world: World, random: Random): Promise<Gateways> {
-  const running = await Promise.all([world.start(), world.start()])
-  const ends = { SIGKILL: 0, SIGTERM: 0 }
-  return {
-    any: () => random.pick(running),
-    async replaceOne() {
-      const index = random.pick([0, 1])
-      const signal = random.pick(['SIGKILL', 'SIGKILL', 'SIGTERM'] as const)
-      ends[signal] += 1
-      const old = running[index]!
-      const ended = signal === 'SIGKILL' ? old.kill() : old.terminate()
-      running[index] = await world.start()
-      await ended
-    },
-    async settle() {
-      const deadline = performance.now() + PATIENCE_MS
-      while (performance.now() < deadline) {
-        const { records, answers, transfers } = await world.evidence()
-        const paid = new Set(transfers.map(({ authorization }) => authorization))
-        // What a reorganisation dropped is sent again within a round or two.
-        const isOwed = answers.some(
-          ({ delivered, authorization }) => delivered && !paid.has(authorization),
-        )
-        if (!isOwed && !records.some(({ state }) => state === 'submitted')) return
-        await sleep(500)
-      }
-    },
-    ends: () => ends,
-  }
-}
-
-/** What clients pay in, and what happens to it meanwhile. */
-interface Crowd {
-  readonly world: World
-  readonly shop: Gateways
-  readonly random: Random
-  readonly reorganiseNow: () => Promise<void>
-}
-
-/** Has every payment made. @returns What came to no end. */
-async function payAll({ world, shop, random, reorganiseNow }: Crowd): Promise<string[]> {
-  const stuck: string[] = []
-  let begun = 0
-  let replacing: Promise<void> | undefined
-
-  const client = async (): Promise<void> => {
-    while (begun < payments) {
-      begun += 1
-      if (begun % PAYMENTS_PER_KILL === 0)
-        replacing = (replacing ?? Promise.resolve()).then(() => shop.replaceOne())
-      if (begun % PAYMENTS_PER_REORG === 0) await reorganiseNow()
-      const isPoor = random.chance(0.03)
-      const path = random.pick(PATHS)
-      const times = random.chance(0.1) ? 3 : 1
-      const again = random.chance(0.1)
-      const key = newNonce()
-      const poor = { privateKey: key, address: privateKeyToAddress(key) }
-      const payment = await world.sign({}, isPoor ? poor : undefined)
-      const pay = async (): Promise<void> => {
-        const deadline = performance.now() + PATIENCE_MS
-        for (;;) {
-          const answer = await world.present(shop.any(), payment, path)
-          if (!isOpen(answer)) return
-          if (performance.now() > deadline)
-            return void stuck.push(`open for too long: ${answer.authorization} (${answer.reason})`)
-          await sleep(100)
-        }
-      }
-      await Promise.all(Array.from({ length: times }, pay))
-      if (again) await pay()
-    }
-  }
-  await Promise.all(Array.from({ length: CLIENTS }, client))
-  await replacing
-  return stuck
+/** Payments that paid, although their buyers were told by nobody but gateways that were closing. */
+async function chargedAfter503(world: World): Promise<readonly string[]> {
+  const { answers, transfers } = await world.evidence()
+  const isRefused = ({ status, reason, transaction }: Answer): boolean =>
+    status === 503 && reason === 'shutting_down' && transaction === undefined
+  const told = new Set(answers.map(({ authorization }) => authorization))
+  for (const answer of answers) if (!isRefused(answer)) told.delete(answer.authorization)
+  return transfers
+    .filter(({ authorization }) => told.has(authorization))
+    .map(({ authorization }) => `charged, and told only of the end: ${authorization}`)
 }
 
 function count(names: readonly string[]): Readonly<Record<string, number>> {

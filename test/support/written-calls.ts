@@ -15,7 +15,7 @@ export type CallOverrides = Partial<BatchMember> & {
   readonly writeAhead?: ((submission: Submission) => Promise<void>) | undefined
 }
 
-const calls = new WeakMap<AuthorizationKey, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
+const calls = new Map<AuthorizationKey, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
 
 /** A call of a batch that {@link withWrittenCalls} keeps account of. */
 export function writtenCall(
@@ -37,8 +37,21 @@ export function writtenCall(
   return { member, ...kept }
 }
 
-/** A ledger that keeps account of such calls, as payments that are reserved when they are written. */
+/** A ledger that keeps account of such calls, as payments that are reserved before they are written. */
 export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
+  const reserved = new Set<AuthorizationKey>()
+  // Not while a transaction is signed: SQLite has one connection, and that is then in a transaction.
+  const reserveAll = async (): Promise<void> => {
+    const keys = [...calls.keys()].filter((key) => !reserved.has(key))
+    for (const key of keys) reserved.add(key)
+    const entries = keys.map((key) => ({
+      ...key,
+      payTo: key.from,
+      value: 1n,
+      validBefore: 2n ** 40n,
+    }))
+    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
+  }
   const byTransaction = new Map<Hex, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
   const note = async (call: ReturnType<typeof calls.get>, submission: Submission) => {
     await call?.writeAhead?.(submission)
@@ -46,22 +59,14 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
     if (call !== undefined) byTransaction.set(submission.transaction, call)
   }
   return patchedLedger(ledger, {
-    submitNext: (account, leastNonce, sign) =>
-      ledger.relayers.submitNext(account, leastNonce, async (accountNonce) => {
+    async submitNext(account, leastNonce, sign) {
+      await reserveAll()
+      return ledger.relayers.submitNext(account, leastNonce, async (accountNonce) => {
         const signed = await sign(accountNonce)
-        for (const { key, submission } of signed.members) {
-          const call = calls.get(key)
-          await note(call, submission)
-          if (call !== undefined)
-            await ledger.payments.reserve({
-              ...key,
-              payTo: key.from,
-              value: 1n,
-              validBefore: 2n ** 40n,
-            })
-        }
+        for (const { key, submission } of signed.members) await note(calls.get(key), submission)
         return signed
-      }),
+      })
+    },
     async replaceTransaction(chainId, earlier, next) {
       await note(byTransaction.get(earlier), next)
       return ledger.relayers.replaceTransaction(chainId, earlier, next)

@@ -3,7 +3,6 @@ import type { Kysely, RawBuilder } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import { idBytes } from './bytes.js'
 import { failureKind } from './explain-failure.js'
-import { LEDGER_FULL } from '../operate/memory-limits.js'
 import { failedAsPrepared } from './prepared-statements.js'
 import type { LedgerDatabase } from '../schema/schema.js'
 import type { MigrationTarget } from '../schema/migrate.js'
@@ -16,6 +15,9 @@ const PATIENCE_MS = 3000
 /** Pause before the second attempt. It doubles with each further one. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 160
+
+/** What a trigger says that refuses a payment because nothing can be forgotten. */
+export const LEDGER_FULL = 'x402: ledger_full'
 
 /** An open database, and what differs between databases. */
 export interface SqlDatabase {

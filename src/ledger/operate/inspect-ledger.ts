@@ -39,11 +39,12 @@ export class LedgerInspector {
   /** Reads what the database looks like. Throws what the driver throws. */
   async readState(): Promise<LedgerState> {
     const rights = this.#isPostgres ? await this.#readRights() : OWN_FILE
-    const applied = await this.#readMigrations()
+    const read = await this.#readMigrations()
+    const applied = read ?? []
     const known = Object.keys(migrations)
     return {
       ...rights,
-      isMigrated: applied.length > 0,
+      isMigrated: read !== undefined,
       missing: known.filter((name) => !applied.includes(name)),
       unknown: applied.filter((name) => !known.includes(name)),
       now: rights.now ?? Date.now(),
@@ -82,13 +83,14 @@ export class LedgerInspector {
     return this.#connection.end()
   }
 
-  async #readMigrations(): Promise<readonly string[]> {
+  /** @returns Undefined where there is no table of them. */
+  async #readMigrations(): Promise<readonly string[] | undefined> {
     const { db } = this.#connection
     try {
       const rows = await db.selectFrom('x402_migrations').select('name').execute()
       return rows.map(({ name }) => name)
     } catch (error) {
-      if (isMissingTable(error)) return []
+      if (isMissingTable(error)) return undefined
       throw error
     }
   }

@@ -2,7 +2,7 @@
 import type * as KyselyModule from 'kysely'
 import { LAPSED_SECONDS } from './prunable.js'
 import type { SqlDialect } from '../engine/dialect.js'
-import type { SqlStore } from '../engine/store.js'
+import { LEDGER_FULL, type SqlStore } from '../engine/store.js'
 
 /** Settled and delivered payments that are kept: usually, and while a reorganisation may undo them. */
 const MAX_DELIVERED = { usually: 10_000, watched: 20_000 }
@@ -21,9 +21,6 @@ const MAX_AUDIT = 10_000
 
 /** Time between two sweeps. */
 const SWEEP_MS = 5000
-
-/** What the trigger says that refuses a payment. */
-export const LEDGER_FULL = 'x402: ledger_full'
 
 /** The oldest payments that the chain alone refuses from now on. */
 const OLDEST = `SELECT id, updated_at FROM x402_authorizations

@@ -4,8 +4,8 @@
  * It runs in every statement that changes a record: an event is committed together with the change that it
  * reports. Nothing is written for a project without endpoints.
  */
-import type { MigrationContext } from './migrations.js'
 import type { SqlDialect } from '../engine/dialect.js'
+import type { MigrationContext } from './migration-context.js'
 
 /** How a trigger names what it reads. */
 interface Names {
@@ -68,6 +68,7 @@ export async function createWebhookTrigger({ dialect, run }: MigrationContext): 
   // Runs once a statement, not once a record: statements change many records, and a call takes longer than
   // what it does. It looks for endpoints first: most gateways have none. Neither query has parameters, so
   // PostgreSQL keeps one plan for each without being told to.
+  // It may be there already: it outlives the tables where these are dropped by hand.
   await run(`CREATE OR REPLACE FUNCTION x402_webhook_statement() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF EXISTS (SELECT FROM ${schema}x402_webhook_endpoints) THEN
       ${insert(dialect, names, changed)} AND ${happened(names)};

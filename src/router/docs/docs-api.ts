@@ -10,7 +10,7 @@ import { pageRoutes } from '../page-routes.js'
 import { setLimitKey } from '../rate-limit.js'
 import { takesNoQuery } from '../read-query.js'
 import { respondDocument } from '../respond-document.js'
-import { securityHeaders } from '../security-headers.js'
+import { viewerSecurityHeaders } from '../security-headers.js'
 import { DocumentPublisher } from './document-publisher.js'
 
 /**
@@ -49,7 +49,7 @@ function pageApi(): MountedApi {
     prefix: '/api/v2/docs',
     endpoints: { '/api/v2/docs': ['GET'], '/api/v2/docs/assets/{name}': ['GET'] },
     identify(req, res, next) {
-      countByAddress(req, res, () => securityHeaders(req, res, next))
+      countByAddress(req, res, () => viewerSecurityHeaders(req, res, next))
     },
     routes: pageRoutes({ name: 'docs', folder: folder && join(folder, 'dist', 'docs') }),
   }

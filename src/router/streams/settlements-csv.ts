@@ -83,15 +83,23 @@ async function download<Context extends RouterContext>(
     }
     await pipeline(Readable.from(text()), res)
   } catch (error) {
-    if (isClosed(res)) return
-    if (!res.headersSent) throw error
-    // The connection is cut, so that a part of the file is not taken for the whole.
+    if (isEndOfConnection(error)) return
+    if (!res.headersSent) {
+      if (isClosed(res)) return
+      throw error
+    }
+    // The pipeline has cut the connection, so that a part of the file is not taken for the whole.
     res.destroy()
     context.logger.warn('A download of settlements was cut.', { ...requestFields(req, res), error })
   } finally {
     endRating()
     free()
   }
+}
+
+/** Whether a pipeline failed because its response was closed, and not for want of data. */
+function isEndOfConnection(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
 async function* pagesOf(

@@ -1,9 +1,7 @@
-import { z } from 'zod'
 import type { Chain } from '../../chain/chain.js'
 import type { Asset } from '../../money/assets.js'
 import { blockTimeMs } from '../../protocol/networks.js'
 import { lowerHex } from '../../protocol/hex.js'
-import type { AuthorizedPayment } from '../../protocol/decoded-payment.js'
 import type { Address } from '../../protocol/payment.js'
 import type { RelayerPool } from '../../relayer/pool.js'
 import type { SettlementAsset } from './erc3009.js'
@@ -60,22 +58,4 @@ export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address,
       return [address, { address, separator }] as const
     }),
   )
-}
-
-/** The EIP-712 domain of a token, as an offer carries it. */
-const eip712Schema = z.object({ name: z.string(), version: z.string() })
-
-/**
- * A token that is not configured any more, by the domain in the offer that was paid.
- *
- * Its payer signed under that domain. Nobody else could make a signature for another one.
- */
-export function assetAsOffered({
-  key: { chainId, asset: address },
-  requirements,
-}: AuthorizedPayment): SettlementAsset | undefined {
-  const domain = eip712Schema.safeParse(requirements.extra)
-  if (!domain.success) return undefined
-  const separator = domainSeparator({ ...domain.data, chainId, verifyingContract: address })
-  return { address, separator }
 }

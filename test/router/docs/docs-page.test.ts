@@ -1,6 +1,9 @@
-/** The documentation page, in a real browser, with a wallet that pays on a real chain. */
+/** The documentation page, in a real browser: the viewer opens our document, and sends requests to our gateway. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import express from 'express'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { createGateway } from '../../../src/gateway.js'
+import { ADMIN_TOKEN, openWorld, SHOP_TOKEN, type World } from '../../console/page/world.js'
 import {
   findChromium,
   findViolations,
@@ -9,8 +12,8 @@ import {
   PATIENCE_MS,
   type Tab,
 } from '../../support/browser.js'
-import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
-import { ADMIN_TOKEN, openWorld, SHOP_TOKEN, type World } from '../../console/page/world.js'
+import { listen } from '../../support/http.js'
+import { wholeDocument } from '../../support/openapi-validator.js'
 
 const executable = findChromium()
 const suite = executable === undefined ? describe.skip : describe
@@ -22,42 +25,54 @@ let world: World
 let browser: Browser
 let docs = ''
 
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const button = (page: Page | Locator, name: string) =>
+  page.getByRole('button', { name, exact: true })
 const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
 
-async function open(page: Page, operation = ''): Promise<void> {
-  await page.goto(`${docs}#${operation}`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.getByRole('navigation').waitFor()
+const { paths } = wholeDocument()
+
+/** Goes to an operation, as a link does. */
+async function choose(page: Page, method: string, path: string): Promise<void> {
+  const { summary = '' } = (paths[path]?.[method] ?? {}) as { readonly summary?: string }
+  await page.evaluate(`location.hash = '${method}-${path.replaceAll(/[{}]/g, '-')}'`)
+  await page.getByRole('heading', { name: summary, exact: true }).waitFor()
+  await page.getByText(path, { exact: true }).first().waitFor()
 }
 
-/** Goes to another operation, without loading the page again. */
-async function choose(page: Page, id: string, heading: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(id)}`)
-  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+async function open(page: Page, url = docs): Promise<void> {
+  await page.goto(url)
+  await page.getByRole('link', { name: 'Authentication' }).waitFor()
 }
 
-/** Sends what the form has. @returns The status and the document. */
+async function setToken(page: Page, scheme: string, token: string): Promise<void> {
+  await page.getByRole('link', { name: 'Authentication' }).click()
+  await field(page, scheme).fill(token)
+  const row = page.locator('tr').filter({ has: field(page, scheme) })
+  await button(row, 'SET').click()
+  await page.getByText('Key Applied').first().waitFor()
+}
+
+/** Sends what the form has. @returns The response, and the text that the page shows of it. */
 async function send(page: Page) {
-  await button(page, 'Send').click()
-  await button(page, 'Stop').waitFor({ state: 'detached' })
-  const status = await page.locator('.answer .status').textContent()
-  const text = await page.getByLabel('The body of the answer').textContent()
-  return { status: Number(status), body: JSON.parse(text ?? '') as Record<string, unknown> }
+  const received = page.waitForResponse((one) => one.request().resourceType() === 'fetch')
+  await button(page, 'TRY').click()
+  const response = await received
+  await page.getByText(/Took \d+ milliseconds/).waitFor()
+  const shown = page.locator('.tab-content:visible pre').last()
+  return { status: response.status(), url: response.url(), text: (await shown.textContent()) ?? '' }
 }
 
 suite('the documentation page', () => {
   let tab: Tab
-  let wallet: TestWallet
   const hosts = new Set<string>()
 
   beforeAll(async () => {
     world = await openWorld()
     docs = `${world.url}/pay/api/v2/docs/`
     browser = await launch(executable!)
-    tab = await openTab(browser, { expected: /status of (401|404) / })
+    tab = await openTab(browser, { expected: /status of 401 / })
     tab.page.on('request', (request) => hosts.add(new URL(request.url()).origin))
-    wallet = await addWallet(tab.page, world.devnet.payers[0]!)
+    await open(tab.page)
   }, 4 * PATIENCE_MS)
 
   afterAll(async () => {
@@ -70,116 +85,120 @@ suite('the documentation page', () => {
     expect([redirect.status, redirect.headers.get('location')]).toEqual([308, './docs/'])
     const page = await fetch(docs)
     const policy = page.headers.get('content-security-policy') ?? ''
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
-    expect(policy).not.toContain('unsafe')
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inl")
+    expect(policy.match(/unsafe/g)).toHaveLength(1)
+    const console = await fetch(world.console)
+    expect(console.headers.get('content-security-policy')).not.toContain('unsafe')
     const known = { headers: { 'If-None-Match': page.headers.get('etag') ?? '' } }
     expect((await fetch(docs, known)).status).toBe(304)
-    const [script = ''] = /\.\/assets\/docs-[^"]+\.js/.exec(await page.text()) ?? []
-    const asset = await fetch(new URL(script, docs))
-    expect(asset.headers.get('cache-control')).toContain('immutable')
+    const scripts = [...(await page.text()).matchAll(/src="(\.\/assets\/[^"]+\.js)"/g)]
+    expect(scripts).toHaveLength(2)
+    for (const [, script = ''] of scripts) {
+      const asset = await fetch(new URL(script, docs))
+      expect(asset.headers.get('cache-control')).toContain('immutable')
+    }
     expect((await fetch(new URL('./assets/..%2findex.html', docs))).status).toBe(404)
   })
 
-  it('lists the operations, and finds one by its path', async () => {
+  it('lists every operation, and finds one by its path', async () => {
     const { page } = tab
-    await open(page)
-    expect(await page.getByRole('navigation').getByRole('listitem').count()).toBeGreaterThan(50)
+    const items = page.locator('.nav-bar-path')
+    const described = Object.entries(paths).filter(([path]) => !path.endsWith('z'))
+    expect(await items.count()).toBe(described.flatMap(([, item]) => Object.keys(item)).length)
     await field(page, 'Filter').fill('checkout-prepare')
-    expect(await page.getByRole('navigation').getByRole('listitem').count()).toBe(1)
-    await page.getByRole('link', { name: /Turn a fiat price/ }).click()
+    await field(page, 'Filter').press('Enter')
+    await page.getByRole('link', { name: /^Turn a fiat price/ }).click()
     await page.getByText('/api/v2/merchant/checkout-prepare').first().waitFor()
-    expect(await page.title()).toContain('Turn a fiat price')
+    expect(await items.count()).toBe(1)
+    await button(page, 'CLEAR').first().click()
   })
 
   it('sends a request without a token, and shows why it is refused', async () => {
     const { page } = tab
-    await open(page, 'getPaymentRequirements')
-    expect(await send(page)).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
+    await choose(page, 'post', '/api/v2/payment/requirements')
+    const { status, text } = await send(page)
+    expect([status, JSON.parse(text)]).toMatchObject([401, { code: 'unauthorized' }])
   })
 
-  it('sends one with a token, and shows what strangers wrote as text', async () => {
+  it('sends one with a project’s token, and shows what strangers wrote as text', async () => {
     const { page } = tab
-    await field(page, 'Project token').fill(SHOP_TOKEN)
-    const body = { resourceUrl: EVIL, requestedAmount: 0.01 }
-    await field(page, 'Body').fill(JSON.stringify(body))
-    const answer = await send(page)
-    expect(answer).toMatchObject({ status: 200, body: { resource: { url: EVIL } } })
+    await setToken(page, 'API Key (X-Project-Identify-Token)', SHOP_TOKEN)
+    await choose(page, 'post', '/api/v2/payment/requirements')
+    await field(page, 'Body').fill(JSON.stringify({ resourceUrl: EVIL, requestedAmount: 0.01 }))
+    const { status, text } = await send(page)
+    expect([status, JSON.parse(text)]).toMatchObject([200, { resource: { url: EVIL } }])
     expect(await page.evaluate('window.pwned')).toBeUndefined()
-    await page.getByText('As a command').click()
-    const command = (await page.getByLabel('The request as a command').textContent()) ?? ''
-    expect(command).toContain('curl -X POST')
-    expect(command).not.toContain(SHOP_TOKEN)
   })
 
-  it('verifies and settles a payment that a wallet has signed', async () => {
+  it('sends an admin’s token, and fills parameters into query and path', async () => {
     const { page } = tab
-    const before = await world.earned()
-    await choose(page, 'verifyPayment', 'Verify a payment without settling it')
-    await button(page, 'Sign a payment with Test Wallet').click()
-    await page.getByText('The body is a payment of 0.01 now.').waitFor()
-    expect(wallet.asked).toContain('eth_signTypedData_v4')
-    expect(await send(page)).toMatchObject({ status: 200, body: { isValid: true } })
-    const signed = await field(page, 'Body').inputValue()
-    await choose(page, 'settlePayment', 'Settle a payment on chain')
-    await field(page, 'Body').fill(signed)
-    expect(await send(page)).toMatchObject({ status: 200, body: { success: true } })
-    expect((await world.earned()) - before).toBe(10_000n)
-    // The same payment is not paid twice.
-    expect(await send(page)).toMatchObject({ status: 200, body: { success: false } })
-    expect((await world.earned()) - before).toBe(10_000n)
-  })
-
-  it('signs nothing where the wallet’s owner declines', async () => {
-    const { page } = tab
-    wallet.behaviour = 'decline'
-    await choose(page, 'verifyPayment', 'Verify a payment without settling it')
-    await button(page, 'Sign a payment with Test Wallet').click()
-    await page.getByText('Nothing was signed: User rejected the request.').waitFor()
-    expect(await send(page)).toMatchObject({ body: { isValid: false } })
-  })
-
-  it('fills parameters into path, query and headers', async () => {
-    const { page } = tab
-    await choose(page, 'adminListSettlements', 'List settlements')
-    await field(page, 'Admin token').fill(ADMIN_TOKEN)
-    await field(page, 'limit query').fill('1')
+    await setToken(page, 'HTTP Bearer', ADMIN_TOKEN)
+    await world.buy('/any/thing', world.devnet.payers[0]!)
+    await choose(page, 'get', '/api/v2/admin/settlements')
+    await button(page, 'CLEAR').click()
+    await field(page, 'limit').fill('1')
     const list = await send(page)
-    expect(list.body['settlements']).toHaveLength(1)
-    const [{ id } = { id: '' }] = list.body['settlements'] as { id: string }[]
-    await choose(page, 'adminGetSettlement', 'Get a settlement')
-    await field(page, 'id path').fill(id)
-    expect(await send(page)).toMatchObject({ status: 200, body: { id, status: 'settled' } })
-    await choose(page, 'adminListRefunds', 'List the refunds of a settlement')
-    await field(page, 'id path').fill('../projects')
-    expect(await send(page)).toMatchObject({ status: 404 })
+    expect(list).toMatchObject({
+      status: 200,
+      url: `${world.url}/pay/api/v2/admin/settlements?limit=1`,
+    })
+    const { settlements } = JSON.parse(list.text) as { readonly settlements: { id: string }[] }
+    const id = settlements[0]?.id ?? ''
+    await choose(page, 'get', '/api/v2/admin/settlements/{id}')
+    await field(page, 'id').fill(id)
+    const { status, text } = await send(page)
+    expect([status, JSON.parse(text)]).toMatchObject([200, { id, status: 'settled' }])
   })
 
-  it('shows events as they come, until it is told to stop', async () => {
+  it('ends a stream when its reader leaves', async () => {
     const { page } = tab
-    await choose(page, 'streamSettlements', 'Watch payments as they happen')
-    await button(page, 'Send').click()
-    await page.getByText('still open').waitFor()
-    await world.buy('/any/event', world.devnet.payers[1]!)
-    await page.getByText('event: settlement').waitFor()
-    await button(page, 'Stop').click()
-    await button(page, 'Stop').waitFor({ state: 'detached' })
-    expect(await page.getByText('still open').count()).toBe(0)
+    await choose(page, 'get', '/api/v2/merchant/events')
+    const begun = page.waitForResponse(/\/merchant\/events/)
+    const ended = page.waitForEvent('requestfailed')
+    await button(page, 'TRY').click()
+    expect((await begun).status()).toBe(200)
+    await choose(page, 'get', '/api/v2/merchant/settlements')
+    expect((await ended).url()).toContain('/merchant/events')
   })
 
   it('is used with the keyboard alone', async () => {
-    const { page } = tab
-    await open(page, 'getPaymentProfile')
-    const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent')
-    await page.evaluate('document.body.tabIndex = -1; document.body.focus()')
-    await page.keyboard.press('Tab')
-    expect(await focused()).toBe('Skip to content')
+    const { page, context } = await openTab(browser)
+    await open(page)
+    await field(page, 'Filter').focus()
+    const focused = 'document.activeElement.shadowRoot.activeElement.textContent.trim()'
+    for (let tabs = 0; tabs < 60; tabs++) {
+      await page.keyboard.press('Tab')
+      const text: string = await page.evaluate(focused)
+      if (text.endsWith('Get the payment handler for a UCP profile')) break
+    }
     await page.keyboard.press('Enter')
-    expect(await page.evaluate('document.activeElement.id')).toBe('content')
-    await field(page, 'Project token').focus()
-    await page.keyboard.press('Control+A')
-    await page.keyboard.type(SHOP_TOKEN)
+    await page.getByText('/api/v2/merchant/payment-profile').first().waitFor()
+    await button(page, 'TRY').focus()
     await page.keyboard.press('Enter')
-    await page.locator('.answer .status').getByText('200').waitFor()
+    await page.getByText(/Took \d+ milliseconds/).waitFor()
+    expect(await page.locator('.tab-content:visible pre').last().textContent()).toContain('401')
+    await context.close()
+  })
+
+  it('asks the gateway that it was loaded from, though the document names its public URL', async () => {
+    const { rpcUrl, relayerKeys } = world.devnet
+    const gateway = createGateway({
+      networks: { 'base-sepolia': { rpcUrl, relayerKeys: [relayerKeys[1]!] } },
+      projects: [{ id: 'shop', tokens: [SHOP_TOKEN] }],
+      publicUrl: 'https://shop.example',
+    })
+    const app = express().use(gateway.healthRouter()).use('/elsewhere', gateway.gatewayRouter())
+    const server = await listen(app)
+    const { page, context, complaints } = await openTab(browser, { expected: /status of 50\d / })
+    await open(page, `${server.url}/elsewhere/api/v2/docs/`)
+    await choose(page, 'get', '/ucp/schema.json')
+    expect((await send(page)).url).toBe(`${server.url}/elsewhere/ucp/schema.json`)
+    await choose(page, 'get', '/livez')
+    expect(await send(page)).toMatchObject({ status: 200, url: `${server.url}/livez` })
+    expect(complaints).toEqual([])
+    await context.close()
+    await server.close()
+    await gateway.close()
   })
 
   it.each([
@@ -190,17 +209,25 @@ suite('the documentation page', () => {
   ] as const)(
     'has no violation that axe finds, %s and %i pixels wide',
     async (colorScheme, width) => {
-      const { page, context, complaints } = await openTab(browser, { colorScheme, width })
-      for (const operation of ['', 'settlePayment', 'adminListSettlements', 'createWebhook']) {
-        await open(page, operation)
-        await page.evaluate(
-          `document.querySelectorAll('main details').forEach((one) => (one.open = true))`,
-        )
+      const expected = /status of 401 /
+      const { page, context, complaints } = await openTab(browser, { colorScheme, width, expected })
+      const check = async (): Promise<void> => {
         expect(await findViolations(page)).toEqual([])
         const overflow =
           'document.documentElement.scrollWidth - document.documentElement.clientWidth'
         expect(await page.evaluate(overflow)).toBeLessThanOrEqual(0)
       }
+      await open(page)
+      await check()
+      await page.getByRole('link', { name: 'Authentication' }).click()
+      await field(page, 'HTTP Bearer').waitFor()
+      await check()
+      await choose(page, 'post', '/api/v2/payment/settle')
+      await check()
+      await choose(page, 'get', '/api/v2/admin/settlements')
+      await button(page, 'SCHEMA').click()
+      await send(page)
+      await check()
       expect(complaints).toEqual([])
       await context.close()
     },
@@ -210,8 +237,9 @@ suite('the documentation page', () => {
     const { page, context } = await openTab(browser)
     await page.route('**/openapi.json', (route) => route.abort())
     await page.goto(docs)
-    await page.getByRole('heading', { name: 'The API could not be loaded' }).waitFor()
-    expect(await page.getByRole('alert').textContent()).toContain('Reload this page')
+    const message = page.locator('#spec-not-found')
+    await message.waitFor()
+    expect(await message.textContent()).toMatch(/\S/)
     await context.close()
   })
 
@@ -221,8 +249,8 @@ suite('the documentation page', () => {
       await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'),
     ).toBe('[{},{}]')
     await page.reload()
-    await open(page, 'getPaymentProfile')
-    expect(await field(page, 'Project token').inputValue()).toBe('')
+    await page.getByRole('link', { name: 'Authentication' }).click()
+    await page.getByText('No API key applied').waitFor()
     expect([...hosts]).toEqual([world.url])
     expect(complaints).toEqual([])
   })

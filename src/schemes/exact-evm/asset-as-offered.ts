@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import type { AuthorizedPayment } from '../../protocol/decoded-payment.js'
+import type { SettlementAsset } from './erc3009.js'
+import { domainSeparator } from './verify/digest.js'
+
+/** The EIP-712 domain of a token, as an offer carries it. */
+const eip712Schema = z.object({ name: z.string(), version: z.string() })
+
+/**
+ * A token that is not configured here, by the domain in the offer that was paid.
+ *
+ * Its payer signed under that domain. Nobody else could make a signature for another one.
+ */
+export function assetAsOffered({
+  key: { chainId, asset: address },
+  requirements,
+}: AuthorizedPayment): SettlementAsset | undefined {
+  const domain = eip712Schema.safeParse(requirements.extra)
+  if (!domain.success) return undefined
+  const separator = domainSeparator({ ...domain.data, chainId, verifyingContract: address })
+  return { address, separator }
+}
