@@ -2,7 +2,7 @@
 import type { AppliedRate } from '../money/rates.js'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
-import { recordId, type LedgerEntry } from './index.js'
+import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'
 

@@ -1,6 +1,6 @@
 /** The transaction of a record. */
 import type { Hex } from '../protocol/payment.js'
-import type { LedgerRecord, Submission } from './index.js'
+import type { LedgerRecord, Submission } from './record.js'
 
 /** Stands for a transaction that only a remote facilitator knows. */
 export const REMOTE_SUBMISSION: Submission = {

@@ -373,7 +373,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toMatchObject({ success: true })
     })
 
-    it('is final once the transaction that it named has failed', async () => {
+    it('is final once the transaction that it named has failed, and asked anew if it is presented again', async () => {
       const pending = refusal('settlement_pending', TRANSACTION)
       const reverted = refusal('invalid_transaction_state', TRANSACTION)
       elsewhere.scripts = { verify: VALID, settle: [pending, reverted] }
@@ -387,7 +387,12 @@ describe('a remote facilitator with a ledger here', () => {
         errorReason: 'invalid_transaction_state',
         errorMessage,
       })
-      expect(asked()).toEqual(['verify', 'settle', 'settle'])
+      expect(asked()).toEqual(['verify', 'settle', 'settle', 'verify', 'settle'])
+      const [first, second, , third] = elsewhere.requests
+        .slice(1)
+        .map(({ headers }) => headers['idempotency-key'])
+      expect(second).toBe(first)
+      expect(third).not.toBe(first)
     })
   })
 

@@ -101,7 +101,9 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
 
   it('is nobody’s at settle once another key has settled the payment', async () => {
     const world = await openWorld()
-    const payment = await world.sign()
+    // Without a URL, it would be bound to the first key.
+    const resource = { url: 'https://shop.example/thing' }
+    const payment = await world.sign({ payload: { resource } })
     const dying = await world.start({ diesIn: 'markDelivered' })
     expect(await settleByKey(world, dying, { key: 'first', payment })).toBeUndefined()
     const next = await world.start()

@@ -324,8 +324,13 @@ describe.each<[string, () => LedgerStore]>([
     const { key, record } = await recordOf(payment)
     if (key === undefined || record?.state !== 'submitted') throw new Error('it is not submitted')
     const { transaction } = record.submission
-    await ledger.payments.markFailed(key, { transaction, reason: 'invalid_transaction_state' })
-    expect(errorOf(await shop.pay('/cart', payment))).toBe('invalid_transaction_state')
+    await ledger.payments.markFailed(key, {
+      transaction,
+      reason: 'invalid_exact_evm_transfer_event_mismatch',
+    })
+    expect(errorOf(await shop.pay('/cart', payment))).toBe(
+      'invalid_exact_evm_transfer_event_mismatch',
+    )
     const { extensions } = payment
     await chain().setAutomine(true)
     expect((await shop.pay('/cart', { ...(await sign('/cart')), extensions })).status).toBe(200)
