@@ -1,12 +1,8 @@
 /** What operator and merchant see of their payments. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Ledger } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { openShop, type Shop } from '../support/shop.js'
@@ -26,11 +22,6 @@ interface Opened {
 }
 
 describeViews('memory', async () => ({ ledger: createMemoryLedger(), end: async () => {} }))
-describeViews('SQLite', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'x402-views-'))
-  const ledger = openSqliteLedger(join(folder, 'ledger.db'))
-  return { ledger, end: () => rm(folder, { recursive: true, force: true }) }
-})
 const root = await findPostgres()
 if (root !== undefined)
   describeViews('PostgreSQL', async () => {

@@ -1,13 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Counters, percentileOf } from '../../src/ledger/counters.js'
 import type { Count } from '../../src/ledger/counts.js'
 import { EVERY_PROJECT, type LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import type { Address, Hex } from '../../src/protocol/payment.js'
 import { recordLog } from '../router/api.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -23,19 +19,12 @@ interface Opened {
 }
 
 describeRevenue('memory', async () => ({ ledger: createMemoryLedger(), end: async () => {} }))
-describeRevenue('SQLite', openSqlite)
 const root = await findPostgres()
 if (root !== undefined)
   describeRevenue('PostgreSQL', async () => {
     const schema = await createSchema(root)
     return { ledger: openPostgresLedger(schema.url), end: schema.drop }
   })
-
-async function openSqlite(): Promise<Opened> {
-  const folder = await mkdtemp(join(tmpdir(), 'x402-revenue-'))
-  const ledger = openSqliteLedger(join(folder, 'ledger.db'))
-  return { ledger, end: () => rm(folder, { recursive: true, force: true }) }
-}
 
 function describeRevenue(name: string, open: () => Promise<Opened>): void {
   describe(`the revenue of a ledger in ${name}`, () => {

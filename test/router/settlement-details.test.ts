@@ -1,12 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import type { Ledger } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
-import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -27,11 +23,6 @@ const devnet = useDevnet()
 const readBody = (response: Response): Promise<any> => response.json()
 
 describeDetails('memory', async () => ({ ledger: createMemoryLedger(), end: async () => {} }))
-describeDetails('SQLite', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'x402-details-'))
-  const ledger = openSqliteLedger(join(folder, 'ledger.db'))
-  return { ledger, end: () => rm(folder, { recursive: true, force: true }) }
-})
 const root = await findPostgres()
 if (root !== undefined)
   describeDetails('PostgreSQL', async () => {

@@ -8,10 +8,6 @@ export interface SqlDialect {
   readonly isPostgres: boolean
   /** The database's clock, in milliseconds since the epoch. */
   readonly now: string
-  /** Locks the rows of `a`, where connections can change rows concurrently. */
-  readonly forUpdate: string
-  /** The parameter with this number. Each is used once, in order. */
-  readonly parameter: (number: number) => string
   /** Follows the table of authorizations where its rows are found by their ids. */
   readonly indexedById: string
   /** The types of whole numbers, and of bytes. */
@@ -56,9 +52,7 @@ const JSON_ROWS = 'json_to_recordset($1::json)'
 export const POSTGRES: SqlDialect = {
   isPostgres: true,
   now: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
-  forUpdate: 'FOR UPDATE OF a',
   indexedById: '',
-  parameter: (number) => `$${number}`,
   bigint: 'BIGINT',
   bytes: 'BYTEA',
   strict: '',
@@ -88,10 +82,8 @@ export function takesRows(text: string): boolean {
 export const SQLITE: SqlDialect = {
   isPostgres: false,
   now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
-  forUpdate: '',
   // By the statistics of a small table (`ANALYZE`), SQLite would read all of it, also when it has grown.
   indexedById: 'INDEXED BY x402_authorizations_id',
-  parameter: () => '?',
   // Of a column that is `INTEGER PRIMARY KEY`, SQLite would make the row's own number.
   bigint: 'INT',
   bytes: 'BLOB',

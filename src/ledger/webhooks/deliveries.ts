@@ -10,7 +10,7 @@ import {
   type WebhookEndpoint,
 } from '../webhooks.js'
 import { newDeliveryId } from './delivery-id.js'
-import type { Statement } from '../engine/dialect.js'
+import { byDatabase, type Statement } from '../engine/dialect.js'
 import type { Records } from '../payments/records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
@@ -42,17 +42,31 @@ const NAME_DUE: Statement = ({ now }) =>
 
 const NAME_ALL: Statement = () => endpointsIn('a.id IS NOT NULL')
 
-/** A claim moves the time at which a delivery is due: it lapses by itself. */
-const CLAIM: Statement = ({ now, parameter, forUpdate }) =>
-  `WITH due AS (
-    SELECT a.id FROM x402_webhook_deliveries AS a
-    WHERE a.endpoint = ${parameter(1)} AND ${IS_DUE(now)} AND NOT EXISTS (
+/** A later event of a payment waits for the earlier ones. */
+const IS_NEXT = `NOT EXISTS (
       SELECT 1 FROM x402_webhook_deliveries AS before
       WHERE before.payment = a.payment AND before.endpoint = a.endpoint
-        AND before.version < a.version AND before.state = 'pending')
-    ORDER BY a.next_at, a.id LIMIT ${parameter(2)} ${forUpdate && `${forUpdate} SKIP LOCKED`})
-  UPDATE x402_webhook_deliveries SET claim = ${parameter(3)}, next_at = ${now} + ${CLAIM_MS}
-  WHERE id IN (SELECT id FROM due) RETURNING *, ${now} AS now`
+        AND before.version < a.version AND before.state = 'pending')`
+
+/** A claim moves the time at which a delivery is due: it lapses by itself. */
+const CLAIM: Statement = byDatabase({
+  // Gateways that look at the same moment take different deliveries.
+  postgres: (now) => `
+   WITH due AS (
+     SELECT a.id FROM x402_webhook_deliveries AS a
+     WHERE a.endpoint = $1 AND ${IS_DUE(now)} AND ${IS_NEXT}
+     ORDER BY a.next_at, a.id LIMIT $2 FOR UPDATE OF a SKIP LOCKED)
+   UPDATE x402_webhook_deliveries SET claim = $3, next_at = ${now} + ${CLAIM_MS}
+   WHERE id IN (SELECT id FROM due) RETURNING *, ${now} AS now`,
+
+  sqlite: (now) => `
+   WITH due AS (
+     SELECT a.id FROM x402_webhook_deliveries AS a
+     WHERE a.endpoint = ? AND ${IS_DUE(now)} AND ${IS_NEXT}
+     ORDER BY a.next_at, a.id LIMIT ?)
+   UPDATE x402_webhook_deliveries SET claim = ?, next_at = ${now} + ${CLAIM_MS}
+   WHERE id IN (SELECT id FROM due) RETURNING *, ${now} AS now`,
+})
 
 const CONCLUDE: Statement = ({ now, rows }) => {
   const columns = {
