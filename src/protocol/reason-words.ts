@@ -71,7 +71,8 @@ interface Refused {
 export function invalidResponse({ reason, message, payer }: Refused): VerifyResponse {
   const invalidMessage = message ?? explainReason(reason)
   return {
-    ...{ isValid: false, invalidReason: reason },
+    isValid: false,
+    invalidReason: reason,
     ...(invalidMessage !== undefined && { invalidMessage }),
     ...(payer !== undefined && { payer }),
   }
@@ -95,7 +96,8 @@ export function unsettledResponse({
 }: Unsettled): Extract<SettleResponse, { success: false }> {
   const errorMessage = message ?? explainReason(reason)
   return {
-    ...{ success: false, errorReason: reason },
+    success: false,
+    errorReason: reason,
     ...(errorMessage !== undefined && { errorMessage }),
     transaction,
     ...(settledBy && { settledBy }),

@@ -167,14 +167,12 @@ export class WebhookDispatcher {
     const { id: delivery, project, type, payment, attempts } = claimed
     // Logs neither the URL nor the receiver's words: either may be a secret.
     this.#options.logger.warn('A webhook could not be delivered, and is not tried again.', {
-      ...{
-        project: project || undefined,
-        endpoint: endpoint.id,
-        delivery,
-        type,
-        payment,
-        attempts: attempts + 1,
-      },
+      project: project || undefined,
+      endpoint: endpoint.id,
+      delivery,
+      type,
+      payment,
+      attempts: attempts + 1,
     })
   }
 

@@ -174,7 +174,8 @@ async function verifyRecorded(
   const entry = ledgerEntryOf(payment, terms, refundOf)
   const purchase = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
   const refuseKnown = (refused: Reason): Refusal => ({
-    ...{ refused, payer },
+    refused,
+    payer,
     ...(record && refusalDetails(record, purchase, refused)),
   })
   const known = checkRecord(record, purchase)
