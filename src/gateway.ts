@@ -203,6 +203,7 @@ interface Opening {
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
+// oxlint-disable-next-line eslint/max-lines-per-function -- the wiring, one member a line
 export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}): Gateway {
   const { logger, projects } = resolved
   const requests = new OpenRequests()

@@ -194,7 +194,7 @@ async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>):
   throw refusedAnswer(path, response, secrets)
 }
 
-/** What an answer that is no result came as. */
+/** An answer with a status and headers. */
 type Answer = Extract<JsonResponse, { readonly kind: 'json' | 'no_json' }>
 
 /** Answers to requests that were not looked at: nothing was sent. */

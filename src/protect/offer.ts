@@ -19,7 +19,7 @@ export interface Offer {
   readonly price?: ParsedPrice | undefined
   /** The page that shows the offer to browsers; `undefined` if they get JSON. */
   readonly paywall?: Paywall | undefined
-  /** Told how long the header of a 402 was that this offer was written into. */
+  /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
   readonly onWritten?: ((headerBytes: number) => void) | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined

@@ -44,7 +44,7 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly keeper?: DocumentKeeper | undefined
   /** What the declared route has warned of. @defaultValue nothing yet */
   readonly warnings?: RouteWarnings | undefined
-  /** Told how large the headers of its 402s are. @defaultValue nobody is */
+  /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 
-/** Milliseconds between two parts of a stream: parts that come at once are one answer. */
+/** Time between the first and another part of a stream (ms): parts that come at once are one answer. */
 const APART_MS = 50
 
 /**

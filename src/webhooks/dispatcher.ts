@@ -17,7 +17,7 @@ const SOON_MS = 50
 /** Endpoints that a process remembers. */
 const MOST_LOADS = 10_000
 
-/** Milliseconds after which an endpoint counts as slow: at rest, and while half of all places are taken. */
+/** An attempt that takes longer makes its endpoint slow (ms): at rest, and while half of all places are taken. */
 const SLOW_MS = 2000
 const SLOW_WHEN_BUSY_MS = 500
 

@@ -1,6 +1,6 @@
 import { OPERATOR, type WebhookEndpoint } from '../ledger/webhooks.js'
 
-/** Attempts under way at most: of a process, and of all projects together. The others are the operator's. */
+/** Most attempts under way: of a process, and of all projects together. The others are the operator's. */
 export const MOST_AT_ONCE = 40
 const MOST_OF_PROJECTS = 36
 

@@ -179,13 +179,10 @@ export class ReorgWatch {
     // A stranger's transaction is not ours to send.
     if (!hasBytes(record)) return !isOver
     // Nothing is given back of a payment that is gone: it may never be made again.
-    if (record.refundOf !== undefined && !(await this.#isMined(one, record.refundOf))) {
-      if (one.drops === 0) one.droppedAt = performance.now()
-      one.drops += 1
-      return true
-    }
+    const mustWait = record.refundOf !== undefined && !(await this.#isMined(one, record.refundOf))
     if (one.drops === 0) one.droppedAt = performance.now()
     one.drops += 1
+    if (mustWait) return true
     logger.warn('A settled payment was undone by the chain and is sent again.', fields)
     await resendPayment(ledger, one, record)
     return true
