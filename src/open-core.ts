@@ -25,7 +25,7 @@ import type { Telemetry } from './telemetry/telemetry.js'
 import { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import { watchScheme } from './telemetry/watch-payments.js'
 
-/** What the core is made of, beside options. */
+/** Dependencies of the core, apart from options. */
 export interface CoreParts {
   readonly ledger: LedgerStore
   readonly events: EventBus

@@ -32,7 +32,7 @@ import { UnprovenLimit } from './unproven-limit.js'
 export interface RemoteFacilitatorOptions {
   /** Verifies and settles. */
   readonly facilitator: Facilitator
-  /** What it is asked to settle. */
+  /** Formats of the schemes that it settles. */
   readonly formats: SchemeFormats
   readonly ledger: LedgerStore
   readonly events: EventBus
@@ -73,7 +73,7 @@ class RemoteScheme implements Scheme {
   readonly format: SchemeFormat
   readonly #context: RemoteContext
   readonly #unproven = new UnprovenLimit()
-  /** What was refused lately, by the request that was refused. */
+  /** Recent refusals, by request. */
   readonly #refused = new LRUCache<string, Refusal>({ max: MAX_REFUSALS, ttl: REFUSAL_MS })
 
   constructor(context: RemoteContext, format: SchemeFormat) {
@@ -89,7 +89,7 @@ class RemoteScheme implements Scheme {
     const entry = ledgerEntryOf(payment, given)
     const payer = checksumAddress(entry.from)
     const record = await ledger.payments.find(entry)
-    // What it was taken for on earlier terms, it still buys.
+    // A payment that was taken on earlier terms still buys the same thing.
     if (mismatch !== undefined && !isGoodOnEarlierTerms(record, entry)) return { refused: mismatch }
     const terms = given && mismatch !== undefined ? redeemingOnly(given) : given
     if (record === undefined && terms?.purchase?.redeemOnly)

@@ -49,7 +49,7 @@ export class RemoteLog {
    */
   refusalOf(path: 'verify' | 'settle', reason: Reason, said: unknown): Refusal {
     const facilitatorMessage = ownWords(said)
-    // What was offered was checked here: it is the facilitator that does not take it.
+    // The offer was checked here, so it is the facilitator that does not take it.
     const isUnsupported = UNSUPPORTED.includes(reason)
     this.#warn(
       isUnsupported

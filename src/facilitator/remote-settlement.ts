@@ -127,7 +127,7 @@ export class RemoteSettlement implements Reservation {
     }
   }
 
-  /** What became of a payment that was sent before. */
+  /** Finds the outcome of a payment that was sent before. */
   async #outcomeOf(
     record: Extract<LedgerRecord, { state: 'submitted' | 'settled' }>,
   ): Promise<Settled | Refusal> {

@@ -39,7 +39,7 @@ export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
-/** What a quote is signed for, beside the request itself. */
+/** The subject of a signed quote, apart from the request itself. */
 interface Quoted {
   readonly resource: ResourceInfo
   /** Id of the project that is paid: a quote of one merchant is not valid at another. */

@@ -77,7 +77,7 @@ export class WaivedCounter {
   }
 }
 
-/** What decides whether an answer that could be charged for is. */
+/** An answer that could be charged for, and what the app says of it. */
 interface Judged {
   readonly held: HeldResponse
   readonly res: Response

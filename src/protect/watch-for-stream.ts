@@ -6,8 +6,8 @@ const APART_MS = 50
 /**
  * Watches for a response that its handler means to stream, although it is held.
  *
- * That is one of type `text/event-stream`, or with its head flushed, whose body is written in parts over
- * time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
+ * Such a response has the type `text/event-stream`, or a flushed head, and a body that is written in parts
+ * over time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
  * they lose nothing.
  *
  * @param onStream - Called once.

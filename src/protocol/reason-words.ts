@@ -1,4 +1,4 @@
-/** What a refusal says beside its reason: to the developer of a client, or to its user. */
+/** Refusals in words, for the developer of a client or for its user. */
 import type { SettleResponse, VerifyResponse } from './payment.js'
 import type { Reason } from './reasons.js'
 

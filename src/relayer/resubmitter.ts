@@ -73,7 +73,7 @@ export class Resubmitter {
   #waiting: { readonly nonce: number; readonly block: bigint } | undefined
   /** When this node first rejected a transaction for good, by `performance.now()`. */
   readonly #rejectedAt = new LRUCache<Hex, number>({ max: REMEMBERED })
-  /** What the node refuses for the moment; those after it wait too. */
+  /** The transaction that the node refuses for the moment; those after it wait too. */
   #refused: Refused | undefined
   /** The last transaction that was logged as too expensive to replace. */
   #tooDear: Hex | undefined
@@ -176,7 +176,7 @@ export class Resubmitter {
   #isPausing({ minedNonce }: PendingRelayer, first: RelayerTransaction | undefined): boolean {
     const refused = this.#refused
     if (refused === undefined || refused.transaction !== first?.transaction) return false
-    // What no payment needs any more is replaced at once.
+    // A transaction that no payment needs any more is replaced at once.
     if (!first.isNeeded && !this.#isEmpty(first)) return false
     return refused.minedNonce === minedNonce && performance.now() < refused.until
   }

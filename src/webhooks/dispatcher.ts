@@ -108,7 +108,7 @@ export class WebhookDispatcher {
       await deliveries.prune()
     }
     let due = shuffled(await deliveries.listDue(), random)
-    // What some have left of their shares in the first pass goes to those that had too little.
+    // Places that some leave in the first pass go to those that had too few.
     for (let pass = 0; pass < 2; pass++) {
       const finished = new Set<WebhookEndpoint>()
       for (const [endpoint, share] of sharePlaces(due, this.#underWay())) {

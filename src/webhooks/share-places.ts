@@ -11,14 +11,14 @@ const MOST_OF_PROJECT = 10
 const MOST_OF_ENDPOINT = 8
 const MOST_OF_SUSPECT = 1
 
-/** What a process does for one endpoint. */
+/** The attempts of a process at one endpoint. */
 export interface Load {
   underWay: number
   /** The last attempt has failed, or was slow. */
   isSuspect: boolean
 }
 
-/** What is under way. */
+/** The attempts under way. */
 export interface UnderWay {
   readonly attempts: number
   readonly ofProject: (project: string) => number

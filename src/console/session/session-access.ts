@@ -98,7 +98,7 @@ function tooManyUnknown(res: Response, seconds: number): RequestProblem {
 const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '')
 
 /**
- * Who the requests of a session count for. All sessions of a project count together: a token opens twenty. They
+ * The key that requests of a session are counted by. All sessions of a project count together: a token opens twenty. They
  * count apart from the project's shops, whose limit a page with many requests must not use up.
  */
 function limitKeyOf(session: OpenSession): string {

@@ -14,7 +14,7 @@ const DOWNLOADS = {
   operators: { total: 4, perKey: 2 },
 }
 
-/** Who has slots apart from the others: projects cannot take those of operators. */
+/** Owners of slots: projects cannot take those of operators. */
 export type SlotOwner = keyof typeof READERS
 
 /** Slots of both. */

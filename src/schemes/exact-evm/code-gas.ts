@@ -42,7 +42,7 @@ export class CodeGas {
   readonly #options: CodeGasOptions
   /** As the ledger had it when it was read last. */
   #read: readonly Count[] = []
-  /** What this process has added since. */
+  /** Counts that this process has added since. */
   #own: Count[] = []
   #readAt = -Infinity
   #reading: Promise<void> | undefined
@@ -107,7 +107,7 @@ export class CodeGas {
       toDay: today,
       kinds: [PAID, LOST],
     })
-    // What was added meanwhile may be counted twice until the next time.
+    // Counts that were added meanwhile may be counted twice until the next read.
     this.#own = this.#own.slice(written)
   }
 }

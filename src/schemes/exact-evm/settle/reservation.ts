@@ -35,7 +35,7 @@ export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly settleTimeoutMs: number
 }
 
-/** What was sent for a payment before. */
+/** Earlier transactions of a payment. */
 interface EarlierTransactions {
   /** It was written before, and will never be mined. */
   readonly superseded?: Submission | undefined

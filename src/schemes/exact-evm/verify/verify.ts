@@ -180,7 +180,7 @@ async function verifyRecorded(
   })
   const known = checkRecord(record, purchase)
   if (known !== undefined) return refuseKnown(known)
-  // What has failed, and cannot be sent again now, stays failed.
+  // A payment that failed, and cannot be sent again now, stays failed.
   const refuse = (refused: Reason): Refusal =>
     record?.state === 'failed' ? refuseKnown(record.reason) : { refused, payer }
   // A transaction that is out decides for itself whether it was in time.
