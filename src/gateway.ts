@@ -203,6 +203,7 @@ interface Opening {
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
+// oxlint-disable-next-line eslint/max-lines-per-function -- the wiring, one member a line
 export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}): Gateway {
   const { logger, projects } = resolved
   const requests = new OpenRequests()
@@ -216,20 +217,32 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   countEvents(events, counters)
   const { facilitator, cores } = openCore(resolved, {
-    ...{ ledger, events, counters, telemetry, closed: requests.cutOff },
+    ledger,
+    events,
+    counters,
+    telemetry,
+    closed: requests.cutOff,
   })
   const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
   if (nameUrl) void reportAtStart(cores, { logger, closed: requests.stopping, nameUrl })
   const readiness = new ReadinessWatch({ ...surroundings, closed: requests.stopping })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({
-    ...{ projects, readMerchant, logger },
+    projects,
+    readMerchant,
+    logger,
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = openWebhooks(resolved, { ledger, events, directory })
   const streams = openStreams({ ledger, logger }, requests.stopping)
   const context = {
-    ...{ ...resolved, facilitator, directory, readMerchant, counters, ledger, streams },
+    ...resolved,
+    facilitator,
+    directory,
+    readMerchant,
+    counters,
+    ledger,
+    streams,
     headerSizes: new HeaderSizes(),
     requests,
     closed: requests.cutOff,
@@ -237,8 +250,10 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     revenue: new RevenueReader(ledger.payments),
     operations: new Operations({ cores, ledger, counters, now: resolved.now }),
-    ...{ wakeWebhooks: () => dispatcher.wake(), hasProbes: () => readiness.isServed },
-    ...{ merchants: merchantsOf(projects), settledAssets: settledAssetsOf(resolved) },
+    wakeWebhooks: () => dispatcher.wake(),
+    hasProbes: () => readiness.isServed,
+    merchants: merchantsOf(projects),
+    settledAssets: settledAssetsOf(resolved),
   }
 
   return {

@@ -25,7 +25,7 @@ import type { Telemetry } from './telemetry/telemetry.js'
 import { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import { watchScheme } from './telemetry/watch-payments.js'
 
-/** What the core is made of, beside options. */
+/** Dependencies of the core, apart from options. */
 export interface CoreParts {
   readonly ledger: LedgerStore
   readonly events: EventBus
@@ -77,7 +77,12 @@ function openNetwork(
   const alerts = new RelayerAlerts(ledger.webhooks.relayerAlerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
   const relayers = new RelayerPool({
-    ...{ chain, ledger, logger, closed, maxFeePerGas, stuckMs },
+    chain,
+    ledger,
+    logger,
+    closed,
+    maxFeePerGas,
+    stuckMs,
     privateKeys: [firstKey, ...otherKeys],
     // A settlement that waits is written down before its own time is over.
     refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
@@ -90,7 +95,10 @@ function openNetwork(
   })
   return [
     createSettlementNetwork({
-      ...{ chain, relayers, assets: settlementAssets(assets), acceptContractPayers },
+      chain,
+      relayers,
+      assets: settlementAssets(assets),
+      acceptContractPayers,
       codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),

@@ -168,7 +168,7 @@ export function isThrottled(failure: Pick<RpcFailure, 'code' | 'message'>): bool
 /** Most characters of a node's words in an error or a log. */
 const MOST_WORDS = 200
 
-/** What a node said, fit for a log: a stranger may have written it. */
+/** A node's message, made fit for a log: a stranger may have written it. */
 export function nodeWords({ redacted, code }: Pick<RpcFailure, 'redacted' | 'code'>): string {
   const text = redacted
     .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')

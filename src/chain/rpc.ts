@@ -14,8 +14,8 @@ const READ_RETRIES = 1
 const RETRY_DELAY_MS = 100
 
 /**
- * For how many milliseconds a read is asked again that the node does not answer for the moment, and the
- * pauses in between. They double, and vary: what was refused at once should not return at once.
+ * How long a throttled read is repeated, and the pauses between attempts (ms). Pauses double, and vary, so
+ * that requests that were refused together do not return together.
  */
 const THROTTLED_MS = { most: 3000, pause: 50, longestPause: 500 }
 
@@ -68,7 +68,7 @@ export class HttpRpc implements Rpc {
   readonly #url: string
   readonly #post: Post
   readonly #onRequest: RequestListener | undefined
-  /** Milliseconds for which throttled reads are asked again. */
+  /** How long throttled reads are repeated (ms). */
   readonly #patienceMs: number
   /** The id of the last request. */
   #lastId = 0

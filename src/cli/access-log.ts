@@ -21,7 +21,9 @@ export function logAccess(write: ((fields: object) => void) | undefined): Reques
     onceClosed(res, () => {
       const project = (res.locals['x402Project'] as { readonly id: string } | undefined)?.id
       write({
-        ...{ requestId, method, path: path.slice(0, MAX_PATH) },
+        requestId,
+        method,
+        path: path.slice(0, MAX_PATH),
         status: res.statusCode,
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
         ...(project !== undefined && { project }),

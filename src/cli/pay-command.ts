@@ -49,7 +49,10 @@ export const payCommand: Command = {
     const privateKey = await readKey(line, context)
     const paint = painter(context)
     const bought = await buy({
-      ...{ request, limits, privateKey, signal: context.signal },
+      request,
+      limits,
+      privateKey,
+      signal: context.signal,
       tell: (step) => context.complain(`${paint('faint', '→')} ${step}`),
     })
     await deliver(bought, { output: line.flags['output'], context })

@@ -30,7 +30,7 @@ const KEEP_ALIVE_MS = 75_000
 /** Milliseconds between sweeps that close connections which have become idle. */
 const SWEEP_MS = 50
 
-/** Milliseconds until connections are cut that stay open although the gateway has closed. */
+/** How long connections may stay open once the gateway has closed (ms). */
 const LAST_RESPONSES_MS = 500
 
 /** The flags of `serve`, and its context. */

@@ -3,8 +3,8 @@ import { isFromTrustedProxy } from '../http/public-url.js'
 import type { Logger } from '../logger.js'
 
 /**
- * Makes a handler that warns, once, of a proxy that is not trusted. Behind it, all clients have one address: what a
- * stranger does wrong counts for everybody.
+ * Makes a handler that warns, once, of a proxy that is not trusted. All clients behind it have one address, so
+ * what a stranger does wrong counts for everybody.
  */
 export function warnOfProxy(logger: Logger): RequestHandler {
   let isDone = false

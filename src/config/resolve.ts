@@ -176,7 +176,11 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const { ucp, admin: _admin, ...others } = settings
   return {
     ...others,
-    ...{ docsUrl: ucp?.docsUrl, networks, projects, adminTokens, rates },
+    docsUrl: ucp?.docsUrl,
+    networks,
+    projects,
+    adminTokens,
+    rates,
     hasRates: options.rates !== undefined,
     console: settings.console ?? adminTokens.length > 0,
     rateLimit: withCounts(settings.rateLimit, 'rateLimit'),

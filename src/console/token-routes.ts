@@ -132,7 +132,10 @@ async function requireProject({ directory, ledger }: AdminContext, req: Request)
 
 function tokenView({ id, label, createdAt, lastUsedAt, revokedAt }: StoredToken) {
   return {
-    ...{ id, label, source: 'database' as const, createdAt: isoTime(createdAt) },
+    id,
+    label,
+    source: 'database' as const,
+    createdAt: isoTime(createdAt),
     ...(lastUsedAt !== undefined && { lastUsedAt: isoTime(lastUsedAt) }),
     ...(revokedAt !== undefined && { revokedAt: isoTime(revokedAt) }),
   }

@@ -194,7 +194,7 @@ async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>):
   throw refusedAnswer(path, response, secrets)
 }
 
-/** What an answer that is no result came as. */
+/** An answer with a status and headers. */
 type Answer = Extract<JsonResponse, { readonly kind: 'json' | 'no_json' }>
 
 /** Answers to requests that were not looked at: nothing was sent. */
@@ -279,7 +279,7 @@ function refusedAnswer(path: string, answer: Answer, secrets: readonly string[])
 /** A shorter part of a header is no secret: texts would lose common words. */
 const MIN_SECRET_LENGTH = 8
 
-/** What a facilitator said, for the log: the target of a redirect, or its words without our secrets. */
+/** A facilitator's answer for the log: the target of a redirect, or its words without our secrets. */
 function saidBy(answer: Answer, secrets: readonly string[]): string | undefined {
   const location = answer.headers.get('location')
   if (location !== null && URL.canParse(location)) {

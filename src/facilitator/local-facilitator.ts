@@ -14,7 +14,7 @@ export interface LocalFacilitatorOptions {
   readonly events: EventBus
 }
 
-/** Verifies and settles in this process, by schemes. */
+/** Verifies and settles by schemes. That of a remote facilitator asks elsewhere; its reservations are here. */
 export function createLocalFacilitator(options: LocalFacilitatorOptions): ReservingFacilitator {
   const { schemes, events } = options
 

@@ -8,7 +8,7 @@ import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
 import { isAuthorized } from '../protocol/decoded-payment.js'
 import { isUndecided } from '../protocol/reason-finality.js'
-import { checkRecord, refusalDetails } from '../schemes/check-record.js'
+import { checkRecord, purchaseOf, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
 import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
 import type {
@@ -24,7 +24,7 @@ import type { Facilitator, ReservingFacilitator } from './facilitator.js'
 import { createLocalFacilitator } from './local-facilitator.js'
 import { RemoteLog, wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
-import { purchaseOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
+import type { RemoteContext, RemotePayment } from './remote-payment.js'
 import { RemoteSettlement } from './remote-settlement.js'
 import { UnprovenLimit } from './unproven-limit.js'
 
@@ -32,14 +32,14 @@ import { UnprovenLimit } from './unproven-limit.js'
 export interface RemoteFacilitatorOptions {
   /** Verifies and settles. */
   readonly facilitator: Facilitator
-  /** What it is asked to settle. */
+  /** Formats of the schemes that it settles. */
   readonly formats: SchemeFormats
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
   /** Ends the wait for an answer: the gateway closes. */
   readonly closed?: AbortSignal | undefined
-  /** Wraps each scheme, for those who watch its payments. @defaultValue not wrapped */
+  /** Wraps each scheme, so that its payments are watched. @defaultValue not wrapped */
   readonly watch?: (scheme: Scheme) => Scheme
 }
 
@@ -65,7 +65,7 @@ export function createRemoteFacilitator(options: RemoteFacilitatorOptions): Rese
 /** How long a refusal is remembered (ms): long enough that repeating a payment is no flood. */
 const REFUSAL_MS = 5000
 
-/** Refusals that are remembered at most. */
+/** Most refusals that are remembered. */
 const MAX_REFUSALS = 4000
 
 /** A scheme whose payments a remote facilitator verifies and settles. */
@@ -73,7 +73,7 @@ class RemoteScheme implements Scheme {
   readonly format: SchemeFormat
   readonly #context: RemoteContext
   readonly #unproven = new UnprovenLimit()
-  /** What was refused lately, by the request that was refused. */
+  /** Recent refusals, by request. */
   readonly #refused = new LRUCache<string, Refusal>({ max: MAX_REFUSALS, ttl: REFUSAL_MS })
 
   constructor(context: RemoteContext, format: SchemeFormat) {
@@ -89,7 +89,7 @@ class RemoteScheme implements Scheme {
     const entry = ledgerEntryOf(payment, given)
     const payer = checksumAddress(entry.from)
     const record = await ledger.payments.find(entry)
-    // What it was taken for on earlier terms, it still buys.
+    // A payment that was taken on earlier terms still buys the same thing.
     if (mismatch !== undefined && !isGoodOnEarlierTerms(record, entry)) return { refused: mismatch }
     const terms = given && mismatch !== undefined ? redeemingOnly(given) : given
     if (record === undefined && terms?.purchase?.redeemOnly)

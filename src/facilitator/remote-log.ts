@@ -4,13 +4,13 @@ import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
 import type { Refusal } from '../schemes/scheme.js'
 import { ownWords } from './remote-results.js'
 
-/** How long a reason is not logged again (ms). */
+/** Time before the same reason is logged again (ms). */
 const SILENCE_MS = 60_000
 
-/** Reasons that are logged within that time at most: a facilitator may make them up. */
+/** Most reasons that are logged within that time: a facilitator may make them up. */
 const MAX_REASONS = 100
 
-/** Reasons for which a facilitator refuses what this gateway offers, and not what the buyer did. */
+/** Reasons that are about what this gateway offers, not about what the buyer did. */
 const UNSUPPORTED: readonly Reason[] = [
   'invalid_x402_version',
   'unsupported_scheme',
@@ -19,7 +19,7 @@ const UNSUPPORTED: readonly Reason[] = [
   'unsupported_asset',
 ]
 
-/** Our words for a reason, where those that it usually has would say more than is known here. */
+/** Our words for a reason whose usual words say more than is known here. */
 export function wordsOf(reason: Reason): string | undefined {
   return isFailedTransaction(reason)
     ? 'The facilitator says that the transaction failed on chain.'
@@ -49,7 +49,7 @@ export class RemoteLog {
    */
   refusalOf(path: 'verify' | 'settle', reason: Reason, said: unknown): Refusal {
     const facilitatorMessage = ownWords(said)
-    // What was offered was checked here: it is the facilitator that does not take it.
+    // The offer was checked here, so it is the facilitator that does not take it.
     const isUnsupported = UNSUPPORTED.includes(reason)
     this.#warn(
       isUnsupported

@@ -1,6 +1,5 @@
-/** A payment that a remote facilitator settles, and what it takes. */
+/** A payment that a remote facilitator settles, and its dependencies. */
 import type { LedgerEntry, LedgerStore } from '../ledger/index.js'
-import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import type { Address } from '../protocol/payment.js'
@@ -9,7 +8,7 @@ import type { MerchantTerms } from '../schemes/scheme.js'
 import type { Facilitator } from './facilitator.js'
 import type { RemoteLog } from './remote-log.js'
 
-/** What payments of a remote facilitator share. */
+/** Dependencies of a remote payment. */
 export interface RemoteContext {
   /** Verifies and settles. */
   readonly facilitator: Facilitator
@@ -32,14 +31,6 @@ export interface RemotePayment {
   readonly payer: Address
   /** Whether the payer's own key signed it. */
   readonly isSigned: boolean
-}
-
-/** How a record is compared with a payment. */
-export function purchaseOf({
-  entry,
-  terms,
-}: Pick<RemotePayment, 'entry' | 'terms'>): PresentedPurchase {
-  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 
 /** Terms that trust the requirements of a payment. */

@@ -1,4 +1,4 @@
-/** What a remote facilitator is asked. */
+/** Requests to a remote facilitator. */
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import { withoutPaymentId } from '../protocol/payment-identifier.js'
@@ -14,8 +14,8 @@ export interface RemoteRequest {
 /**
  * Makes the request for a payment.
  *
- * The payload names the resource that it is presented for, whatever its client wrote: the facilitator binds
- * the payment to that. The payment's id stays here, where repeats are answered: it is the buyer's secret.
+ * The payload names the resource that it is presented for, not the one that its client wrote: the facilitator
+ * binds the payment to it. The payment's id stays here, where repeats are answered: it is the buyer's secret.
  */
 export function requestOf({
   payment,

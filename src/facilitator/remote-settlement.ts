@@ -10,12 +10,12 @@ import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
 import { unsettledResponse } from '../protocol/reason-words.js'
 import { isUnsent } from '../protocol/reason-finality.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
-import { checkBuyer } from '../schemes/check-record.js'
+import { checkBuyer, purchaseOf } from '../schemes/check-record.js'
 import { paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
 import { wordsOf } from './remote-log.js'
-import { purchaseOf, termsOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
+import { termsOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
 import { requestOf } from './remote-request.js'
 import { hashOrNone, ownWords } from './remote-results.js'
 
@@ -27,7 +27,7 @@ export class RemoteSettlement implements Reservation {
   readonly payer: Address
   readonly #context: RemoteContext
   readonly #payment: RemotePayment
-  /** Its last transaction that failed: after each, asking to settle is another request. */
+  /** Its last transaction that failed: asking to settle after it is another request. */
   #failed: Hex | undefined
 
   constructor(context: RemoteContext, payment: RemotePayment) {
@@ -127,7 +127,7 @@ export class RemoteSettlement implements Reservation {
     }
   }
 
-  /** What became of a payment that was sent before. */
+  /** Finds the outcome of a payment that was sent before. */
   async #outcomeOf(
     record: Extract<LedgerRecord, { state: 'submitted' | 'settled' }>,
   ): Promise<Settled | Refusal> {
@@ -135,7 +135,7 @@ export class RemoteSettlement implements Reservation {
     const isSettled = record.state === 'settled'
     if (isSettled && (isSigned || provesBuyer(record, entry)))
       return this.#settledBy(record.transaction)
-    // By the same idempotency key: who brings the very payment that was settled gets the same answer.
+    // The idempotency key is the same, so the very payment that was settled gets the same answer.
     const response = await this.#orReopen(this.#ask())
     const isUsed = !response.success && response.errorReason === NONCE_USED
     // The facilitator names the transaction to the asker alone whose request settled the payment.
@@ -204,7 +204,7 @@ export class RemoteSettlement implements Reservation {
     return unsettledResponse({ reason, message, transaction, network, payer: this.payer })
   }
 
-  /** What became of it is not known: the same payment, presented again, asks anew. */
+  /** Leaves the outcome open: the same payment, presented again, asks anew. */
   async #leavePending({ errorReason, errorMessage, transaction }: Unsettled): Promise<Unsettled> {
     const { ledger, log } = this.#context
     const hash = hashOrNone(transaction) as Hex | undefined

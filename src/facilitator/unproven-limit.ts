@@ -6,13 +6,13 @@ import { FacilitatorError } from '../errors.js'
 const WINDOW_MS = 60_000
 
 /**
- * Payments in a window that the payer's own key did not sign, from one address and from all. A gateway of
- * ours takes 600 requests a minute from a project: garbage must leave most of them to payments.
+ * Most payments in a window that the payer's own key did not sign: from one address, and from all. A gateway
+ * of ours takes 600 requests a minute from a project: garbage must leave most of them to payments.
  */
 const MOST_OF_CLIENT = 20
 const MOST = 120
 
-/** Addresses that are remembered at most. */
+/** Most addresses that are remembered. */
 const MAX_CLIENTS = 10_000
 
 /**

@@ -7,7 +7,7 @@ import type { RateSource } from '../money/rates.js'
 import { CLIENT_HEADER_BYTES, PROXY_HEADER_BYTES } from '../protocol/headers.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
-/** What projects are checked with. */
+/** Dependencies of {@link checkProjects}. */
 interface ProjectsToCheck {
   readonly projects: readonly Project[]
   readonly rates: RateSource

@@ -45,13 +45,19 @@ async function checkFunds(
   const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} ${token} for gas`
   if (settlements < 1n)
     return {
-      ...{ ...place, ...details, status: 'error', code: 'relayer_without_funds' },
+      ...place,
+      ...details,
+      status: 'error',
+      code: 'relayer_without_funds',
       message: `${what}, not enough for one settlement: send ${token} to it.`,
     }
   const enough = `${what}, enough for about ${settlements} settlements`
   if (!isLow) return fine(place, `${enough}.`, details)
   return {
-    ...{ ...place, ...details, status: 'warning', code: 'relayer_low' },
+    ...place,
+    ...details,
+    status: 'warning',
+    code: 'relayer_low',
     message: `${enough}: send ${token} to it.`,
   }
 }

@@ -85,7 +85,8 @@ export class Operations {
     const account = { chainId: chain.network.chainId, relayer: address }
     const waiting = await this.#options.ledger.relayers.listTransactions(account, mined)
     return waiting.map(({ transaction, accountNonce, ageMs, replaces = [] }) => ({
-      ...{ transaction, accountNonce },
+      transaction,
+      accountNonce,
       ageSeconds: Math.round(ageMs / 1000),
       replacements: replaces.length,
     }))

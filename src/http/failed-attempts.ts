@@ -20,6 +20,7 @@ export class FailedAttempts {
   readonly #limit: number
   readonly #windowMs: number
   readonly #counts = new MemoryStore()
+
   constructor({ windowMs, limit }: AttemptLimit) {
     this.#limit = limit
     this.#windowMs = windowMs

@@ -1,8 +1,8 @@
 /**
- * What clients read of a failure outside.
+ * Messages to clients about failures outside.
  *
- * The words of the error itself are for the log: they tell the operator what to do, and a buyer, or the
- * program that buys, must not take that for its own task.
+ * The error's own message is for the log. It tells the operator what to do, which a buyer, or the program
+ * that buys, must not take for its own task.
  */
 import { isRateError, type OutsideFailure } from '../errors.js'
 import type { Face } from './problem-status.js'

@@ -124,8 +124,11 @@ async function isCharged(
   if (!isChargeable(end, held)) return false
   try {
     const reason = whyFree({ held, res: attempt.res, waiver, chargeIf })
-    if (reason !== undefined) context.waived.count(attempt.project, reason)
-    return reason === undefined
+    if (reason === undefined) return true
+    // It was asked for with a payment: no shared cache may give it to others.
+    held.amend(keepPrivate)
+    context.waived.count(attempt.project, reason)
+    return false
   } catch (error) {
     await releaseUnpaid(context, attempt)
     throw error

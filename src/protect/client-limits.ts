@@ -28,7 +28,7 @@ export function clientLimitWords(
   return `takes only ${tokens.join(', ')}: official clients refuse every token but the well-known stablecoin of each network unless their owner allows it.`
 }
 
-/** What an entry costs in a token that official clients pay with; `undefined` if it is another. */
+/** The price of an entry in dollars; `undefined` if official clients do not pay with its token. */
 function defaultPrice(merchant: Merchant, entry: PaymentRequirements) {
   const asset = findAcceptedAsset(merchant, entry)
   if (asset === undefined || !isDefaultAsset(asset)) return undefined

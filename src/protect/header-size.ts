@@ -10,13 +10,13 @@ import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required
 /** A URL as long as many are, where the real one is not known yet. */
 export const TYPICAL_URL = `https://${'x'.repeat(56)}`
 
-/** Bytes of a URL that count: who asks chooses how long it is. */
+/** Most bytes of a URL that count: the client chooses how long it is. */
 const MAX_URL_BYTES = 256
 
 /** Token units of an offer where the price is not known. */
 const TYPICAL_AMOUNT = 1_000_000n
 
-/** The largest headers that the routes of each project have asked with. */
+/** The largest `PAYMENT-REQUIRED` header of each project. */
 export class HeaderSizes {
   readonly #largest = new Map<string, number>()
 
@@ -45,7 +45,7 @@ function base64Length(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 3) * 4
 }
 
-/** What {@link typicalHeaderBytes} needs from the gateway. */
+/** Dependencies of {@link typicalHeaderBytes}. */
 interface TypicalContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle

@@ -49,8 +49,8 @@ interface PresentedQuote {
 /**
  * Finds the quote that a payment was made for, or says why there is none.
  *
- * It is one of this offer, or one that was signed before and still holds, whatever the price is now; or
- * the payment was taken in time, whatever the merchant takes now.
+ * It is one of this offer, or one that was signed before and still holds, even if the price is
+ * another one now; or the payment was taken in time, even if the merchant takes other terms now.
  */
 export async function matchOffer(
   context: MatchContext,

@@ -19,7 +19,7 @@ export interface Offer {
   readonly price?: ParsedPrice | undefined
   /** The page that shows the offer to browsers; `undefined` if they get JSON. */
   readonly paywall?: Paywall | undefined
-  /** Told how long the header of a 402 was that this offer was written into. */
+  /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
   readonly onWritten?: ((headerBytes: number) => void) | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined
@@ -39,7 +39,7 @@ export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
-/** What a quote is signed for, beside the request itself. */
+/** The subject of a signed quote, apart from the request itself. */
 interface Quoted {
   readonly resource: ResourceInfo
   /** Id of the project that is paid: a quote of one merchant is not valid at another. */

@@ -76,7 +76,7 @@ export function keepPaid(
  */
 export async function markDelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
   await reservation.markDelivered().catch(async (error: unknown) => {
-    // What an earlier request has kept may be all that this payment still buys.
+    // An answer that an earlier request kept may be all that this payment still buys.
     await claim.keep(claim.kept)
     throw error
   })

@@ -1,13 +1,14 @@
 import type { Request } from 'express'
 import type { Logger } from '../logger.js'
 import { CLIENT_HEADER_BYTES, PROXY_HEADER_BYTES } from '../protocol/headers.js'
+import { visible } from '../protocol/visible-text.js'
 import { formatBytes } from './header-size.js'
 import { routeOf } from './record-details.js'
 
 /** Longest path or description that a warning repeats. */
 const MAX_SHOWN = 80
 
-/** What a route warns of, each once. */
+/** A warning of a route. Each is given once. */
 type Warning = 'client_limits' | 'header' | 'long_header' | 'stream' | 'other_host'
 
 /**
@@ -36,7 +37,7 @@ export class RouteWarnings {
     return `${req.method} ${shown(routeOf(req) ?? (req.baseUrl || '/'))}`
   }
 
-  /** @param words - Of what, after the name of the route. */
+  /** @param words - The rest of the message, after the name of the route. */
   warn(
     warning: Warning,
     { req, words, project, ...fields }: { req?: Request | undefined; words: string } & Fields,
@@ -93,6 +94,6 @@ interface Fields {
 
 /** A text as a log may show it: it may come from a request. */
 function shown(text: string): string {
-  const safe = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
-  return safe.length > MAX_SHOWN ? `${safe.slice(0, MAX_SHOWN)}…` : safe
+  const start = visible(text, MAX_SHOWN)
+  return text.length > MAX_SHOWN ? `${start}…` : start
 }

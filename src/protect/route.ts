@@ -42,9 +42,9 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly logger: Logger
   /** Where prepared documents are kept. @defaultValue each route has a memory of its own */
   readonly keeper?: DocumentKeeper | undefined
-  /** What the declared route has warned of. @defaultValue nothing yet */
+  /** Warnings of the declared route. @defaultValue none yet */
   readonly warnings?: RouteWarnings | undefined
-  /** Told how large the headers of its 402s are. @defaultValue nobody is */
+  /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
 }
 

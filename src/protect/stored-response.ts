@@ -65,8 +65,10 @@ export function serializeResponse({ status, headers, body }: RecordedResponse): 
 export function serializeUnpaid({ status, headers, body }: RecordedResponse): string | undefined {
   if (body === undefined) return undefined
   const stored: StoredResponse = {
-    ...{ status, headers: headers as StoredResponse['headers'] },
-    ...{ body: body.toString('base64'), isUnpaid: true },
+    status,
+    headers: headers as StoredResponse['headers'],
+    body: body.toString('base64'),
+    isUnpaid: true,
   }
   return JSON.stringify(stored)
 }
@@ -80,7 +82,8 @@ export function isUnpaid(stored: string): boolean {
 export function withSettlement(stored: string, settlement: SettleResponse): string {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
   return JSON.stringify({
-    ...{ status, body },
+    status,
+    body,
     headers: { ...headers, ...paymentResponseHeaders(settlement) },
   })
 }

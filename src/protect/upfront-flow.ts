@@ -18,7 +18,7 @@ import { paymentResponseHeaders, respondRouteProblem, setPaymentResponse } from 
 import { recordResponse, serializeResponse } from './stored-response.js'
 import { refuseWaiver } from './waiver.js'
 
-/** For the buyer of a handler that has begun no answer when the gateway closes. */
+/** The response to a buyer whose handler has not begun to answer when the gateway closes. */
 const CUT_OFF = {
   code: 'shutting_down',
   detail:

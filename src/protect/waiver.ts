@@ -2,7 +2,6 @@
 import type { Response } from 'express'
 import { ConfigError } from '../errors.js'
 import type { Counters } from '../ledger/counters.js'
-import { keepPrivate } from './cache-control.js'
 import type { HeldResponse } from './held-response.js'
 import type { ProtectOptions } from './options.js'
 import type { PaidRequest } from './paid-request.js'
@@ -22,7 +21,7 @@ const LABEL = /^[a-z][a-z0-9_]{0,39}$/
 /** Reasons that a gateway counts apart: an app may make them of its clients' words. */
 const MAX_LABELS = 32
 
-/** Takes the handler's `waive()` for one request. */
+/** The handler's decision for one request. */
 export interface Waiver {
   readonly waive: PaidRequest['waive']
   /** The handler's reason, as it is counted; `undefined` if it has not waived the payment. */
@@ -57,7 +56,7 @@ export function refuseWaiver(): never {
   )
 }
 
-/** Counts waived payments, by project and reason. The reasons are few, whatever the app passes. */
+/** Counts waived payments, by project and reason. An app that passes many reasons cannot add labels without end. */
 export class WaivedCounter {
   readonly #counters: Counters
   readonly #labels = new Set([OTHER_REASON, NO_REASON, CHARGE_IF])
@@ -78,7 +77,7 @@ export class WaivedCounter {
   }
 }
 
-/** What decides whether an answer that could be charged for is. */
+/** An answer that could be charged for, and what the app says of it. */
 interface Judged {
   readonly held: HeldResponse
   readonly res: Response
@@ -89,21 +88,10 @@ interface Judged {
 /**
  * Why a complete answer is free; `undefined` if it is charged for.
  *
- * A free answer has been asked for with a payment, so no shared cache may give it to others.
- *
- * @throws `ConfigError` if `chargeIf` returns anything but a boolean; and whatever it throws.
+ * @throws `ConfigError` if `chargeIf` returns anything but a boolean; and any error of `chargeIf`.
  */
 export function whyFree({ held, res, waiver, chargeIf }: Judged): string | undefined {
-  const reason = waiver.reason ?? refusedBy(chargeIf, { held, res })
-  // The head is fixed: the handler has ended its answer.
-  if (reason !== undefined) held.amend(keepPrivate)
-  return reason
-}
-
-function refusedBy(
-  chargeIf: ProtectOptions['chargeIf'],
-  { held, res }: Pick<Judged, 'held' | 'res'>,
-): string | undefined {
+  if (waiver.reason !== undefined) return waiver.reason
   if (chargeIf === undefined) return undefined
   const charges: unknown = chargeIf(res, held.body)
   if (typeof charges === 'boolean') return charges ? undefined : CHARGE_IF

@@ -1,13 +1,13 @@
 import type { Response } from 'express'
 
-/** Milliseconds between two parts of a stream: parts that come at once are one answer. */
+/** Time between the first and another part of a stream (ms): parts that come at once are one answer. */
 const APART_MS = 50
 
 /**
  * Watches for a response that its handler means to stream, although it is held.
  *
- * That is one of type `text/event-stream`, or with its head flushed, whose body is written in parts over
- * time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
+ * Such a response has the type `text/event-stream`, or a flushed head, and a body that is written in parts
+ * over time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
  * they lose nothing.
  *
  * @param onStream - Called once.

@@ -16,9 +16,10 @@ import { WaivedCounter } from './waiver.js'
  *
  * A request without a payment gets a 402 that says what to pay (x402 v2). With a payment, the handler
  * runs, and its response is held until the payment is settled; a response with a status of 400 or more
- * is sent without being charged for, and so is one that `chargeIf` or `waive()` gives away. With `paymentFlow: 'upfront'`, the payment is settled before the
- * handler runs. If it cannot be taken now, because a chain, a rate or the ledger failed, the response
- * is a 503, and the same payment may be presented again.
+ * is sent without being charged for, and so is one that `chargeIf` or `waive()` gives away. With
+ * `paymentFlow: 'upfront'`, the payment is settled before the handler runs. If it cannot be taken now,
+ * because a chain, a rate or the ledger failed, the response is a 503, and the same payment may be
+ * presented again.
  *
  * @param price - What a request costs: an amount with its currency, a number in the merchant's currency,
  * token units, or a function of the request.

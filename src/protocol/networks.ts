@@ -132,7 +132,7 @@ function parseUnknownNetwork(id: string): Network | undefined {
   return { caip2, chainId, name: caip2, testnet: false }
 }
 
-/** What gas is paid in, by chain id, on the networks of our table where that is not ETH. */
+/** The token that pays for gas, by chain id: networks of our table where it is not ETH. */
 const GAS_TOKENS: ReadonlyMap<number, string> = new Map([
   [137, 'POL'],
   [80002, 'POL'],
@@ -152,7 +152,7 @@ const GAS_TOKENS: ReadonlyMap<number, string> = new Map([
   [1514, 'DATA'],
 ])
 
-/** What gas is paid in, for people: `ETH`, or words on a network outside our table. */
+/** Names the token that pays for gas: `ETH`, or words on a network outside our table. */
 export function gasTokenOf({ chainId, shortName }: Pick<Network, 'chainId' | 'shortName'>): string {
   return GAS_TOKENS.get(chainId) ?? (shortName === undefined ? 'its native currency' : 'ETH')
 }

@@ -137,7 +137,7 @@ export type SettleResponse =
       readonly errorMessage?: string | undefined
       /** `""` where this request sent nothing. */
       readonly transaction: string
-      /** The transaction that settled this purchase before, for whoever asked for that settlement. */
+      /** The transaction that settled this purchase before. Only the asker of that settlement is told. */
       readonly settledBy?: string | undefined
       readonly network: string
       readonly payer?: string | undefined

@@ -1,4 +1,4 @@
-/** What a refusal says beside its reason: to the developer of a client, or to its user. */
+/** Refusals in words, for the developer of a client or for its user. */
 import type { SettleResponse, VerifyResponse } from './payment.js'
 import type { Reason } from './reasons.js'
 
@@ -71,7 +71,8 @@ interface Refused {
 export function invalidResponse({ reason, message, payer }: Refused): VerifyResponse {
   const invalidMessage = message ?? explainReason(reason)
   return {
-    ...{ isValid: false, invalidReason: reason },
+    isValid: false,
+    invalidReason: reason,
     ...(invalidMessage !== undefined && { invalidMessage }),
     ...(payer !== undefined && { payer }),
   }
@@ -95,7 +96,8 @@ export function unsettledResponse({
 }: Unsettled): Extract<SettleResponse, { success: false }> {
   const errorMessage = message ?? explainReason(reason)
   return {
-    ...{ success: false, errorReason: reason },
+    success: false,
+    errorReason: reason,
     ...(errorMessage !== undefined && { errorMessage }),
     transaction,
     ...(settledBy && { settledBy }),

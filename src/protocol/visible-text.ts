@@ -23,7 +23,7 @@ export const NAME =
   // oxlint-disable-next-line eslint/no-control-regex -- a name must not have them
   /^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]{0,200}$/
 
-/** What is wrong with a name that is refused. */
+/** Says what a refused name must be like. */
 export const NOT_A_NAME = `must be at most ${MAX_NAME_LENGTH} characters, without control characters`
 
 /** Tells whether a text can be a name that people read. */

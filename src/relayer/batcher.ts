@@ -18,7 +18,10 @@ const MAX_MEMBERS = 20
 /** Most gas of a shared transaction; no network's limit for one (EIP-7825) is near it. */
 const MAX_BATCH_GAS = 6_000_000n
 
-/** Short beside a block. Another transaction right after this one would take more gas, and more of node and ledger. */
+/**
+ * Short compared with a block. Another transaction right after this one would take more gas, and more of node and
+ * ledger.
+ */
 const GATHER_MS = 4
 
 /** Options of {@link Batcher}. */
@@ -90,7 +93,7 @@ export class Batcher {
 
   async #flush(): Promise<void> {
     const { canBatch, whenReady, maxSending, gatherMs = GATHER_MS } = this.#options
-    // What comes meanwhile shares the transaction, and is checked right before it is sent.
+    // Calls that come meanwhile share the transaction, and are checked right before it is sent.
     if (this.#sending < maxSending) await whenReady()
     const most = (await canBatch()) ? MAX_MEMBERS : 1
     const gathers = this.#waiting.length < most && this.#waiting[0]?.member.isAlone !== true

@@ -98,7 +98,7 @@ export class RelayerPool {
   }
 
   /**
-   * Chooses the relayer that a call is estimated for which the account of its sender may decide about.
+   * Chooses the relayer to estimate a call for, where the result may depend on the sender.
    *
    * @throws As {@link RelayerPool.requireReady}.
    */

@@ -2,7 +2,7 @@ import type { Chain, Broadcast } from '../chain/chain.js'
 import type { Logger } from '../logger.js'
 import type { Address } from '../protocol/payment.js'
 
-/** Milliseconds between two warnings of one relayer. */
+/** Time between two warnings of one relayer (ms). */
 const WARN_MS = 60_000
 
 /** Options of {@link Refusals}. */
@@ -12,7 +12,7 @@ export interface RefusalsOptions {
   readonly logger: Logger
 }
 
-/** Warns of transactions of one account that a node does not take, once a minute. */
+/** Warns, once a minute, that a node does not take the transactions of an account. */
 export class Refusals {
   readonly #options: RefusalsOptions
   /** When it may warn again, by `performance.now()`. */
@@ -44,8 +44,8 @@ function isRepaired(cause: Extract<Broadcast, { kind: 'rejected' }>['cause']): b
 }
 
 /**
- * Whether a node answered, but does not take a transaction for the moment: the same bytes may be taken
- * soon. Where it may have taken them, it does not say so.
+ * Whether a node answered that it does not take a transaction for the moment: it may take the same bytes
+ * soon. An ambiguous answer counts too.
  */
 export function isForNow(answer: Broadcast): boolean {
   if (answer.kind === 'rejected') return answer.cause === 'not_now'

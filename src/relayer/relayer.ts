@@ -16,7 +16,7 @@ import { LostLocks, type SendResult, type Sign, type TransactionRequest } from '
 /** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
 const LOCATE_MS = { first: 50, attempts: 6 }
 
-/** Longest pause in milliseconds between two attempts while the node refuses for the moment. */
+/** Longest pause between two attempts while the node refuses for the moment (ms). */
 const LONGEST_PAUSE_MS = 1000
 
 /** After failed lookups, callers fail fast for this many milliseconds. */
@@ -29,8 +29,8 @@ export interface RelayerOptions extends Pick<
 > {
   readonly privateKey: Hex
   /**
-   * For how many milliseconds the next transaction waits while the node refuses an earlier one for the
-   * moment: then it is at least written down behind it.
+   * How long the next transaction waits while the node refuses an earlier one for the moment (ms). After
+   * that it is written down behind it.
    */
   readonly refusedMs: number
   /** Whether other settlements wait until the node has the transaction that is being sent. */

@@ -23,7 +23,7 @@ export interface RelayersOptions extends Omit<
 
 /** Which relayers may be chosen. */
 interface RelayerChoice {
-  /** Those that are not tried again. @defaultValue none */
+  /** Relayers that are not tried again. @defaultValue none */
   readonly tried?: ReadonlySet<Relayer>
   /** The only one that may. @defaultValue any */
   readonly sender?: Address | undefined

@@ -15,11 +15,12 @@ import { isForNow, type Refusals } from './refusals.js'
 import type { Sign, TransactionRequest } from './transaction.js'
 
 /**
- * Milliseconds for which the node rejects a transaction for what it is before an empty one takes its place: all later ones wait for it. Words that nobody has told us of may be about the moment.
+ * How long the node may reject a transaction before an empty one takes its place (ms): all later ones wait
+ * for it. Words that are not in our table may be about the moment.
  */
 const GIVE_UP_MS = { never_valid: 5000, other: 60_000 }
 
-/** Milliseconds between two attempts while the node refuses for the moment: doubled up to the longest. */
+/** Pause between two attempts while the node refuses for the moment (ms): it doubles up to the longest. */
 const REFUSED_PAUSE_MS = { first: 500, longest: 4000 }
 
 /** Gas of a transaction that does nothing but use a nonce. */
@@ -56,7 +57,7 @@ export interface ResubmitterOptions {
 /** A transaction that the node refuses for the moment. */
 interface Refused {
   readonly transaction: Hex
-  /** How much of the account was mined then: after a block it may be taken. */
+  /** The account's mined nonce then: after a block it may be taken. */
   readonly minedNonce: number
   readonly pauseMs: number
   /** When it is sent again, by `performance.now()`. */
@@ -84,11 +85,11 @@ export class Resubmitter {
   readonly #options: ResubmitterOptions
   /** The first nonce that was not mined when the chain was last asked, and the block then. */
   #waiting: { readonly nonce: number; readonly block: bigint } | undefined
-  /** When this node first rejected a transaction for what it is, by `performance.now()`. */
+  /** When this node first rejected a transaction for good, by `performance.now()`. */
   readonly #rejectedAt = new LRUCache<Hex, number>({ max: REMEMBERED })
   /** Since when a refund has waited for its payment, by `performance.now()`. */
   readonly #awaitedSince = new LRUCache<Hex, number>({ max: REMEMBERED })
-  /** What the node refuses for the moment; those after it wait too. */
+  /** The transaction that the node refuses for the moment; those after it wait too. */
   #refused: Refused | undefined
   /** The last transaction that was logged as too expensive to replace. */
   #tooDear: Hex | undefined
@@ -191,7 +192,7 @@ export class Resubmitter {
   #isPausing({ minedNonce }: PendingRelayer, first: RelayerTransaction | undefined): boolean {
     const refused = this.#refused
     if (refused === undefined || refused.transaction !== first?.transaction) return false
-    // What no payment needs any more is replaced at once.
+    // A transaction that no payment needs any more is replaced at once.
     if (!first.isNeeded && !this.#isEmpty(first)) return false
     return refused.minedNonce === minedNonce && performance.now() < refused.until
   }

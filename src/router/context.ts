@@ -46,7 +46,7 @@ export interface RouterContext extends OnceContext {
   readonly wakeWebhooks?: () => void
   /** Finds the project of a request below `/api/v2/merchant` that has no token. Refuses none. */
   readonly identifyMerchant?: RequestHandler
-  /** What is served beside the API itself. */
+  /** APIs and pages that are served in addition to the API itself. */
   readonly mounted?: readonly MountedApi[]
   /** Whether the app has the gateway's probes, somewhere. */
   readonly hasProbes?: () => boolean

@@ -9,7 +9,7 @@ import { shown } from '../protocol/same-offer.js'
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 
-/** Why such a payment is refused, and the network that it names. */
+/** The refusal of such a payment, and the network that it names. */
 interface OtherVersion {
   readonly reason: 'invalid_x402_version'
   readonly network: string

@@ -22,10 +22,10 @@ export function limitKeyOf(req: Request, res: Response): string {
 const SENDINGS = { windowMs: 60_000, limit: 60 }
 
 /**
- * Limits requests that have something sent to a URL of the project's choice, whatever the limits of requests are: a
- * gateway must not become a tool against others.
+ * Limits requests that have something sent to a URL of the project's choice, in addition to the limits of requests:
+ * a gateway must not become a tool against others.
  *
- * @param actorOf - Who has it sent.
+ * @param actorOf - Names who sends it.
  */
 export function limitSendings(actorOf: (res: Response) => string, logger: Logger): RequestHandler {
   return rateLimit({

@@ -53,7 +53,8 @@ export const refundPayment: Endpoint = async (context, req, res) => {
   requireLocal(context)
   const body = readBody(req, parseRefund)
   const keyed = readHeaderKey(req, {
-    ...{ res, ...keyScopeOf(res, 'refund') },
+    res,
+    ...keyScopeOf(res, 'refund'),
     body: { settlement: req.params['id'], ...body },
   })
   const refund = await onceForKey(context, keyed, async (claim) => {

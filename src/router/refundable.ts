@@ -58,7 +58,7 @@ const NOT_PAID = {
   failed: 'This settlement has failed: nothing was paid.',
 } as const
 
-/** What is left of a settlement, beside refunds other than the one of this id. */
+/** What is left of a settlement after its refunds, not counting the refund of this id. */
 export function leftOf(
   context: RouterContext,
   { payment, refunds }: Refundable,

@@ -38,10 +38,7 @@ interface SettleRequest {
   readonly claims: readonly KeyClaim[]
   /** The payment's id, if it does not repeat the answer. */
   readonly bound: KeyedRequest | undefined
-  /**
-   * A hash of the key by which its client may ask again: what became of a settlement is told again to its
-   * asker alone.
-   */
+  /** A hash of the key that its client may ask again with: only the asker of a settlement is told of it again. */
   readonly asker: string | undefined
 }
 

@@ -76,7 +76,7 @@ export const settlementsSchema = z
       context.addIssue({ code: 'custom', path: ['to'], message: 'must not be before from' })
   })
 
-/** What a list is asked for, beside whose settlements they are. */
+/** The query of a list, without the project whose settlements they are. */
 export type SettlementQuery = Omit<LedgerQuery, 'project' | 'id'>
 
 /**

@@ -43,7 +43,7 @@ export const verifyPayment: Endpoint = async (context, req, res) => {
 
   return onceForKey(context, byHeader, async (claim) => {
     const verified = await verify()
-    // Whatever is valid now may be settled a moment later.
+    // A payment that is valid now may be settled a moment later.
     if (!verified.isValid && isFinal(verified.invalidReason))
       await claim.finish(JSON.stringify(verified))
     return verified

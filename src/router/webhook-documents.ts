@@ -5,7 +5,9 @@ import type { WebhookDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 export function endpointDocument(endpoint: WebhookEndpoint, now: number) {
   const { id, url, events, previous, createdAt, updatedAt } = endpoint
   return {
-    ...{ id, url, events },
+    id,
+    url,
+    events,
     ...(previous !== undefined &&
       previous.until > now && { previousSecretUntil: isoTime(previous.until) }),
     createdAt: isoTime(createdAt),
@@ -18,7 +20,10 @@ export function deliveryDocument(delivery: WebhookDelivery) {
   const { id, type, payment, version, state, attempts, nextAttemptAt, createdAt } = delivery
   const { deliveredAt, lastStatus, lastError, lastResponse } = delivery
   return {
-    ...{ id, type, state, attempts },
+    id,
+    type,
+    state,
+    attempts,
     ...(payment !== undefined && { payment }),
     ...(version !== undefined && { version }),
     createdAt: isoTime(createdAt),

@@ -87,8 +87,11 @@ const createEndpoint =
     const url = await checkedUrl(body.url, context.webhooks)
     const document = await onceForKey(context, request, async (claim) => {
       const created = await endpointsFor(context, res, request).create({
-        ...{ id: newEndpointId(request), project: projectIdOf(res), url },
-        ...{ events: body.events, secret: createWebhookSecret() },
+        id: newEndpointId(request),
+        project: projectIdOf(res),
+        url,
+        events: body.events,
+        secret: createWebhookSecret(),
       })
       if (created === undefined) {
         await claim.abandon()
@@ -151,7 +154,9 @@ const sendTest: Endpoint = async (context, req, res) => {
   const { id: webhook, project } = endpoint
   const data = { test: true, webhook, ...(project !== OPERATOR && { project }) }
   const delivery = await context.ledger.webhooks.deliveries.add({
-    ...{ endpoint, data, type: TEST_EVENT },
+    endpoint,
+    data,
+    type: TEST_EVENT,
   })
   context.wakeWebhooks?.()
   res.status(202)
@@ -164,7 +169,11 @@ const listDeliveries: Endpoint = async (context, req, res) => {
   const { id: endpoint, project } = await endpointOf(context, req, res)
   // One more than requested shows whether there is another page.
   const found = await context.ledger.webhooks.deliveries.list({
-    ...{ project, endpoint, state, after, limit: limit + 1 },
+    project,
+    endpoint,
+    state,
+    after,
+    limit: limit + 1,
   })
   const page = found.slice(0, limit)
   const last = page.at(-1)

@@ -1,9 +1,20 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
-import { UNPAID, type LedgerRecord } from '../ledger/index.js'
+import { UNPAID, type LedgerEntry, type LedgerRecord } from '../ledger/index.js'
 import { bringsSameProof, isSameAsker, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
 import type { PresentedPurchase } from '../ledger/purchase.js'
 import type { Reason } from '../protocol/reasons.js'
-import type { Refusal } from './scheme.js'
+import type { MerchantTerms, Refusal } from './scheme.js'
+
+/** A payment as it is compared with its record. */
+export function purchaseOf({
+  entry,
+  terms,
+}: {
+  readonly entry: LedgerEntry
+  readonly terms: MerchantTerms | undefined
+}): PresentedPurchase {
+  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+}
 
 /** A record of a payment that failed. */
 export type FailedRecord = Extract<LedgerRecord, { state: 'failed' }>

@@ -26,7 +26,7 @@ export interface PaymentEvent {
 
 /** A payment that was not settled, or is not known to be. */
 export interface UnsettledEvent extends PaymentEvent {
-  /** What a remote facilitator said of it, in its own words: one line, at most 300 characters. */
+  /** The remote facilitator's own words about it: one line, at most 300 characters. */
   readonly facilitatorMessage?: string | undefined
 }
 

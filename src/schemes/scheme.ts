@@ -169,7 +169,7 @@ export interface Refusal {
   readonly transaction?: string | undefined
   /** The transaction that settled this very purchase before; nothing was sent now. */
   readonly settledBy?: string | undefined
-  /** What a remote facilitator said of it, in its own words. */
+  /** The remote facilitator's own words about it. */
   readonly facilitatorMessage?: string | undefined
 }
 

@@ -150,7 +150,9 @@ export class Metrics implements PaymentWatcher {
       })
     const labels = ['network', 'relayer']
     this.gauge({
-      ...{ name: 'x402_relayer_balance', help: 'Native currency of relayers.', labels },
+      name: 'x402_relayer_balance',
+      help: 'Native currency of relayers.',
+      labels,
       read: each(({ funds }) => {
         // Read again for the next time, once in ten seconds at most.
         if (funds.suffice === undefined) void funds.check().catch(() => undefined)
@@ -158,12 +160,16 @@ export class Metrics implements PaymentWatcher {
       }),
     })
     this.gauge({
-      ...{ name: 'x402_relayer_settlements_left', help: 'Settlements that is enough for.', labels },
+      name: 'x402_relayer_settlements_left',
+      help: 'Settlements that is enough for.',
+      labels,
       read: each(({ funds }) => funds.known && Number(funds.known.settlements)),
     })
     const help = 'Transactions of this process that are being sent or not mined.'
     this.gauge({
-      ...{ name: 'x402_relayer_pending_transactions', help, labels },
+      name: 'x402_relayer_pending_transactions',
+      help,
+      labels,
       read: each(({ load }) => load),
     })
   }
@@ -171,7 +177,10 @@ export class Metrics implements PaymentWatcher {
   /** Adds a gauge. */
   gauge({ name, help, labels: labelNames = [], read }: ReadGauge): void {
     const gauge = new this.#client.Gauge({
-      ...{ name, help, labelNames: [...labelNames], registers: [this.#registry] },
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
       collect() {
         gauge.reset()
         for (const { labels, value } of read()) gauge.set(labels, value)
@@ -190,7 +199,8 @@ export class Metrics implements PaymentWatcher {
       events.on(outcome, (event) => {
         const reason = 'reason' in event ? event.reason : ''
         payments.inc({
-          ...{ outcome, network: this.#networkOf(event.network) },
+          outcome,
+          network: this.#networkOf(event.network),
           reason: reason === '' || knownReasons.has(reason) ? reason : 'other',
         })
       })

@@ -17,7 +17,7 @@ const SOON_MS = 50
 /** Endpoints that a process remembers. */
 const MOST_LOADS = 10_000
 
-/** Milliseconds after which an endpoint counts as slow: at rest, and while half of all places are taken. */
+/** An attempt that takes longer makes its endpoint slow (ms): at rest, and while half of all places are taken. */
 const SLOW_MS = 2000
 const SLOW_WHEN_BUSY_MS = 500
 
@@ -108,7 +108,7 @@ export class WebhookDispatcher {
       await deliveries.prune()
     }
     let due = shuffled(await deliveries.listDue(), random)
-    // What some have left of their shares in the first pass goes to those that had too little.
+    // Places that some leave in the first pass go to those that had too few.
     for (let pass = 0; pass < 2; pass++) {
       const finished = new Set<WebhookEndpoint>()
       for (const [endpoint, share] of sharePlaces(due, this.#underWay())) {
@@ -167,14 +167,12 @@ export class WebhookDispatcher {
     const { id: delivery, project, type, payment, attempts } = claimed
     // Logs neither the URL nor the receiver's words: either may be a secret.
     this.#options.logger.warn('A webhook could not be delivered, and is not tried again.', {
-      ...{
-        project: project || undefined,
-        endpoint: endpoint.id,
-        delivery,
-        type,
-        payment,
-        attempts: attempts + 1,
-      },
+      project: project || undefined,
+      endpoint: endpoint.id,
+      delivery,
+      type,
+      payment,
+      attempts: attempts + 1,
     })
   }
 

@@ -49,7 +49,9 @@ export class RelayerAlerts {
     if (known?.isLow === isLow && (!isLow || at - known.at < REMINDER_MS)) return
     const account: RelayerBalance = { chainId, relayer, balance }
     const data = {
-      ...{ network: caip2, address: relayer, balance: balance.toString() },
+      network: caip2,
+      address: relayer,
+      balance: balance.toString(),
       settlements: Number(settlements),
     }
     const note = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { OPERATOR, type WebhookEndpoint } from '../ledger/webhooks.js'
 
-/** Attempts under way at most: of a process, and of all projects together. The others are the operator's. */
+/** Most attempts under way: of a process, and of all projects together. The others are the operator's. */
 export const MOST_AT_ONCE = 40
 const MOST_OF_PROJECTS = 36
 
@@ -11,14 +11,14 @@ const MOST_OF_PROJECT = 10
 const MOST_OF_ENDPOINT = 8
 const MOST_OF_SUSPECT = 1
 
-/** What a process does for one endpoint. */
+/** The attempts of a process at one endpoint. */
 export interface Load {
   underWay: number
   /** The last attempt has failed, or was slow. */
   isSuspect: boolean
 }
 
-/** What is under way. */
+/** The attempts under way. */
 export interface UnderWay {
   readonly attempts: number
   readonly ofProject: (project: string) => number

@@ -13,7 +13,7 @@ import type { ConsoleSessions, OpenSession } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import { cookieScope, readSessionCookie } from './session-cookie.js'
 
-/** Cookies without a session from one address, after which the others get a 429. */
+/** Cookies without a session that one address may send: further ones get a 429. */
 const UNKNOWN = { windowMs: 60_000, limit: 30 }
 
 /** Look-ups at once, in all and for one address, of addresses that are beyond this limit. */
@@ -48,8 +48,8 @@ export class SessionAccess {
     const hash = sha256(secret, 'hex')
     const isSeen = this.#seen.has(hash)
     const { waitSeconds } = isSeen ? { waitSeconds: 0 } : await this.#unknown.begin(req)
-    // A session is let in, whatever others at the same address have sent. Their cookies must not keep the database
-    // busy, however.
+    // A session is let in even if others at the same address have used up its limit. Their cookies must not keep the
+    // database busy, however.
     const end = waitSeconds === 0 ? undefined : this.#lookUps.take(addressOf(req))
     if (typeof end === 'string') throw tooManyUnknown(res, waitSeconds)
     let isUnknown = false
@@ -98,7 +98,7 @@ function tooManyUnknown(res: Response, seconds: number): RequestProblem {
 const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '')
 
 /**
- * Who the requests of a session count for. All sessions of a project count together: a token opens twenty. They
+ * The key that requests of a session are counted by. All sessions of a project count together: a token opens twenty. They
  * count apart from the project's shops, whose limit a page with many requests must not use up.
  */
 function limitKeyOf(session: OpenSession): string {

@@ -84,7 +84,7 @@ async function signIn(
     await failures.succeed(req)
     throw error
   })
-  // A good token is let in, whatever others at the same address have tried.
+  // A good token is let in even if others at the same address have used up its limit.
   if (identity === undefined && waitSeconds > 0) throw tooManyFailures(res, waitSeconds)
   if (identity === undefined) {
     if (isLast)

@@ -8,12 +8,12 @@ import { tagOf, type Publication } from '../respond-document.js'
 const compress = promisify(gzip)
 
 /**
- * Documents that are kept compressed, the first that are asked for. There are more than a few only if requests name
- * several hosts, which strangers choose: to compress is the most work, and is not done for each of them.
+ * Most documents that are kept compressed. There are more than a few only if requests name several hosts, which
+ * strangers choose: compressing is the most work, and is not done for each of them.
  */
 const MAX_COMPRESSED = 8
 
-/** What stands for the URLs of a reader until the document is sent. */
+/** Placeholders for the URLs of a reader. */
 const ROOT = 'https://root.invalid'
 const APP = 'https://app.invalid'
 

@@ -16,8 +16,8 @@ import { takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
 const PAGE = 500
 
 /**
- * Least bytes a second that a client reads, over a time in which data always waited for it. A slower one is cut
- * off: it would keep its slot for as long as it likes.
+ * Least bytes a second that a client must read while data waits for it, and the seconds over which that is
+ * measured. A slower one is cut off: it would keep its slot for as long as it likes.
  */
 const LEAST_RATE = 16 * 1024
 const RATED_SECONDS = 30
@@ -97,7 +97,7 @@ async function download<Context extends RouterContext>(
   }
 }
 
-/** Whether a pipeline failed because its response was closed, and not for want of data. */
+/** Whether a pipeline failed because its response was closed, not because the ledger failed. */
 function isEndOfConnection(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

@@ -28,10 +28,10 @@ export interface Exchange {
   readonly res: Response
 }
 
-/** What a slot is taken for. */
+/** A request for a slot. */
 export interface SlotRequest extends Exchange {
   readonly owner: SlotOwner
-  /** What problems call the streams. */
+  /** Name of the streams in problems. */
   readonly what: string
 }
 

@@ -1,3 +1,4 @@
+import { onAbort } from '../../http/on-abort.js'
 import { Slots, type SlotLimits } from '../../http/slots.js'
 import { SettlementFeed, type FeedOptions } from './settlement-feed.js'
 
@@ -13,7 +14,7 @@ const DOWNLOADS = {
   operators: { total: 4, perKey: 2 },
 }
 
-/** Who has slots apart from the others: projects cannot take those of operators. */
+/** Owners of slots: projects cannot take those of operators. */
 export type SlotOwner = keyof typeof READERS
 
 /** Slots of both. */
@@ -33,7 +34,7 @@ export interface Streams {
  */
 export function openStreams(options: FeedOptions, stopping: AbortSignal): Streams {
   const feed = new SettlementFeed(options)
-  stopping.addEventListener('abort', () => feed.close(), { once: true })
+  onAbort(stopping, () => feed.close())
   return { feed, readers: slotsOf(READERS), downloads: slotsOf(DOWNLOADS) }
 }
 

@@ -42,7 +42,7 @@ export class CodeGas {
   readonly #options: CodeGasOptions
   /** As the ledger had it when it was read last. */
   #read: readonly Count[] = []
-  /** What this process has added since. */
+  /** Counts that this process has added since. */
   #own: Count[] = []
   #readAt = -Infinity
   #reading: Promise<void> | undefined
@@ -56,14 +56,14 @@ export class CodeGas {
     const { chainId, counters, now } = this.#options
     const kind = became === 'paid' ? PAID : LOST
     const hour = Math.floor(now() / HOUR_MS)
-    // Losses are counted by the hour: the newest have to be told from those of the day.
+    // Losses are counted by the hour, so that the latest can be told from the rest of the day.
     const label = `${chainId}:${codeHash}${became === 'paid' ? '' : `:${hour}`}`
     const count = Number(gas)
     counters.countGas(kind, label, count)
     this.#own.push({ day: Math.floor(now() / DAY_MS), project: ALL_COUNTED, kind, label, count })
   }
 
-  /** Reads what other processes have added, if that was not done for a while. Never rejects. */
+  /** Reads what other processes have added, unless it did so a moment ago. Never rejects. */
   refresh(): Promise<void> {
     if (performance.now() - this.#readAt < MAX_AGE_MS) return Promise.resolve()
     this.#reading ??= this.#readAll()
@@ -85,12 +85,12 @@ export class CodeGas {
       if (Number(chain) !== this.#options.chainId) continue
       const { paid, lost, lostLately } = all.get(codeHash) ?? NONE
       const gas = BigInt(count)
-      const isLate = Number(hour) >= lastHour
+      const isRecent = Number(hour) >= lastHour
       all.set(
         codeHash,
         kind === PAID
           ? { paid: paid + gas, lost, lostLately }
-          : { paid, lost: lost + gas, lostLately: isLate ? lostLately + gas : lostLately },
+          : { paid, lost: lost + gas, lostLately: isRecent ? lostLately + gas : lostLately },
       )
     }
     return all
@@ -107,7 +107,7 @@ export class CodeGas {
       toDay: today,
       kinds: [PAID, LOST],
     })
-    // What was added meanwhile may be counted twice until the next time.
+    // Counts that were added meanwhile may be counted twice until the next read.
     this.#own = this.#own.slice(written)
   }
 }

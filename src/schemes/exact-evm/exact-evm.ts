@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { LedgerRecord } from '../../ledger/index.js'
 import { isRefundEntry } from '../../ledger/refunds.js'
-import { checkRecord, refusalDetails } from '../check-record.js'
+import { checkRecord, purchaseOf, refusalDetails } from '../check-record.js'
 import { isRefusal, RefundRefused } from '../scheme.js'
 import type {
   PresentedPayment,
@@ -17,7 +17,7 @@ import { leavePayment } from './pending-payments.js'
 import { logLedgerFailure, Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
 import { createRecentlyVerified } from './verify/check-signed.js'
-import { purchaseOf, verifyPayment, type VerifiedPayment } from './verify/verify.js'
+import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
 
 /** Milliseconds between two rounds over the payments whose outcome is not known. */
 const RECONCILE_INTERVAL_MS = 30_000

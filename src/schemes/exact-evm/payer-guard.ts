@@ -15,16 +15,16 @@ const BACK_OFF_MS = { first: 10_000, factor: 4, longest: 3_600_000 }
 /** Failures of payers without code that have no consequence: money can be spent twice by mistake. */
 const FREE_FAILURES = 1
 
-/** Gas that every wallet code may lose us within two hours, whatever it has paid. */
+/** Gas that every wallet code may lose us within two hours, even if it has never paid. */
 const FREE_GAS_OF_CODE = 1_000_000n
 
 /** Gas that all codes together may lose us within two hours beyond what they have earned. */
 const FREE_GAS_OF_ALL = 5_000_000n
 
-/** A code earns one unit of gas for so many that its payments took. */
+/** Gas that a code's payments have to take for each unit of gas that the code may lose. */
 const GAS_PER_EARNED = 2n
 
-/** Gas lost to payers without code within an hour, from which those that never paid go alone. */
+/** Once payers without code have lost us this much gas within an hour, those that never paid go alone. */
 const CAUTIOUS_GAS = 1_000_000n
 
 const HOUR_MS = 3_600_000

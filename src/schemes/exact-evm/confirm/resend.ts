@@ -118,8 +118,8 @@ export async function sendSuperseded(
 }
 
 /**
- * The call of one payment, among all calls of a transaction, and the gas that it takes from whichever
- * relayer sends it: code of the payer may tell them apart.
+ * The call of one payment, among all calls of a transaction, and the most gas that it takes from any
+ * relayer: code of the payer may tell them apart.
  *
  * @returns `undefined` if it would fail: it is paid after all, or its payer has no money left.
  */

@@ -26,7 +26,7 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 /** Milliseconds that the ledger is given to unlock a payment before its response goes out. */
 const UNLOCK_GRACE_MS = 500
 
-/** What settling takes. */
+/** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
   readonly logger: Logger
@@ -35,7 +35,7 @@ export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly settleTimeoutMs: number
 }
 
-/** What was sent for a payment before. */
+/** Earlier transactions of a payment. */
 interface EarlierTransactions {
   /** It was written before, and will never be mined. */
   readonly superseded?: Submission | undefined
@@ -43,7 +43,7 @@ interface EarlierTransactions {
   readonly failed?: Submission | undefined
 }
 
-/** A reservation of a payment that nothing was sent for yet, or nothing that can still pay it. */
+/** A reservation of a payment without a transaction that can still pay it. */
 export class Settlement implements Reservation {
   readonly payer: Address
   readonly #context: SettleContext

@@ -102,7 +102,7 @@ export function settlementTimeout(): ChainError {
   )
 }
 
-/** How long a payment is waited for that is being sent. */
+/** How long to wait for a payment that is being sent. */
 export interface SubmissionPatience {
   readonly settleTimeoutMs: number
   /** Ends the wait: the gateway closes. */

@@ -88,7 +88,7 @@ export async function checkSigned(
  * Reads a signature in the form that its token takes.
  *
  * One that the payer's own key did not make is left whole: if the payer has code, that decides
- * (ERC-1271). So is one that was wrapped: whoever wraps it says that the payer has code.
+ * (ERC-1271). So is one that was wrapped, because wrapping it says that the payer has code.
  */
 async function readSignature({
   account,

@@ -6,13 +6,13 @@ import type {
   LedgerRecord,
   LedgerStore,
 } from '../../../ledger/index.js'
-import { isGoodOnEarlierTerms, type PresentedPurchase } from '../../../ledger/purchase.js'
+import { isGoodOnEarlierTerms } from '../../../ledger/purchase.js'
 import { isAuthorized } from '../../../protocol/decoded-payment.js'
 import type { AuthorizedPayment, Payment } from '../../../protocol/decoded-payment.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
-import { checkRecord, refusalDetails } from '../../check-record.js'
+import { checkRecord, purchaseOf, refusalDetails } from '../../check-record.js'
 import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import { assetAsOffered } from '../asset-as-offered.js'
@@ -172,14 +172,15 @@ async function verifyRecorded(
   const { key, signed } = payment
   const { authorization, signature } = signed.value
   const entry = ledgerEntryOf(payment, terms, refundOf)
-  const purchase = { entry, redeemWithoutProof: terms?.redeemWithoutProof }
+  const purchase = purchaseOf({ entry, terms })
   const refuseKnown = (refused: Reason): Refusal => ({
-    ...{ refused, payer },
+    refused,
+    payer,
     ...(record && refusalDetails(record, purchase, refused)),
   })
   const known = checkRecord(record, purchase)
   if (known !== undefined) return refuseKnown(known)
-  // What has failed, and cannot be sent again now, stays failed.
+  // A payment that failed, and cannot be sent again now, stays failed.
   const refuse = (refused: Reason): Refusal =>
     record?.state === 'failed' ? refuseKnown(record.reason) : { refused, payer }
   // A transaction that is out decides for itself whether it was in time.
@@ -215,7 +216,7 @@ async function verifyRecorded(
 }
 
 /**
- * Whether the payer's balance covers a payment beside all that is pending; one that is to be reserved
+ * Whether the payer's balance covers a payment on top of all that is pending; one that is to be reserved
  * is counted with it.
  *
  * Its gas is counted when it is sent: until then a stranger could reserve it for any time, and would
@@ -229,12 +230,7 @@ function isCovered(
   return purpose === 'verify' ? pendingSpend.covers(spend) : pendingSpend.take(spend)
 }
 
-/** How a record is compared with a verified payment. */
-export function purchaseOf({ entry, terms }: VerifiedPayment): PresentedPurchase {
-  return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
-}
-
-/** Seconds for which an authorization must still be valid: to be settled, and for a handler before. */
+/** How much longer an authorization must be valid (s): to be settled, and for a handler before. */
 function validityOf(
   { payment, terms, purpose }: PresentedPayment,
   { chain }: SettlementNetwork,
