@@ -17,8 +17,8 @@ const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--ne
          [--currency code] [--public-url url] [--port n] [--dir folder] [--force]
 
   Writes gateway.config.json, with comments, and .env with the key of a new relayer, which only you can
-  read and which .gitignore gets to name. Asks on a terminal for what no flag says; with --yes, defaults are taken. The identify token of
-  the project is printed once, to standard output.
+  read and which .gitignore gets to name. Asks on a terminal for what no flag says; with --yes, defaults
+  are taken. The identify token of the project is printed once, to standard output.
 
   --pay-to       the address that is paid
   --network      short name or eip155:<chain id> [base-sepolia]
