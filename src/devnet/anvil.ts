@@ -51,7 +51,8 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const port = await Promise.race([listeningPort(child), exited])
   if (typeof port === 'number') return { rpcUrl: rpcUrl(options.host, port), exited, stop }
   await stop()
-  throw new Error(`anvil did not start: ${port}`)
+  const where = options.port === 0 ? '' : ` on port ${options.port}`
+  throw new Error(`anvil did not start${where}: ${port}`)
 }
 
 function anvilArguments({ host, port, chainId, accounts, blockTime }: AnvilOptions): string[] {

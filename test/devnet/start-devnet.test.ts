@@ -190,11 +190,12 @@ describe('the options of startDevnet', () => {
     await devnet.close()
   })
 
-  it('says so when the port is in use', async () => {
+  it('names the port that is in use', async () => {
     const first = await startDevnet()
     try {
       const port = Number(new URL(first.rpcUrl).port)
-      await expect(startDevnet({ port })).rejects.toThrow(/anvil did not start.*in use/is)
+      const message = new RegExp(`anvil did not start on port ${port}: .*in use`, 'is')
+      await expect(startDevnet({ port })).rejects.toThrow(message)
       expect(await publicClient(first.rpcUrl).getChainId()).toBe(84532)
     } finally {
       await first.close()
