@@ -147,7 +147,7 @@ describe('rule 13: a node that says "not now" is waited for', () => {
   }, 120_000)
 
   it('tells buyers that their payment was accepted, not that it was sent, and sends it by itself', async () => {
-    const world = await open({ options: { settleTimeoutMs: 3000 } })
+    const world = await open({ options: { settleTimeoutMs: 12_000 } })
     const gateway = await world.start()
     refuseSends(world.proxy, refusal('txpool is full'))
     const payments = await signMany(world, 5)
