@@ -118,9 +118,10 @@ export function findViolations(evidence: Evidence): string[] {
 
   for (const [authorization, heard] of told) {
     if (!paid.has(authorization)) continue
-    const failed = heard.find(({ reason = '' }) => FAILED_REASONS.includes(reason))
-    if (failed !== undefined) report(`paid, but answered as ${failed.reason}`, authorization)
     const last = heard.at(-1)
+    // One that failed may be presented again while its authorization is unused: its last answer counts.
+    if (FAILED_REASONS.includes(last?.reason ?? ''))
+      report(`paid, but answered as ${last?.reason}`, authorization)
     if (grants.has(authorization) || last === undefined || isOpen(last)) continue
     // What was let out may have been lost on its way: then the payer heard nothing at least once,
     // and the ledger says that it was delivered. (Nobody is alive that could hold it otherwise.)

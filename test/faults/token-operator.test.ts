@@ -121,9 +121,9 @@ describe('a payer who is blacklisted', () => {
     const shared = answers.map(({ transaction }) => transaction)
     expect(new Set([...shared, failed!.transaction]).size).toBe(1)
     expect((await world.evidence()).transfers).toHaveLength(6)
-    // What failed stays failed, on the blacklist or not.
+    // His authorization is unused: once he is off the blacklist, it is good again.
     await operate(devnet, 'unBlacklist', payer.address)
-    expect(await world.present(gateway, his)).toMatchObject({ delivered: false, reason: FAILED })
+    expect(await world.present(gateway, his)).toMatchObject({ delivered: true })
   })
 })
 
