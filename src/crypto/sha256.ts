@@ -1,9 +1,8 @@
 import * as crypto from 'node:crypto'
 
-/** How a hash is written. */
 export type HashEncoding = 'hex' | 'base64url'
 
-/** `crypto.hash` takes half the time for short texts. Node has it from 20.12 on. */
+/** Takes half the time for short texts. Node 20.12 and newer. */
 const hashAtOnce = (crypto as Partial<typeof crypto>).hash
 
 /** SHA-256 of a text in UTF-8. */

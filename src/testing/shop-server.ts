@@ -11,15 +11,15 @@ import type { Failures } from './failures.js'
 /** A server on a free port of 127.0.0.1. */
 export interface ShopServer {
   readonly url: string
-  /** Serves requests by this; before, they wait. */
+  /** Starts to serve requests; until then they wait. */
   serve(app: RequestListener): void
   /** May be called again. */
   close(): Promise<void>
 }
 
-/** Listens before there is an app: the gateway must know its URL. */
+/** Listens before the app exists: its gateway needs the URL. */
 export async function listen(): Promise<ShopServer> {
-  // The client closes its idle connections: it must not send into one that is being closed.
+  // The client must not send on a connection that is being closed.
   const server = createServer({ keepAliveTimeout: 0 })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
@@ -35,7 +35,7 @@ export async function listen(): Promise<ShopServer> {
   }
 }
 
-/** Makes the listener that serves an app with the gateway of its shop, and lets payments fail. */
+/** Makes a listener that serves an app with the gateway of its shop, and makes payments fail. */
 export function shopListener(app: Express, gateway: Gateway, failures: Failures): RequestListener {
   return (req, res) => {
     assignGateway(req, gateway)
@@ -48,7 +48,7 @@ export function shopListener(app: Express, gateway: Gateway, failures: Failures)
   }
 }
 
-/** Who pays for a request; `undefined` if nobody does. */
+/** The payer of a request; `undefined` without a payment. */
 function payerOf({ headers }: IncomingMessage): Hex | undefined {
   const header = headers[PAYMENT_SIGNATURE.toLowerCase()] ?? headers[X_PAYMENT.toLowerCase()]
   if (typeof header !== 'string') return undefined

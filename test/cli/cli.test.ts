@@ -566,7 +566,7 @@ describe('the command line', () => {
       ['serve', '--x'],
       'There is no --x here; there is --config, --ledger, --port, --host, --trust-proxy, --memory, --access-log.',
     ],
-    [['serve', 'now'], "'now' is one word too many."],
+    [['serve', 'now'], "Unexpected argument 'now'."],
     [['serve', '--port'], undefined],
     [['serve', '--memory=1'], undefined],
     [['serve', '--memory', '--ledger', 'x'], '--memory and --ledger exclude each other.'],

@@ -2,7 +2,7 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigError } from '../../errors.js'
 
-/** A file to be made. */
+/** A file to create. */
 export interface NewFile {
   readonly path: string
   readonly text: string
@@ -33,10 +33,9 @@ export async function writeNew(
   try {
     for (const { path, text, mode } of files) {
       await mkdir(dirname(path), { recursive: true })
-      // `wx`: a file that another process has made meanwhile is not overwritten.
+      // `wx`: never overwrites a file that another process created meanwhile.
       const file = await open(path, 'wx', mode)
       written.push(path)
-      // A umask can only take rights away.
       await file.writeFile(text)
       await file.close()
     }
