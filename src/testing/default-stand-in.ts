@@ -131,7 +131,7 @@ export function requireFirst(): void {
   if (isLate)
     throw new ConfigError(
       'app',
-      'import express-x402-gateway/testing before the app: its routes are on a gateway outside every test shop',
+      'the app was imported before express-x402-gateway/testing, so its routes are on a gateway outside every test shop: import express-x402-gateway/testing first',
       'conflicting_options',
     )
 }

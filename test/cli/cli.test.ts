@@ -391,7 +391,7 @@ describe('the ledger of serve', () => {
     await serve([])
     const { code, complained } = await run(['serve', '--config', 'srv/shop.json'])
     expect(code).toBe(1)
-    expect(complained).toMatch(/^ledger: .*srv\/data\/ledger\.db is not there.*--ledger/m)
+    expect(complained).toMatch(/^ledger: .*srv\/data\/ledger\.db does not exist.*--ledger/m)
     const named = await serve(['--config', 'srv/shop.json', '--ledger', ledgerFile()])
     expect(named.status).toBe(200)
   })

@@ -139,8 +139,8 @@ describe('an amount', () => {
   it.each<[unknown, unknown, string, string]>([
     [15, 'USD', 'amount', `15 is not a string; ${MAJOR}`],
     [undefined, 'USD', 'amount', `is missing; ${MAJOR}`],
-    ['15,00', 'USD', 'amount', 'a comma may mean thousands or decimals; write '],
-    ['1,500.00', 'USD', 'amount', 'a comma may mean thousands or decimals; write '],
+    ['15,00', 'USD', 'amount', 'write decimals with a point and thousands without a comma'],
+    ['1,500.00', 'USD', 'amount', 'write decimals with a point and thousands without a comma'],
     ['1e3', 'USD', 'amount', "write out the digits instead of an exponent, e.g. '1000'"],
     ['-1', 'USD', 'amount', 'it must not be negative'],
     ['+1', 'USD', 'amount', 'leave out the plus sign'],
