@@ -1,4 +1,4 @@
-/** Has a transfer of tokens signed by a wallet: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
+/** Asks a wallet to sign a token transfer: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
 import { callProvider, type Provider } from './provider.js'
 
 /** The transfer, and the token's EIP-712 domain. */
@@ -37,9 +37,9 @@ const TYPES = {
 }
 
 /**
- * Has a transfer signed, with a random nonce.
+ * Asks for the signature of a transfer with a random nonce.
  *
- * @returns The payload of x402's scheme `exact`; `undefined` if the wallet gives no signature.
+ * @returns The payload of x402's scheme `exact`; `undefined` if the wallet returns no signature.
  * @throws `ProviderFailure`
  */
 export async function signTransfer(provider: Provider, transfer: Transfer) {
@@ -63,7 +63,7 @@ export async function signTransfer(provider: Provider, transfer: Transfer) {
   return typeof signature === 'string' ? { signature, authorization } : undefined
 }
 
-/** The account that a wallet offers first; `undefined` if it offers none. @throws `ProviderFailure` */
+/** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */
 export async function findFirstAccount(provider: Provider): Promise<string | undefined> {
   const accounts = await callProvider(provider, 'eth_requestAccounts')
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
@@ -73,7 +73,7 @@ export async function findFirstAccount(provider: Provider): Promise<string | und
 /** A chain id as wallets write it. */
 export const hexChainId = (chainId: number): string => `0x${chainId.toString(16)}`
 
-/** Tells whether a wallet is on a chain. @throws `ProviderFailure` */
+/** Whether a wallet is on a chain. @throws `ProviderFailure` */
 export async function isOnChain(provider: Provider, chainId: number): Promise<boolean> {
   return String(await callProvider(provider, 'eth_chainId')).toLowerCase() === hexChainId(chainId)
 }

@@ -506,7 +506,7 @@ describe('serve with a wrong configuration', () => {
       projects: [{ id: 'acme', merchant: { payto: PAY_TO } }],
     })
     const { complained } = await run(['serve'])
-    expect(complained).toContain('networks.Base: names no network')
+    expect(complained).toContain('networks.Base: is not a known network')
     expect(complained).toContain("did you mean 'base'?")
     expect(complained).toContain("did you mean 'eip155:8453'?")
     expect(complained).toContain(

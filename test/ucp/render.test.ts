@@ -6,7 +6,7 @@ import { fillTemplate, readTemplate } from '../../src/ucp/render.js'
 describe('readTemplate', () => {
   it('names the file that is missing, and why it may be', () => {
     const read = () => readTemplate('/nowhere/gateway.md')
-    expect(read).toThrow('cannot be read from /nowhere/gateway.md')
+    expect(read).toThrow('template at /nowhere/gateway.md')
     expect(read).toThrow('a bundler must')
     expect(read).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ code: 'ENOENT' }) }),

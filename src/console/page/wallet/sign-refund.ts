@@ -1,4 +1,4 @@
-/** Has a refund signed by the merchant's wallet. */
+/** Asks the merchant's wallet to sign a refund. */
 import type { SessionNetwork, Settlement } from '../api/documents.js'
 import {
   callProvider,
@@ -7,7 +7,7 @@ import {
   type Provider,
 } from '../../../browser/provider.js'
 
-/** What the gateway wants signed (EIP-712). */
+/** The document to sign (EIP-712). */
 export interface TypedData {
   readonly domain: {
     readonly name: string
@@ -27,7 +27,7 @@ export interface TypedData {
   }
 }
 
-/** Why a wallet does not sign, and what to do. */
+/** Why a wallet does not sign, and the remedy. */
 export class WalletError extends Error {}
 
 interface Asked {
@@ -56,13 +56,13 @@ export async function switchChain(provider: Provider, network: SessionNetwork): 
   await call(provider, 'wallet_switchEthereumChain', [{ chainId }]).catch((error: unknown) => {
     if (error instanceof ProviderFailure && error.kind === 'unknown_chain')
       throw new WalletError(
-        `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there, and try again.`,
+        `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there and try again.`,
       )
     throw error
   })
 }
 
-/** Has the refund signed. @throws {@link WalletError} */
+/** Asks for the signature. @throws {@link WalletError} */
 export async function signRefund(
   provider: Provider,
   account: string,
@@ -73,10 +73,10 @@ export async function signRefund(
     JSON.stringify(typedData),
   ])
   if (typeof signature === 'string') return signature
-  throw new WalletError('The wallet gave no signature.')
+  throw new WalletError('The wallet returned no signature.')
 }
 
-/** Checks that what is to be signed is this refund and nothing else. @throws {@link WalletError} */
+/** Checks that the document to sign is this refund. @throws {@link WalletError} */
 export function checkRefund(
   { domain, message, primaryType }: TypedData,
   { payment, network, amount }: Asked,
@@ -89,7 +89,7 @@ export function checkRefund(
     sameAddress(message.to, payment.payer) &&
     BigInt(message.value) === amount
   if (!isAsAsked)
-    throw new WalletError('What the gateway wants signed is not this refund. Nothing was signed.')
+    throw new WalletError('The document to sign does not match this refund. Nothing was signed.')
 }
 
 async function call(
