@@ -1,5 +1,5 @@
 /** Asks a wallet to sign a token transfer: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
-import { callProvider, type Provider } from './provider.js'
+import { callProvider, ProviderFailure, type Provider } from './provider.js'
 
 /** The transfer, and the token's EIP-712 domain. */
 export interface Transfer {
@@ -70,12 +70,34 @@ export async function findFirstAccount(provider: Provider): Promise<string | und
   return typeof account === 'string' ? account : undefined
 }
 
-/** A chain id as wallets write it. */
-export const hexChainId = (chainId: number): string => `0x${chainId.toString(16)}`
-
-/** Whether a wallet is on a chain. @throws `ProviderFailure` */
-export async function isOnChain(provider: Provider, chainId: number): Promise<boolean> {
-  return String(await callProvider(provider, 'eth_chainId')).toLowerCase() === hexChainId(chainId)
+/**
+ * Switches a wallet to a chain, and adds it if the wallet does not know it (EIP-3085).
+ *
+ * @param facts - Facts of the chain; without them, it is not added.
+ * @returns Whether the wallet is on the chain.
+ * @throws `ProviderFailure`
+ */
+export async function switchChain(
+  provider: Provider,
+  id: number,
+  facts?: object,
+): Promise<boolean> {
+  const chainId = `0x${id.toString(16)}`
+  const isThere = async (): Promise<boolean> =>
+    String(await callProvider(provider, 'eth_chainId')).toLowerCase() === chainId
+  const change = (): Promise<unknown> =>
+    callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
+  if (await isThere()) return true
+  try {
+    await change()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.kind !== 'unknown_chain') throw error
+    if (facts === undefined) return false
+    await callProvider(provider, 'wallet_addEthereumChain', [facts])
+    // Not all wallets switch after adding.
+    if (!(await isThere())) await change()
+  }
+  return isThere()
 }
 
 /** Random bytes in hexadecimal, without `0x`. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { closeServer } from '../http/close-server.js'
 import { readBounded } from '../http/fetch-json.js'
 import { isSigned } from '../webhooks/signature.js'
 
@@ -64,12 +65,8 @@ export class WebhookListener {
     this.#secret = secret
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return
-    const closed = once(this.#server, 'close')
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
+  close(): Promise<void> {
+    return closeServer(this.#server)
   }
 
   async #receive(req: IncomingMessage, res: ServerResponse): Promise<void> {

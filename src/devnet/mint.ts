@@ -20,13 +20,13 @@ const RECEIPT_POLL_MS = 5
 
 /** Calldata to mint `amount` for one address. */
 export function encodeMint(address: Hex, amount: bigint): Hex {
-  return `${MINT_SELECTOR}${word(BigInt(address))}${word(amount)}`
+  return `${MINT_SELECTOR}${word(address)}${word(amount)}`
 }
 
 /** Calldata to mint `amount` for each address. */
 export function encodeMintEach(addresses: readonly Hex[], amount: bigint): Hex {
   const offset = word(64n)
-  const list = word(BigInt(addresses.length)) + addresses.map((a) => word(BigInt(a))).join('')
+  const list = word(BigInt(addresses.length)) + addresses.map(word).join('')
   return `${MINT_EACH_SELECTOR}${offset}${word(amount)}${list}`
 }
 
@@ -54,7 +54,8 @@ function isReceipt(value: unknown): value is { status: Hex } {
 }
 
 /** One 32-byte word of ABI-encoded arguments. */
-function word(value: bigint): string {
+export function word(argument: Hex | bigint): string {
+  const value = BigInt(argument)
   if (value < 0n || value >> 256n) throw new RangeError('devnet: not a 256-bit unsigned integer')
   return value.toString(16).padStart(64, '0')
 }

@@ -70,11 +70,16 @@ async function readResponse(
   }
 }
 
-/** Reads the text of a response; `undefined` when it is longer than `maxBytes`. */
+/** Reads the text of a response; `undefined` if it is longer than `maxBytes`. */
 export async function readBounded(
   response: Response,
   maxBytes: number,
 ): Promise<string | undefined> {
+  return (await readBytes(response, maxBytes))?.toString('utf8')
+}
+
+/** Reads the body of a response; `undefined` if it is longer than `maxBytes`. */
+export async function readBytes(response: Response, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   // Leaving the loop cancels the stream and closes the connection.
@@ -83,5 +88,5 @@ export async function readBounded(
     if (bytes > maxBytes) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { closeServer } from '../http/close-server.js'
 
 /** A JSON-RPC request of the gateway. */
 export interface NodeRequest {
@@ -44,11 +45,8 @@ export class NodeProxy {
   }
 
   /** Stops it and breaks open connections. */
-  async close(): Promise<void> {
-    const closed = once(this.#server, 'close')
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
+  close(): Promise<void> {
+    return closeServer(this.#server)
   }
 
   async #relay(req: IncomingMessage, res: ServerResponse): Promise<void> {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import type { Gateway } from '../gateway.js'
+import { closeServer } from '../http/close-server.js'
 import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import type { Hex } from '../protocol/payment.js'
 import { assignGateway } from './default-stand-in.js'
@@ -25,13 +26,7 @@ export async function listen(): Promise<ShopServer> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serve: (app) => void server.on('request', app),
-    async close() {
-      if (!server.listening) return
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    close: () => closeServer(server),
   }
 }
 

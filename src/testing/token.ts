@@ -1,6 +1,7 @@
 /** Calls of the local chain's token. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Devnet } from '../devnet/index.js'
+import { word } from '../devnet/mint.js'
 import { sendBatch } from '../devnet/send-batch.js'
 import type { Hex } from '../protocol/payment.js'
 
@@ -60,9 +61,4 @@ export async function untilMined({ rpcUrl }: Devnet, transaction: Hex): Promise<
     if (found === null || receipt !== null) return
     await sleep(RECEIPT_POLL_MS)
   }
-}
-
-/** One 32-byte word of ABI-encoded arguments. */
-function word(value: Hex | bigint): string {
-  return BigInt(value).toString(16).padStart(64, '0')
 }

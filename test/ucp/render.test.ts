@@ -7,7 +7,7 @@ describe('readTemplate', () => {
   it('names the file that is missing, and why it may be', () => {
     const read = () => readTemplate('/nowhere/gateway.md')
     expect(read).toThrow('template at /nowhere/gateway.md')
-    expect(read).toThrow('a bundler must')
+    expect(read).toThrow('external in your bundler')
     expect(read).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ code: 'ENOENT' }) }),
     )

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isConfigError } from '../../errors.js'
@@ -28,7 +29,7 @@ export interface CheckedDatabase {
 export async function checkDatabase({ location, option }: NamedLedger): Promise<CheckedDatabase> {
   let inspector: LedgerInspector | undefined
   try {
-    if ('file' in location && !(await exists(location.file)))
+    if ('file' in location && !existsSync(location.file))
       return { findings: await checkFolder(location.file) }
     const open = 'file' in location ? await checkMode(location.file) : []
     if ('file' in location) await access(location.file, constants.R_OK | constants.W_OK)
@@ -86,17 +87,10 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
   return found.length > 0 ? found : [sound('ledger', `The ledger is ${name}.`)]
 }
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
-}
-
 /** Checks that a missing file can be created. */
 async function checkFolder(file: string): Promise<readonly DoctorFinding[]> {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (!(await exists(folder))) continue
+    if (!existsSync(folder)) continue
     try {
       if ((await stat(folder)).isDirectory()) {
         await access(folder, constants.W_OK | constants.X_OK)

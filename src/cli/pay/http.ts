@@ -1,5 +1,6 @@
 import { decodeHeader, PAYMENT_REQUIRED, PAYMENT_RESPONSE } from '../../protocol/headers.js'
 import { isObject } from '../../config/report.js'
+import { readBytes } from '../../http/fetch-json.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** How long to wait for the whole answer (ms): a settlement may take 25 s. */
@@ -41,14 +42,9 @@ export async function send(
       signal: AbortSignal.any([signal, limit]),
       ...(data !== undefined && { body: data }),
     })
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    for await (const chunk of response.body ?? []) {
-      bytes += chunk.length
-      if (bytes > MAX_BYTES) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`)
-      chunks.push(chunk)
-    }
-    return { status: response.status, headers: response.headers, body: Buffer.concat(chunks) }
+    const body = await readBytes(response, MAX_BYTES)
+    if (body === undefined) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`)
+    return { status: response.status, headers: response.headers, body }
   } catch (error) {
     if (signal.aborted) throw new Error('Interrupted.', { cause: error })
     const reason = limit.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reasonOf(error)

@@ -20,6 +20,11 @@ export class Problem extends Error {
     this.errors = Array.isArray(document.errors) ? document.errors : []
     this.requestId = document.requestId
   }
+
+  /** The mistake in a member or one of its parts. */
+  errorOf(path: string): string | undefined {
+    return this.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))?.message
+  }
 }
 
 interface ProblemDocument {

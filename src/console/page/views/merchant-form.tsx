@@ -21,10 +21,8 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
   const key = useKey(draft)
   const action = useAction()
   const change = (members: Partial<Draft>): void => setDraft({ ...draft, ...members })
-  const errorsOf = (path: string): string | undefined =>
-    action.problem?.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))
-      ?.message
-  const fields: Fields = { draft, change, errorOf: errorsOf }
+  const errorOf = (path: string): string | undefined => action.problem?.errorOf(path)
+  const fields: Fields = { draft, change, errorOf }
   return (
     <form
       class="form"
@@ -46,7 +44,7 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
           label="Id"
           value={draft.id}
           onValue={(id) => change({ id })}
-          error={errorsOf('id') ?? conflictOf(action.problem?.code, action.problem?.message)}
+          error={errorOf('id') ?? conflictOf(action.problem?.code, action.problem?.message)}
           hint="Letters, digits, dots, dashes and underscores. Cannot be changed later."
         />
       )}

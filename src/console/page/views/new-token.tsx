@@ -72,7 +72,7 @@ function Create({ path, label: before, isRotation, onCancel, onCreated }: Create
         label="Label"
         value={label}
         onValue={setLabel}
-        error={action.problem?.errors.find((one) => one.path === 'label')?.message}
+        error={action.problem?.errorOf('label')}
         hint="Where it is used, such as “shop server”."
       />
       <div class="actions dialog-foot">

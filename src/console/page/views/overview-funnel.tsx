@@ -26,7 +26,8 @@ export function FunnelChart({ of: { total, days: counted }, range }: FunnelChart
   const series = useMemo(() => {
     const byDay = new Map(counted.map((one) => [one.day, one]))
     return STEPS.map(([step, label, colour]) => ({
-      ...{ label, colour },
+      label,
+      colour,
       values: days.map((day) => byDay.get(day)?.[step] ?? 0),
     }))
   }, [counted, days])

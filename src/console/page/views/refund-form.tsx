@@ -12,7 +12,7 @@ import {
   checkRefund,
   findAccount,
   signRefund,
-  switchChain,
+  switchTo,
   WalletError,
   type TypedData,
 } from '../wallet/sign-refund.js'
@@ -134,7 +134,7 @@ async function refundBy(
   try {
     tell(`Asking ${info.name} for the account…`)
     const account = await findAccount(provider, payment)
-    await switchChain(provider, network)
+    await switchTo(provider, network)
     const prepared = `${path}/prepare?amount=${amount}`
     const { typedData } = await ask<{ readonly typedData: TypedData }>('GET', prepared)
     checkRefund(typedData, asked)

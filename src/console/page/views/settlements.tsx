@@ -68,8 +68,11 @@ function NoSettlements({ isFiltered }: { readonly isFiltered: boolean }) {
 function filtersOf({ query }: Route): Filters {
   const get = (name: string): string => query.get(name) ?? ''
   return {
-    ...{ search: get('search'), status: get('status'), project: get('project') },
-    ...{ from: get('from'), to: get('to') },
+    search: get('search'),
+    status: get('status'),
+    project: get('project'),
+    from: get('from'),
+    to: get('to'),
   }
 }
 
@@ -77,7 +80,8 @@ function filtersOf({ query }: Route): Filters {
 function apiQuery({ search, status, project, from, to }: Filters): Record<string, string> {
   const found = readSearch(search)
   return {
-    ...{ status, project },
+    status,
+    project,
     ...spanOf({ from, to }),
     ...('value' in found && { [found.kind]: found.value }),
   }

@@ -25,8 +25,7 @@ export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }:
   )
   const key = useKey([url, events])
   const action = useAction()
-  const errorOf = (name: string): string | undefined =>
-    action.problem?.errors.find(({ path: at }) => at === name || at.startsWith(`${name}.`))?.message
+  const errorOf = (name: string): string | undefined => action.problem?.errorOf(name)
   const save = (): Promise<Webhook> =>
     webhook
       ? ask('PATCH', path, { body: { url: url.trim(), events } })

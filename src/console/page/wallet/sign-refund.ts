@@ -6,6 +6,7 @@ import {
   sameAddress,
   type Provider,
 } from '../../../browser/provider.js'
+import { switchChain } from '../../../browser/sign-transfer.js'
 
 /** The document to sign (EIP-712). */
 export interface TypedData {
@@ -39,7 +40,7 @@ interface Asked {
 
 /** Asks for the merchant's account. @throws {@link WalletError} if the wallet has another one only. */
 export async function findAccount(provider: Provider, { payTo }: Settlement): Promise<string> {
-  const accounts = await call(provider, 'eth_requestAccounts')
+  const accounts = await explained(() => callProvider(provider, 'eth_requestAccounts'))
   const all = Array.isArray(accounts) ? accounts.map(String) : []
   const account = all.find((one) => sameAddress(one, payTo))
   if (account !== undefined) return account
@@ -49,17 +50,11 @@ export async function findAccount(provider: Provider, { payTo }: Settlement): Pr
 }
 
 /** Switches the wallet to the payment's chain. @throws {@link WalletError} */
-export async function switchChain(provider: Provider, network: SessionNetwork): Promise<void> {
-  const chainId = `0x${network.chainId.toString(16)}`
-  const current = await call(provider, 'eth_chainId')
-  if (String(current).toLowerCase() === chainId) return
-  await call(provider, 'wallet_switchEthereumChain', [{ chainId }]).catch((error: unknown) => {
-    if (error instanceof ProviderFailure && error.kind === 'unknown_chain')
-      throw new WalletError(
-        `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there and try again.`,
-      )
-    throw error
-  })
+export async function switchTo(provider: Provider, network: SessionNetwork): Promise<void> {
+  if (!(await explained(() => switchChain(provider, network.chainId))))
+    throw new WalletError(
+      `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there and try again.`,
+    )
 }
 
 /** Asks for the signature. @throws {@link WalletError} */
@@ -68,10 +63,8 @@ export async function signRefund(
   account: string,
   typedData: TypedData,
 ): Promise<string> {
-  const signature = await call(provider, 'eth_signTypedData_v4', [
-    account,
-    JSON.stringify(typedData),
-  ])
+  const params = [account, JSON.stringify(typedData)]
+  const signature = await explained(() => callProvider(provider, 'eth_signTypedData_v4', params))
   if (typeof signature === 'string') return signature
   throw new WalletError('The wallet returned no signature.')
 }
@@ -92,15 +85,12 @@ export function checkRefund(
     throw new WalletError('The document to sign does not match this refund. Nothing was signed.')
 }
 
-async function call(
-  provider: Provider,
-  method: string,
-  params: readonly unknown[] = [],
-): Promise<unknown> {
+/** Explains a failure of the wallet. @throws {@link WalletError} */
+async function explained<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await callProvider(provider, method, params)
+    return await ask()
   } catch (error) {
-    if (!(error instanceof ProviderFailure) || error.kind === 'unknown_chain') throw error
+    if (!(error instanceof ProviderFailure)) throw error
     if (error.kind === 'declined')
       throw new WalletError('You declined in the wallet. Nothing was sent.')
     throw new WalletError(`The wallet refused: ${error.message}`)

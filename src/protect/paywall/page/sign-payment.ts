@@ -3,10 +3,9 @@ import { decimalOf } from '../../../browser/decimal.js'
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
 import {
   findFirstAccount,
-  hexChainId,
-  isOnChain,
   randomHex,
   signTransfer,
+  switchChain,
 } from '../../../browser/sign-transfer.js'
 import { encodeJson } from './base64.js'
 import { data, serverNow } from './data.js'
@@ -54,7 +53,7 @@ export async function signPayment(
     tell(text('connecting', { wallet }))
     const account = await connect(purchase)
     tell(text('switching', { wallet, network: offer.network }))
-    await switchChain(purchase)
+    await switchTo(purchase)
     tell(text('checkingBalance'))
     await checkBalance(purchase, account)
     tell(text('signing', { wallet }))
@@ -72,25 +71,11 @@ async function connect({ provider }: Purchase): Promise<string> {
   throw new NotSigned(text('noAccount'))
 }
 
-/** Switches to the network of the offer, and adds it if the wallet does not know it (EIP-3085). */
-async function switchChain({ provider, offer }: Purchase): Promise<void> {
-  const chainId = hexChainId(offer.chainId)
-  const isThere = (): Promise<boolean> => isOnChain(provider, offer.chainId)
-  const unknown = new NotSigned(
-    text('unknownChain', { network: offer.network, chainId: offer.chainId }),
-  )
-  if (await isThere()) return
-  try {
-    await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
-  } catch (error) {
-    if (!(error instanceof ProviderFailure) || error.kind !== 'unknown_chain') throw error
-    if (offer.chain === undefined) throw unknown
-    await callProvider(provider, 'wallet_addEthereumChain', [offer.chain])
-    // Not all wallets switch after adding.
-    if (!(await isThere()))
-      await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
-  }
-  if (!(await isThere())) throw unknown
+/** Switches to the network of the offer. */
+async function switchTo({ provider, offer }: Purchase): Promise<void> {
+  const { chainId, chain, network } = offer
+  if (!(await switchChain(provider, chainId, chain)))
+    throw new NotSigned(text('unknownChain', { network, chainId }))
 }
 
 /** Selector of `balanceOf(address)`. */
