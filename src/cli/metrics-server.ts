@@ -8,7 +8,7 @@ import type { Gateway } from '../gateway.js'
 /**
  * Serves `/metrics` on an address of its own.
  *
- * @throws {@link ConfigError} where it cannot listen there.
+ * @throws {@link ConfigError} if it cannot listen there.
  */
 export async function serveMetrics(
   gateway: Pick<Gateway, 'metricsRouter'>,
@@ -30,8 +30,8 @@ export async function serveMetrics(
 }
 
 /**
- * Refuses requests for another host than this machine. A page of any site can have its own name lead to 127.0.0.1 (DNS
- * rebinding), and would read what has no token.
+ * Refuses requests for other hosts than this machine: by DNS rebinding, any web page could read metrics
+ * that need no token.
  */
 const requireLoopbackHost: RequestHandler = (req, res, next) => {
   const host = req.headers.host?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? ''

@@ -7,14 +7,14 @@ import { serve } from './serve.js'
 const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file | --memory] [--port n] [--host address]
          [--access-log] [--trust-proxy proxies]
 
-  Runs the payment gateway until SIGTERM or SIGINT. Options come from gateway.config.json, in which
-  \${NAME} and { "env": "NAME" } stand for environment variables, from the .env beside it, and from
-  X402_* variables, which override it. What it finds is logged to standard error, one JSON a line.
+  Runs the payment gateway until SIGTERM or SIGINT. Options come from gateway.config.json, where
+  \${NAME} and { "env": "NAME" } stand for environment variables, from the .env next to it, and from
+  X402_* variables, which override it. Logs to standard error, one JSON object per line.
 
   --config       the configuration [gateway.config.json]
   --ledger       SQLite file for payments, relative to the configuration [data/ledger.db, or the PostgreSQL
                  of X402_DATABASE_URL or DATABASE_URL]
-  --memory       forgets payments when the process ends
+  --memory       keeps payments in memory until the process ends
   --port         [PORT, else 4402]
   --host         [HOST, else 127.0.0.1]
   --access-log   logs a line for each request
@@ -45,7 +45,7 @@ export const serveCommand: Command = {
   },
 }
 
-/** The port that the environment names. */
+/** The port of the environment variable `PORT`. */
 function portOf({ env }: CliContext): number | undefined {
   const text = env['PORT']?.trim()
   if (!text) return undefined

@@ -141,7 +141,7 @@ function explainUnknownNetwork(id: string): [ConfigErrorCode, string] {
   if (id === '') return ['missing_option', "is missing: a network, like 'base' or 'base-sepolia'"]
   const meant = suggestNetwork(id)
   const message =
-    meant === undefined ? UNKNOWN_NETWORK : `names no network; did you mean '${meant}'?`
+    meant === undefined ? UNKNOWN_NETWORK : `is not a known network; did you mean '${meant}'?`
   return ['unknown_network', message]
 }
 

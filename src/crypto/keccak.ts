@@ -3,7 +3,7 @@ import { loadPeer } from './load-peer.cjs'
 import { bytesOf, hexOf } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
 
-/** Hashes bytes with Keccak-256; returns 32 bytes. */
+/** Keccak-256. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array
 
 /** The part of the package `hash-wasm` that we use. */
@@ -43,7 +43,6 @@ export async function wasmKeccak(
   }
 }
 
-/** Chosen at the first call. */
 let chosen: Keccak | undefined
 
 /**

@@ -3,9 +3,9 @@ import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import type { Readiness, ReadinessWatch } from './readiness.js'
 
 /**
- * Creates the router of the two probes.
+ * Creates the router of the probes.
  *
- * `/livez`: the process runs. `/readyz`: payments can be taken; 503 with the reasons otherwise.
+ * `/livez`: the process runs. `/readyz`: it can take payments; otherwise 503 with the reasons.
  */
 export function createHealthRouter(readiness: Pick<ReadinessWatch, 'read' | 'isServed'>): Router {
   readiness.isServed = true

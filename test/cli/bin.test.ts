@@ -148,7 +148,7 @@ describe('the program', () => {
     const program = serve(devnet.rpcUrl, [], BIN, { X402_RELAYER_KEY: poor })
     await urlOf(program)
     const address = privateKeyToAddress(poor)
-    await logs(program, new RegExp(`"level":"error".*${address}.*not enough for one settlement`))
+    await logs(program, new RegExp(`"level":"error".*${address}.*Payments fail until`))
     const low = await logLine(program, 'running out of gas money')
     expect(low).toMatchObject({ level: 'warn', relayer: address, balance: '0' })
   })

@@ -391,7 +391,7 @@ describe('the ledger of serve', () => {
     await serve([])
     const { code, complained } = await run(['serve', '--config', 'srv/shop.json'])
     expect(code).toBe(1)
-    expect(complained).toMatch(/^ledger: .*srv\/data\/ledger\.db is not there.*--ledger/m)
+    expect(complained).toMatch(/^ledger: .*srv\/data\/ledger\.db does not exist.*--ledger/m)
     const named = await serve(['--config', 'srv/shop.json', '--ledger', ledgerFile()])
     expect(named.status).toBe(200)
   })
@@ -506,7 +506,7 @@ describe('serve with a wrong configuration', () => {
       projects: [{ id: 'acme', merchant: { payto: PAY_TO } }],
     })
     const { complained } = await run(['serve'])
-    expect(complained).toContain('networks.Base: names no network')
+    expect(complained).toContain('networks.Base: is not a known network')
     expect(complained).toContain("did you mean 'base'?")
     expect(complained).toContain("did you mean 'eip155:8453'?")
     expect(complained).toContain(
@@ -566,7 +566,7 @@ describe('the command line', () => {
       ['serve', '--x'],
       'There is no --x here; there is --config, --ledger, --port, --host, --trust-proxy, --memory, --access-log.',
     ],
-    [['serve', 'now'], "'now' is one word too many."],
+    [['serve', 'now'], "Unexpected argument 'now'."],
     [['serve', '--port'], undefined],
     [['serve', '--memory=1'], undefined],
     [['serve', '--memory', '--ledger', 'x'], '--memory and --ledger exclude each other.'],

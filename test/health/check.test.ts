@@ -181,7 +181,7 @@ describe('gateway.check()', () => {
     const gateway = open(token({ eip712: { name: 'USD Coin', version: '2' } }))
     const [found] = faults(await gateway.check())
     expect(found).toMatchObject({ subject: 'token', code: 'token_domain_mismatch', symbol: 'USDC' })
-    expect(found!.message).toContain("its contract says 'USDC', version '2'")
+    expect(found!.message).toContain("Its contract says 'USDC', version '2'")
   })
 
   it('finds a token with other decimals', async () => {

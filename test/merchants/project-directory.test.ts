@@ -124,7 +124,7 @@ describe('The directory of projects', () => {
     state.isAway = false
     await until(() => directory.find('acme') !== undefined)
     expect(log.lines).toEqual([
-      expect.stringMatching(/^warn Projects cannot be read/),
+      expect.stringMatching(/^warn Cannot read projects/),
       expect.stringMatching(/^info Projects can be read/),
     ])
   })
