@@ -56,7 +56,8 @@ export default {
   ...base,
   rootDir: root,
   testMatch: unitTests,
-  // A second process would load everything again.
+  // Another process would load everything again.
   maxWorkers: 1,
+  workerIdleMemoryLimit: undefined,
   collectCoverage: false,
 }
