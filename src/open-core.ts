@@ -1,6 +1,6 @@
 import { RpcChain } from './chain/rpc-chain.js'
-import type { ResolvedNetwork } from './config/networks.js'
-import type { ResolvedOptions } from './config/resolve.js'
+import type { ResolvedNetwork } from './config/resolve/networks.js'
+import type { ResolvedOptions } from './config/resolve/resolve-options.js'
 import type { ReservingFacilitator } from './facilitator/facilitator.js'
 import { createLocalFacilitator } from './facilitator/local-facilitator.js'
 import { createRemoteFacilitator } from './facilitator/remote-facilitator.js'

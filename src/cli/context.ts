@@ -1,4 +1,4 @@
-import type { Environment } from '../config/environment.js'
+import type { Environment } from '../config/read/environment.js'
 
 /** The part of its process that a command may use. */
 export interface CliContext {

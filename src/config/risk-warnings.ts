@@ -2,8 +2,8 @@ import cluster from 'node:cluster'
 import { privateKeyToAddress } from 'viem/accounts'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
 import type { Logger } from '../logger.js'
-import type { Environment } from './environment.js'
-import type { ResolvedOptions } from './resolve.js'
+import type { Environment } from './read/environment.js'
+import type { ResolvedOptions } from './resolve/resolve-options.js'
 
 /** What is checked for risks. */
 export interface RiskyParts extends Pick<

@@ -1,5 +1,5 @@
 import { decodeHeader, PAYMENT_REQUIRED, PAYMENT_RESPONSE } from '../../protocol/headers.js'
-import { isObject } from '../../config/report.js'
+import { isObject } from '../../config/resolve/report.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** Milliseconds until the whole answer must have arrived: a settlement may take 25 s. */

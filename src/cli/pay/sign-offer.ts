@@ -9,7 +9,7 @@ import {
 } from '../../protocol/payment.js'
 import { AUTHORIZATION_TYPES } from '../../protocol/authorization.js'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment-identifier.js'
-import { isObject } from '../../config/report.js'
+import { isObject } from '../../config/resolve/report.js'
 import type { PayableOffer } from './choose-offer.js'
 
 /** Longest time in seconds that an authorization is valid, whatever the server asks for. */

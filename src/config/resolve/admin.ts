@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { MIN_TOKEN_LENGTH, parseConfiguredToken, type Project } from '../merchants/project.js'
+import { MIN_TOKEN_LENGTH, parseConfiguredToken, type Project } from '../../merchants/project.js'
 import type { FieldsOf } from './fields.js'
-import type { AdminOptions, GatewayOptions } from './options.js'
+import type { AdminOptions, GatewayOptions } from '../options.js'
 import { readOption, within, type Report } from './report.js'
 
 const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``

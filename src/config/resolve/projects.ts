@@ -1,16 +1,20 @@
 import { z } from 'zod'
-import { findAcceptedAsset, MIN_TOKEN_LENGTH, parseConfiguredToken } from '../merchants/project.js'
-import type { Merchant, Project, ReadMerchant } from '../merchants/project.js'
-import type { Asset } from '../money/assets.js'
-import { compare, parseDecimal } from '../money/decimal.js'
-import type { DocumentError } from '../protocol/document.js'
-import { suggestName } from '../protocol/did-you-mean.js'
-import { sameHex } from '../protocol/hex.js'
-import { sameNetwork, type Network } from '../protocol/networks.js'
-import { isName, NOT_A_NAME, quoteName } from '../protocol/visible-text.js'
+import {
+  findAcceptedAsset,
+  MIN_TOKEN_LENGTH,
+  parseConfiguredToken,
+} from '../../merchants/project.js'
+import type { Merchant, Project, ReadMerchant } from '../../merchants/project.js'
+import type { Asset } from '../../money/assets.js'
+import { compare, parseDecimal } from '../../money/decimal.js'
+import type { DocumentError } from '../../protocol/document.js'
+import { suggestName } from '../../protocol/did-you-mean.js'
+import { sameHex } from '../../protocol/hex.js'
+import { sameNetwork, type Network } from '../../protocol/networks.js'
+import { isName, NOT_A_NAME, quoteName } from '../../protocol/visible-text.js'
 import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
-import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
+import type { GatewayOptions, MerchantOptions, ProjectOptions } from '../options.js'
 import { isObject, readOption, within, type Report } from './report.js'
 
 const DEFAULT_MAX_TIMEOUT_SECONDS = 300

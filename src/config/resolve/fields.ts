@@ -5,12 +5,12 @@
  */
 import { isAddress } from 'viem/utils'
 import { z } from 'zod'
-import { SECP256K1_ORDER } from '../crypto/native-secp256k1.js'
-import type { ConfigErrorCode } from '../errors.js'
-import { explainCurrency, isCurrency } from '../money/currency.js'
-import { isHttpUrl } from '../http/http-url.js'
-import { isHexAddress } from '../protocol/primitives.js'
-import type { Hex } from '../protocol/payment.js'
+import { SECP256K1_ORDER } from '../../crypto/native-secp256k1.js'
+import type { ConfigErrorCode } from '../../errors.js'
+import { explainCurrency, isCurrency } from '../../money/currency.js'
+import { isHttpUrl } from '../../http/http-url.js'
+import { isHexAddress } from '../../protocol/primitives.js'
+import type { Hex } from '../../protocol/payment.js'
 
 /**
  * One schema for each option of a hand-written interface, and none for anything else.
