@@ -1,5 +1,4 @@
 import cluster from 'node:cluster'
-import { privateKeyToAddress } from 'viem/accounts'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
 import type { Logger } from '../logger.js'
 import type { Environment } from './read/environment.js'
@@ -36,16 +35,19 @@ const given = new Set<string>()
  *
  * @param env - Says whether this is production, by `NODE_ENV`.
  */
-export function warnOfRisks(parts: RiskyParts, env: Environment = process.env): void {
+export async function warnOfRisks(
+  parts: RiskyParts,
+  env: Environment = process.env,
+): Promise<void> {
   const isProduction = env['NODE_ENV'] === 'production'
   if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
   warnOfUnpayable(parts)
   if (!isProduction) return
   if (parts.isInMemory) warnOnce(parts.logger, MEMORY)
-  warnOfAccounts(parts)
   warnOfNetworks(parts)
   if (parts.publicUrl !== undefined && isPlainHttp(parts.publicUrl))
     warnOnce(parts.logger, PLAIN_HTTP, { publicUrl: parts.publicUrl })
+  await warnOfAccounts(parts)
 }
 
 const SHARED_MEMORY: Risk = {
@@ -104,7 +106,8 @@ function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
   }
 }
 
-function warnOfAccounts({ networks, projects, logger }: RiskyParts): void {
+async function warnOfAccounts({ networks, projects, logger }: RiskyParts): Promise<void> {
+  const { privateKeyToAddress } = await import('viem/accounts')
   const relayers = networks.flatMap(({ core }) =>
     (core?.relayerKeys ?? []).map((key) => privateKeyToAddress(key).toLowerCase()),
   )

@@ -36,8 +36,6 @@ export interface ReadinessOptions extends Omit<
  * last result is 3 s old, and one is under way at most.
  */
 export class ReadinessWatch {
-  /** Whether the app has the probes, somewhere. */
-  isServed = false
   readonly #options: ReadinessOptions
   readonly #checking = new Deduped(() => this.#check())
   #last: { readonly readiness: Readiness; readonly at: number } | undefined

@@ -92,8 +92,7 @@ function withoutFile(path: string, { issues }: ConfigError, env: Environment): C
   const init = 'npx express-x402-gateway init'
   const message = `there is no ${path}; \`${init}\` writes one`
   if (isAnySet(env)) return new ConfigError([...issues, { option, code, message }])
-  const [last = '', ...others] = issues.map((issue) => issue.option).reverse()
-  const missing = `${others.reverse().join(', ')} and ${last}`
+  const missing = new Intl.ListFormat('en-GB').format(issues.map((issue) => issue.option))
   return new ConfigError(option, `${message}. Or set ${missing}`, code)
 }
 
