@@ -1,4 +1,5 @@
 // Starts an app, and prints what is loaded when it listens, and soon after: app.mjs <what it uses>
+import { once } from 'node:events'
 import { createRequire, register } from 'node:module'
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import express from 'express'
@@ -31,12 +32,12 @@ const gateway = createGateway({
 const app = express()
 app.get('/goods', gateway.x402Protect('$0.01'), (_req, res) => res.json({}))
 if (what === 'router') app.use(gateway.gatewayRouter())
-const server = app.listen(0, '127.0.0.1', async () => {
-  const first = loaded()
-  const { port: where } = server.address()
-  const { status } = await fetch(`http://127.0.0.1:${where}/goods`)
-  await fetch(`http://127.0.0.1:${where}/api/v2/payment/supported`)
-  await gateway.close()
-  process.stdout.write(JSON.stringify({ first, status, later: loaded() }))
-  process.exit()
-})
+const server = app.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const first = loaded()
+const { port: where } = server.address()
+const { status } = await fetch(`http://127.0.0.1:${where}/goods`)
+await fetch(`http://127.0.0.1:${where}/api/v2/payment/supported`)
+await gateway.close()
+process.stdout.write(JSON.stringify({ first, status, later: loaded() }))
+process.exit()

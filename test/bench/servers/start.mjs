@@ -1,4 +1,5 @@
 // Starts an app, says what that took, and ends: start.mjs <what> <entry of this package>
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -18,15 +19,14 @@ const guards = gateway === undefined ? [] : [gateway.x402Protect('$0.01')]
 app.get('/goods', ...guards, (_req, res) => res.json({}))
 if (what === 'router') app.use(gateway.gatewayRouter())
 
-app.listen(0, '127.0.0.1', async () => {
-  const wallMs = performance.now()
-  const { user, system } = process.cpuUsage()
-  const cpuMs = (user + system) / 1000
-  const megabytes = memory()
-  await sleep(SETTLED_MS)
-  process.stdout.write(JSON.stringify({ wallMs, cpuMs, megabytes, later: memory() }))
-  process.exit()
-})
+await once(app.listen(0, '127.0.0.1'), 'listening')
+const wallMs = performance.now()
+const { user, system } = process.cpuUsage()
+const cpuMs = (user + system) / 1000
+const megabytes = memory()
+await sleep(SETTLED_MS)
+process.stdout.write(JSON.stringify({ wallMs, cpuMs, megabytes, later: memory() }))
+process.exit()
 
 function memory() {
   return process.memoryUsage().rss / 1e6
