@@ -24,6 +24,7 @@ import { merchantsOf, type Merchant } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
 import { quoteSecret } from './merchants/quote-secret.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
+import type { Asset } from './money/assets.js'
 import type { Core } from './parts/core.js'
 import { HeaderSizes } from './protect/header-size.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
@@ -254,6 +255,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     wakeWebhooks: () => void dispatcher.loaded?.then((one) => one.wake()),
     hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
+    settledAssets: settledAssetsOf(resolved),
   }
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
@@ -283,6 +285,12 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
       await closeParts(resolved, { counters, directory, core, dispatcher, ledger })
     }),
   }
+}
+
+/** The tokens that this process settles itself. */
+function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
+  if (facilitator !== undefined) return []
+  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
 /** A facilitator whose core is loaded by the first payment, if it was not before. */

@@ -1,8 +1,6 @@
 import type { RequestHandler } from 'express'
-import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { AdminContext } from '../console/context.js'
 import { Operations } from '../health/operations.js'
-import type { Asset } from '../money/assets.js'
 import type { RouterContext } from '../router/context.js'
 import { createGatewayRouter, type GatewayRouterOptions } from '../router/gateway-router.js'
 import { openStreams } from '../router/streams/streams.js'
@@ -10,10 +8,10 @@ import { RevenueReader } from '../router/views/revenue-reader.js'
 import type { Core } from './core.js'
 
 /** Parts of the API that its routers share. */
-type SharedParts = 'streams' | 'revenue' | 'operations' | 'settledAssets'
+type SharedParts = 'streams' | 'revenue' | 'operations'
 
 /** Dependencies of the API, apart from those that are made here. */
-export type ApiContext = ResolvedOptions & Omit<RouterContext & AdminContext, SharedParts>
+export type ApiContext = Omit<RouterContext & AdminContext, SharedParts>
 
 /** Wires the API, and the console where there are admin tokens. @returns The maker of their routers. */
 export async function openRouter(
@@ -26,15 +24,8 @@ export async function openRouter(
     streams: openStreams(context, requests.stopping),
     revenue: new RevenueReader(ledger.payments),
     operations: new Operations({ cores, ledger, counters, now }),
-    settledAssets: settledAssetsOf(context),
   }
   if (context.adminTokens.length === 0) return (options) => createGatewayRouter(shared, options)
   const { mountConsole } = await import('../console/console-routes.js')
   return (options) => createGatewayRouter({ ...shared, ...mountConsole(shared) }, options)
-}
-
-/** The tokens that this process settles itself. */
-function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
-  if (facilitator !== undefined) return []
-  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }

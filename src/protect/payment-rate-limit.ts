@@ -59,6 +59,8 @@ export function createPaymentRateLimit({
       handler: (_req, _res, next) => next(EXCEEDED),
     })
   })
+  // It reports a store that two limits share: soon, not with the first payment.
+  if (settings.store !== undefined) limiter.get().catch(() => undefined)
   return async function countRequest({ req, res, payer }) {
     if (payer === undefined) payers.delete(req)
     else payers.set(req, payer)
