@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
 import type { Logger } from '../logger.js'
 import type { Environment } from './read/environment.js'
@@ -107,10 +108,11 @@ function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
 }
 
 async function warnOfAccounts({ networks, projects, logger }: RiskyParts): Promise<void> {
-  const { privateKeyToAddress } = await import('viem/accounts')
-  const relayers = networks.flatMap(({ core }) =>
-    (core?.relayerKeys ?? []).map((key) => privateKeyToAddress(key).toLowerCase()),
-  )
+  const keys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
+  // Not before the app listens: it takes long to load.
+  await nextTurn()
+  const { addressOfKey } = await import('../crypto/address-of-key.js')
+  const relayers = keys.map((key) => addressOfKey(key).toLowerCase())
   const relayer = relayers.find((address) => DEVNET_ACCOUNTS.has(address))
   if (relayer !== undefined) warnOnce(logger, DEVNET_RELAYER, { relayer })
   for (const { id: project, merchant } of projects) {

@@ -45,17 +45,11 @@ export function createPaymentRateLimit({
   const payers = new WeakMap<Request, string>()
   // One limiter for addresses and payers, since two must not share a store.
   const limiter = new Lazy(async () => {
-    const { ipKeyGenerator, rateLimit } = await import('express-rate-limit')
-    return rateLimit({
+    const { createLimiter } = await import('./payment-limiter.js')
+    return createLimiter({
       ...settings,
       requestPropertyName: COUNT,
-      // Only refusals have these headers: other responses may carry those of the app's own limiter.
-      standardHeaders: false,
-      keyGenerator: (req) => {
-        const payer = payers.get(req)
-        if (payer !== undefined) return `payment-payer:${payer.toLowerCase()}`
-        return `payment-address:${ipKeyGenerator(req.ip ?? '')}`
-      },
+      payerOf: (req) => payers.get(req),
       handler: (_req, _res, next) => next(EXCEEDED),
     })
   })
