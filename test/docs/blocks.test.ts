@@ -11,7 +11,7 @@ import { isConfigError } from '../../src/errors.js'
 import { blocks, pages, type Block } from './documents.js'
 import { isEndpoint, useEndpoints } from './endpoints.js'
 
-const VARIABLE_NAMES = VARIABLES.map(({ name }) => name)
+const VARIABLE_NAMES = VARIABLES.map(([name]) => name)
 
 /** What the variables of the documentation's configurations hold. */
 const SECRETS = {

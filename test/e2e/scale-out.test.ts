@@ -58,7 +58,7 @@ describe('the compose file', () => {
 
   it('sets only variables that the gateway reads', () => {
     const names = Object.keys(services['shop']?.environment ?? {})
-    const known = VARIABLES.map(({ name }) => name)
+    const known = VARIABLES.map(([name]) => name)
     expect(known).toEqual(expect.arrayContaining(names.filter((one) => one.startsWith('X402_'))))
   })
 

@@ -13,18 +13,18 @@ import { trustedFrom } from '../resolve/trust-proxy.js'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** An environment variable. */
-interface Variable {
-  readonly name: string
-  /** Path of the option that it sets; `*` is the network of `X402_NETWORK`. @defaultValue none */
-  readonly option?: string
+type Row = readonly [
+  name: string,
+  /** Path of the option that it sets; `*` is the network of `X402_NETWORK`. Commands read those without one. */
+  option: string | undefined,
+  /** Its line in `configuration.md`. */
+  about: string,
   /**
    * Makes the option of the text, and of the option in the file. Text that it cannot read stays as it is:
    * the check of the options refuses it. @defaultValue the text
    */
-  readonly read?: (text: string, inFile: unknown) => unknown
-  /** Its line in `configuration.md`. */
-  readonly about: string
-}
+  read?: (text: string, inFile: unknown) => unknown,
+]
 
 const flag = (text: string): unknown =>
   text === 'true' || text === 'false' ? text === 'true' : text
@@ -32,122 +32,74 @@ const number = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text)
 const listOfOne = (text: string): unknown => [text]
 
 /** Every `X402_…` variable that this package reads. A later row overrides an earlier one. */
-export const VARIABLES: readonly Variable[] = [
-  {
-    name: 'X402_PAY_TO',
-    option: 'projects.0.merchant.payTo',
-    about: 'the address that is paid',
-  },
-  {
-    name: 'X402_NETWORK',
-    option: 'networks.*',
-    read: (_name, inFile) => inFile ?? {},
-    about: '`base`, `base-sepolia`, …, or `eip155:<chain id>`',
-  },
-  { name: 'X402_RPC_URL', option: 'networks.*.rpcUrl', about: 'JSON-RPC of that network' },
-  {
-    name: 'X402_RELAYER_KEY',
-    option: 'networks.*.relayerKeys',
-    read: (text) => text.split(',').map((key) => key.trim()),
-    about: 'private key of the relayer; separate several with commas',
-  },
-  {
-    name: 'X402_ASSET',
-    option: 'networks.*.assets',
-    read: listOfOne,
-    about: 'the token; `USDC` when not set',
-  },
-  {
-    name: 'X402_FACILITATOR_URL',
-    option: 'facilitator.url',
-    about: 'the facilitator that verifies and settles, instead of RPC and relayer',
-  },
-  {
-    name: 'X402_FACILITATOR_TOKEN',
-    option: 'facilitator.token',
-    about: 'identify token of the project at that facilitator',
-  },
-  {
-    name: 'X402_PROJECT_TOKEN',
-    option: 'projects.0.tokens',
-    read: listOfOne,
-    about: "identify token for the gateway's API, at least 16 characters",
-  },
-  {
-    name: 'X402_PUBLIC_URL',
-    option: 'publicUrl',
-    about: 'root of the app as its clients see it',
-  },
-  {
-    name: 'X402_QUOTE_SECRET',
-    option: 'quoteSecret',
-    about: 'signs quotes, at least 32 characters',
-  },
-  {
-    name: 'X402_DATABASE_URL',
-    about: '`postgres://…`: where payments are kept; `serve` also reads `DATABASE_URL`',
-  },
-  {
-    name: 'X402_ADMIN_TOKEN',
-    option: 'admin.tokens',
-    read: listOfOne,
-    about: 'turns on the admin API, at least 16 characters or `sha256:…`',
-  },
-  {
-    name: 'X402_CONSOLE',
-    option: 'console',
-    read: flag,
-    about: '`false` for an admin API without the console',
-  },
-  {
-    name: 'X402_REDIS_URL',
-    option: 'rateLimit.redisUrl',
-    about: '`redis://…`: rate limits that all gateways share',
-  },
-  {
-    name: 'X402_METRICS_TOKEN',
-    option: 'metrics.token',
-    about: 'token that reads the metrics; turns them on',
-  },
-  {
-    name: 'X402_METRICS_HOST',
-    option: 'metrics.host',
-    about: 'where `serve` listens for `/metrics`; turns metrics on',
-  },
-  {
-    name: 'X402_METRICS_PORT',
-    option: 'metrics.port',
-    read: number,
-    about: 'port of `/metrics`; turns metrics on',
-  },
-  {
-    name: 'X402_METRICS',
-    option: 'metrics',
-    read: (text, before) => (text === 'true' && isObject(before) ? before : flag(text)),
-    about: '`true` for metrics, `false` for none',
-  },
-  {
-    name: 'X402_TRACES',
-    option: 'traces',
-    read: flag,
-    about: '`true` for an OpenTelemetry span of each payment',
-  },
-  {
-    name: 'X402_ACCESS_LOG',
-    option: 'accessLog',
-    read: flag,
-    about: '`true` for the access log of `serve`',
-  },
-  {
-    name: 'X402_TRUST_PROXY',
-    option: 'trustProxy',
-    read: trustedFrom,
-    about: 'proxies that `serve` trusts: `1`, `uniquelocal`, `10.0.0.7, fd00::/8`, …',
-  },
-  { name: 'X402_WEBHOOK_SECRET', about: 'what the command `trigger` signs with' },
+export const VARIABLES: readonly Row[] = [
+  ['X402_PAY_TO', 'projects.0.merchant.payTo', 'the address that is paid'],
+  [
+    'X402_NETWORK',
+    'networks.*',
+    '`base`, `base-sepolia`, …, or `eip155:<chain id>`',
+    (_name, inFile) => inFile ?? {},
+  ],
+  ['X402_RPC_URL', 'networks.*.rpcUrl', 'JSON-RPC of that network'],
+  [
+    'X402_RELAYER_KEY',
+    'networks.*.relayerKeys',
+    'private key of the relayer; separate several with commas',
+    (text) => text.split(',').map((key) => key.trim()),
+  ],
+  ['X402_ASSET', 'networks.*.assets', 'the token; `USDC` when not set', listOfOne],
+  [
+    'X402_FACILITATOR_URL',
+    'facilitator.url',
+    'the facilitator that verifies and settles, instead of RPC and relayer',
+  ],
+  [
+    'X402_FACILITATOR_TOKEN',
+    'facilitator.token',
+    'identify token of the project at that facilitator',
+  ],
+  [
+    'X402_PROJECT_TOKEN',
+    'projects.0.tokens',
+    "identify token for the gateway's API, at least 16 characters",
+    listOfOne,
+  ],
+  ['X402_PUBLIC_URL', 'publicUrl', 'root of the app as its clients see it'],
+  ['X402_QUOTE_SECRET', 'quoteSecret', 'signs quotes, at least 32 characters'],
+  [
+    'X402_DATABASE_URL',
+    undefined,
+    '`postgres://…`: where payments are kept; `serve` also reads `DATABASE_URL`',
+  ],
+  [
+    'X402_ADMIN_TOKEN',
+    'admin.tokens',
+    'turns on the admin API, at least 16 characters or `sha256:…`',
+    listOfOne,
+  ],
+  ['X402_CONSOLE', 'console', '`false` for an admin API without the console', flag],
+  ['X402_REDIS_URL', 'rateLimit.redisUrl', '`redis://…`: rate limits that all gateways share'],
+  ['X402_METRICS_TOKEN', 'metrics.token', 'token that reads the metrics; turns them on'],
+  ['X402_METRICS_HOST', 'metrics.host', 'where `serve` listens for `/metrics`; turns metrics on'],
+  ['X402_METRICS_PORT', 'metrics.port', 'port of `/metrics`; turns metrics on', number],
+  [
+    'X402_METRICS',
+    'metrics',
+    '`true` for metrics, `false` for none',
+    (text, before) => (text === 'true' && isObject(before) ? before : flag(text)),
+  ],
+  ['X402_TRACES', 'traces', '`true` for an OpenTelemetry span of each payment', flag],
+  ['X402_ACCESS_LOG', 'accessLog', '`true` for the access log of `serve`', flag],
+  [
+    'X402_TRUST_PROXY',
+    'trustProxy',
+    'proxies that `serve` trusts: `1`, `uniquelocal`, `10.0.0.7, fd00::/8`, …',
+    trustedFrom,
+  ],
+  ['X402_WEBHOOK_SECRET', undefined, 'what the command `trigger` signs with'],
 ]
 
-const NAMES: readonly string[] = VARIABLES.map(({ name }) => name)
+const NAMES: readonly string[] = VARIABLES.map(([name]) => name)
 
 /** Id of the project that the environment describes. */
 const DEFAULT_PROJECT = 'default'
@@ -202,7 +154,7 @@ export function overrideOptions(
   database: DatabaseVariables,
 ): GatewayOptions {
   let options: unknown = file
-  for (const { name, option, read = (text: string) => text } of VARIABLES) {
+  for (const [name, option, , read = (text: string) => text] of VARIABLES) {
     const text = textOf(env, name)
     if (text === undefined || option === undefined) continue
     if (option.startsWith('rateLimit.') && file.rateLimit === false) continue
@@ -299,7 +251,7 @@ function unknownVariables(env: Environment, referred: readonly string[]): readon
 }
 
 /** The variables by the paths of their options, which may end in an index; the name of a network is captured. */
-const PATHS = VARIABLES.flatMap(({ name, option }) => {
+const PATHS = VARIABLES.flatMap(([name, option]) => {
   const path = option?.replaceAll('.', '\\.').replace('*', '([^.]*)')
   return path === undefined ? [] : [{ name, path: new RegExp(`^${path}(?:\\.\\d+)?$`) }]
 })
