@@ -19,7 +19,8 @@ import { isObject, readOption, within, type Report } from './report.js'
 
 const DEFAULT_MAX_TIMEOUT_SECONDS = 300
 
-const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
+/** What is wrong with a token that {@link parseConfiguredToken} does not read. */
+export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
 
 /** An amount of money greater than zero. */
 const limit = z.string().transform((text, context) => {
