@@ -1,6 +1,6 @@
 import { Router, type RequestHandler } from 'express'
 
-/** A part that is loaded when it is first used. */
+/** A part that is loaded when it is first used. If that fails, the next use tries again. */
 export class Lazy<T> {
   readonly #load: () => Promise<T>
   #loaded: Promise<T> | undefined
@@ -11,7 +11,10 @@ export class Lazy<T> {
 
   /** Loads the part, if nobody has. */
   get(): Promise<T> {
-    return (this.#loaded ??= this.#load())
+    return (this.#loaded ??= this.#load().catch((error: unknown) => {
+      this.#loaded = undefined
+      throw error
+    }))
   }
 
   /** The part, if somebody has loaded it. */
@@ -22,12 +25,12 @@ export class Lazy<T> {
 
 /** A router whose routes are loaded at once, in the background; requests that come before wait for them. */
 export function lazyRouter(load: () => Promise<RequestHandler>): Router {
-  let routes: RequestHandler | undefined
-  const loading = load().then((loaded) => (routes = loaded))
-  // Each request reports the failure.
-  loading.catch(() => undefined)
+  let loaded: RequestHandler | undefined
+  const routes = new Lazy(async () => (loaded = await load()))
+  // Each request that waits reports the failure.
+  routes.get().catch(() => undefined)
   return Router().use(function loadRoutes(req, res, next) {
-    if (routes !== undefined) return routes(req, res, next)
-    loading.then((loaded) => loaded(req, res, next)).catch(next)
+    if (loaded !== undefined) return loaded(req, res, next)
+    void routes.get().then((handler) => handler(req, res, next), next)
   })
 }
