@@ -1,5 +1,5 @@
-import { openConfig, type OpenedConfig } from '../config/config-file.js'
-import { resolveOptions } from '../config/resolve.js'
+import { openConfig, type OpenedConfig } from '../config/read/config-file.js'
+import { resolveOptions } from '../config/resolve/resolve-options.js'
 import { ConfigError, isConfigError } from '../errors.js'
 import { exportWriter, type ExportFormat } from '../ledger/export-format.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
