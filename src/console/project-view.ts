@@ -1,7 +1,7 @@
 import type { StoredProject } from '../ledger/projects.js'
 import type { Project } from '../merchants/project.js'
 import type { AdminContext } from './context.js'
-import { isoTime } from './pages.js'
+import { isoTime } from './positions.js'
 
 /** A project of the configuration, as it is shown. */
 export function configuredView({ id, settings }: Project) {

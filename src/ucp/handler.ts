@@ -43,6 +43,6 @@ export function handlerDescriptor(site: HandlerSite) {
 }
 
 /** Writes the handler's entry in a checkout; `config` is the x402 envelope that goes to the wallet. */
-export function checkoutEntry(id: string, config: object) {
+export function checkoutEntry<Config extends object>(id: string, config: Config) {
   return { id, version: HANDLER_VERSION, config }
 }

@@ -210,6 +210,21 @@ describe('what the OpenAPI document says', () => {
     }
   })
 
+  it('asks for a token or a session everywhere below /api/v2, apart from the documentation', () => {
+    const open = Object.entries(document.paths)
+      .filter(([path]) => path.startsWith('/api/v2/'))
+      .filter(([, item]) =>
+        Object.values(item as Record<string, { readonly security: readonly object[] }>).some(
+          ({ security }) => security.length === 0,
+        ),
+      )
+    expect(open.map(([path]) => path)).toEqual([
+      '/api/v2/openapi.json',
+      '/api/v2/docs',
+      '/api/v2/docs/assets/{name}',
+    ])
+  })
+
   it('explains each member of each document', () => {
     const silent: string[] = []
     const look = (part: unknown, path: string): void => {
