@@ -5,9 +5,11 @@ import { OPERATOR } from '../ledger/webhooks.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { pageOf } from '../router/pages.js'
 import type { AdminContext } from './context.js'
-import { auditLog } from './documents.js'
 import { isoTime, namePosition, positionQuery } from './positions.js'
 import { projectIdSchema } from './project-ids.js'
+import { lazyDocuments } from '../router/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents.js'))
 
 /** The audit log. */
 export const auditEndpoints = [
@@ -23,7 +25,7 @@ export const auditEndpoints = [
       project: projectIdSchema.optional().meta({ description: 'Only changes of this project.' }),
       ...positionQuery,
     }),
-    responses: { 200: { description: 'A page.', document: auditLog } },
+    responses: { 200: { description: 'A page.', document: documents('auditLog') } },
     async handle({ ledger }: AdminContext, { query: { project, cursor: after, limit } }) {
       const found = await ledger.projects.listAudit({ project, after, limit: limit + 1 })
       const { page, next } = pageOf(found, limit, namePosition)

@@ -6,7 +6,6 @@ import { OPERATOR, OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../ledger/webhooks.js
 import type { Project } from '../merchants/project.js'
 import { actFor } from '../router/acting.js'
 import type { EarlyCall } from '../router/define-endpoint.js'
-import { adminSettlement, adminSettlementList } from '../router/documents/settlement.js'
 import type { Owner, PaymentsOwner } from '../router/owner.js'
 import { settlementOf } from '../router/settlement-document.js'
 import { findRecord } from '../router/settlement-endpoints.js'
@@ -15,6 +14,9 @@ import { adminOf } from './admin.js'
 import { noSuchProject } from './changes.js'
 import type { AdminContext } from './context.js'
 import { isStoredId, PROJECT_ID, projectIdSchema } from './project-ids.js'
+import { lazyDocuments } from '../router/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../router/documents/settlement.js'))
 
 const PREFIX = '/api/v2/admin'
 
@@ -47,8 +49,8 @@ export const operatorPayments: PaymentsOwner<AdminContext> = {
     const shown = settlementOf(record, { accepts: assetsOf(context) }, context.networkNames)
     return { ...(project !== undefined && { project }), ...shown }
   },
-  settlement: adminSettlement,
-  settlementList: adminSettlementList,
+  settlement: documents('adminSettlement'),
+  settlementList: documents('adminSettlementList'),
   slots: 'operators',
 }
 

@@ -10,10 +10,12 @@ import { pageOf } from '../router/pages.js'
 import { onceForKey } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
-import { project as projectSchema, projectList } from './documents.js'
 import { namePosition, positionQuery } from './positions.js'
 import { isStoredId, newProjectIdSchema, PROJECT_ID } from './project-ids.js'
 import { configuredView, storedView } from './project-view.js'
+import { lazyDocuments } from '../router/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents.js'))
 
 /** How often a change is tried while others change the same project. */
 const MAX_ATTEMPTS = 20
@@ -39,7 +41,7 @@ export const projectEndpoints = [
     summary: 'List projects',
     description: 'Projects of the configuration and of the database, in pages.',
     query: z.object(positionQuery),
-    responses: { 200: { description: 'A page.', document: projectList } },
+    responses: { 200: { description: 'A page.', document: documents('projectList') } },
     /** First those of the configuration, in its order, then the others, oldest first. */
     async handle(context: AdminContext, { query: { cursor: after, limit } }) {
       const { directory, ledger } = context
@@ -84,7 +86,9 @@ export const projectEndpoints = [
       }),
       example: { id: 'acme', merchant: EXAMPLE },
     },
-    responses: { 201: { description: 'Created.', document: projectSchema, headers: ['Location'] } },
+    responses: {
+      201: { description: 'Created.', document: documents('project'), headers: ['Location'] },
+    },
     problems: ['project_exists', 'project_configured'],
     async handle(context: AdminContext, { req, res, readBody }) {
       const body = readBody()
@@ -111,7 +115,9 @@ export const projectEndpoints = [
     id: 'getProject',
     summary: 'Get a project',
     description: 'One project, with its merchant.',
-    responses: { 200: { description: 'The project.', document: projectSchema, headers: ['ETag'] } },
+    responses: {
+      200: { description: 'The project.', document: documents('project'), headers: ['ETag'] },
+    },
     async handle(context: AdminContext, { res, param }) {
       const id = param('id')
       const configured = context.directory.isConfigured(id) && context.directory.find(id)
@@ -130,7 +136,7 @@ export const projectEndpoints = [
     responses: {
       200: {
         description: 'The project, as it is now.',
-        document: projectSchema,
+        document: documents('project'),
         headers: ['ETag'],
       },
     },

@@ -17,8 +17,12 @@ export function storedView({ readMerchant }: AdminContext, project: StoredProjec
   const { id, settings, version, createdAt, updatedAt } = project
   const read = readMerchant(settings, id)
   return {
-    ...{ id, merchant: settings, source: 'database' as const },
-    ...{ createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt), version },
+    id,
+    merchant: settings,
+    source: 'database' as const,
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+    version,
     ...(!read.ok && { errors: read.errors }),
   }
 }

@@ -10,9 +10,11 @@ import { defineEndpoint, type EarlyCall } from '../router/define-endpoint.js'
 import { onceForKey } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject } from './changes.js'
 import type { AdminContext } from './context.js'
-import { createdToken, tokenList } from './documents.js'
 import { isoTime } from './positions.js'
 import { isStoredId, PROJECT_ID } from './project-ids.js'
+import { lazyDocuments } from '../router/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents.js'))
 
 /** Ids of tokens of the configuration begin with this, and no others. */
 const CONFIGURED = 'configuration-'
@@ -43,7 +45,7 @@ export const tokenEndpoints = [
     id: 'listTokens',
     summary: 'List the tokens of a project',
     description: 'All tokens, never their secrets.',
-    responses: { 200: { description: 'The tokens.', document: tokenList } },
+    responses: { 200: { description: 'The tokens.', document: documents('tokenList') } },
     async handle(context: AdminContext, call) {
       const project = await requireProject(context, call)
       const configured = context.directory.isConfigured(project) && context.directory.find(project)
@@ -80,7 +82,9 @@ export const tokenEndpoints = [
       }),
       example: { label: 'web shop' },
     },
-    responses: { 201: { description: 'Created, with its secret.', document: createdToken } },
+    responses: {
+      201: { description: 'Created, with its secret.', document: documents('createdToken') },
+    },
     problems: ['answer_not_kept'],
     /**
      * A request that is repeated by its `Idempotency-Key` makes no second token, and gets the id of the first,

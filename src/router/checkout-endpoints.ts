@@ -10,9 +10,11 @@ import { merchantOf } from './authenticate.js'
 import { withReference } from './checkout-reference.js'
 import { defineEndpoint, type Endpoint } from './define-endpoint.js'
 import { docsUrlOf } from './docs-url.js'
-import { checkoutPrepared, paymentProfile } from './documents/checkout.js'
 import { quoteFiat } from './quote-fiat.js'
 import { WITH_CHAIN, WITH_RATE } from './usual-problems.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/checkout.js'))
 
 const checkoutSchema = z.intersection(
   z.looseObject({
@@ -80,7 +82,7 @@ export const checkoutEndpoints: readonly Endpoint[] = [
     description:
       'The `payment_handlers` block that a business puts into its UCP discovery profile, so that agents find how it can be paid.',
     ignoresQuery: true,
-    responses: { 200: { description: 'The block.', document: paymentProfile } },
+    responses: { 200: { description: 'The block.', document: documents('paymentProfile') } },
     handle(context, { res }) {
       merchantOf(res)
       const { handlerId: id } = context
@@ -104,7 +106,7 @@ export const checkoutEndpoints: readonly Endpoint[] = [
         resource: { url: 'https://shop.example/checkout/1', description: 'Two books' },
       },
     },
-    responses: { 200: { description: 'The block.', document: checkoutPrepared } },
+    responses: { 200: { description: 'The block.', document: documents('checkoutPrepared') } },
     problems: [...WITH_RATE, ...WITH_CHAIN],
     async handle(context, { res, readBody }) {
       const { handlerId, quotes } = context

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { ProblemCode } from '../http/problem-status.js'
 import type { RouterContext } from './context.js'
 import type { MadeDocument } from './documents/component.js'
+import type { Lazy } from './lazy-documents.js'
 import type { RequestHeader, ResponseHeader, Tag } from './openapi/fixed-parts.js'
 
 /** A method of an endpoint. GET includes HEAD. */
@@ -20,7 +21,7 @@ export type Access = 'anyone' | 'project' | 'merchant' | 'admin' | 'session'
 export interface Success {
   readonly description: string
   /** The JSON document; `undefined` where there is no body, or none of JSON. */
-  readonly document?: z.ZodType
+  readonly document?: Lazy<z.ZodType>
   /** Media type of the body. @defaultValue `application/json`, if there is a document */
   readonly type?: string
   readonly headers?: readonly ResponseHeader[]
@@ -31,7 +32,7 @@ export interface ExtendedProblem {
   readonly code: ProblemCode
   /** Distinguishes it from the same problem at other endpoints. */
   readonly variant: string
-  readonly members: z.ZodRawShape
+  readonly members: Lazy<z.ZodRawShape>
 }
 
 /** A problem that an endpoint may respond with. */
@@ -90,9 +91,9 @@ export type EarlyCall = Pick<Call, 'req' | 'res' | 'param'>
 
 /** The document that `handle` returns: `undefined` where there is none. */
 type AnswerOf<Responses> = {
-  [Status in keyof Responses]: Responses[Status] extends { readonly document: infer Document }
-    ? Document extends z.ZodType
-      ? MadeDocument<Document>
+  [Status in keyof Responses]: Responses[Status] extends { readonly document: Lazy<infer Schema> }
+    ? Schema extends z.ZodType
+      ? MadeDocument<Schema>
       : never
     : undefined
 }[keyof Responses]

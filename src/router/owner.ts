@@ -6,10 +6,14 @@ import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { Access, Call, Definition, EarlyCall } from './define-endpoint.js'
 import type { MadeDocument } from './documents/component.js'
-import { settlement, settlementList } from './documents/settlement.js'
-import type { adminSettlement, adminSettlementList } from './documents/settlement.js'
+import type * as settlements from './documents/settlement.js'
 import type { Tag } from './openapi/fixed-parts.js'
 import { settlementOf } from './settlement-document.js'
+import { lazyDocuments, type Lazy } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/settlement.js'))
+
+type Schemas = typeof settlements
 
 /** Whose endpoints they are. */
 export interface Owner<Context = RouterContext> {
@@ -42,10 +46,10 @@ export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
   readonly documentOf: (
     context: Context,
     record: LedgerRecord,
-  ) => MadeDocument<typeof adminSettlement>
+  ) => MadeDocument<Schemas['adminSettlement']>
   /** Schemas of that, and of a list. */
-  readonly settlement: typeof settlement | typeof adminSettlement
-  readonly settlementList: typeof settlementList | typeof adminSettlementList
+  readonly settlement: Lazy<Schemas['settlement' | 'adminSettlement']>
+  readonly settlementList: Lazy<Schemas['settlementList' | 'adminSettlementList']>
   /** Whose slots its streams take. */
   readonly slots: 'projects' | 'operators'
 }
@@ -61,8 +65,8 @@ export const MERCHANT: PaymentsOwner = {
     const { accepts = [] } = directory.findMerchant(record.project ?? '') ?? {}
     return settlementOf(record, { accepts }, networkNames)
   },
-  settlement,
-  settlementList,
+  settlement: documents('settlement'),
+  settlementList: documents('settlementList'),
   slots: 'projects',
 }
 

@@ -57,7 +57,9 @@ export function pageEndpoints({ path, tag, id, folder, ...words }: PageOptions) 
   const assets = new AssetCache(folder)
   const page = defineEndpoint({
     ...words,
-    ...{ path, tag, id },
+    path,
+    tag,
+    id,
     method: 'GET',
     access: 'anyone',
     headers: ['If-None-Match'],

@@ -10,19 +10,14 @@ import { ENVELOPE } from '../protocol/strict-document.js'
 import { absoluteUrl } from './absolute-url.js'
 import { merchantOf } from './authenticate.js'
 import { defineEndpoint, type Endpoint, type RequestBody } from './define-endpoint.js'
-import {
-  paymentRequired,
-  settleRefusalMembers,
-  settleResponse,
-  supportedResponse,
-  verifyRefusalMembers,
-  verifyResponse,
-} from './documents/payment.js'
 import { quoteFiat } from './quote-fiat.js'
 import { settlePayment } from './settle-payment.js'
 import { submissionBody } from './submission.js'
 import { WITH_CHAIN, WITH_RATE, WITH_TRANSACTION } from './usual-problems.js'
 import { verifyPayment } from './verify-payment.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/payment.js'))
 
 const amountSchema = z
   .unknown()
@@ -90,7 +85,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
     description:
       'Turns a price into what a payer is offered: one entry of `accepts` for each token and network that the merchant takes, with the amount in the token’s smallest unit, rounded up. Unknown members are refused, so that a misspelled `currency` cannot change the price.',
     body: requirementsBody,
-    responses: { 200: { description: 'The offer.', document: paymentRequired } },
+    responses: { 200: { description: 'The offer.', document: documents('paymentRequired') } },
     problems: [...WITH_RATE, ...WITH_CHAIN],
     async handle(context, { res, readBody }) {
       const merchant = merchantOf(res)
@@ -124,10 +119,16 @@ export const paymentEndpoints: readonly Endpoint[] = [
     headers: ['Idempotency-Key'],
     ignoresQuery: true,
     body: submissionBody,
-    responses: { 200: { description: 'Valid, or refused.', document: verifyResponse } },
+    responses: {
+      200: { description: 'Valid, or refused.', document: documents('verifyResponse') },
+    },
     problems: [
       // Another payment has the `payment-identifier`.
-      { code: 'idempotency_conflict', variant: 'verify', members: verifyRefusalMembers },
+      {
+        code: 'idempotency_conflict',
+        variant: 'verify',
+        members: documents('verifyRefusalMembers'),
+      },
       ...WITH_TRANSACTION,
     ],
     handle: verifyPayment,
@@ -143,12 +144,18 @@ export const paymentEndpoints: readonly Endpoint[] = [
     headers: ['Idempotency-Key'],
     ignoresQuery: true,
     body: submissionBody,
-    responses: { 200: { description: 'Paid, refused or pending.', document: settleResponse } },
+    responses: {
+      200: { description: 'Paid, refused or pending.', document: documents('settleResponse') },
+    },
     problems: [
       // Another payment has the `payment-identifier`.
-      { code: 'idempotency_conflict', variant: 'settle', members: settleRefusalMembers },
+      {
+        code: 'idempotency_conflict',
+        variant: 'settle',
+        members: documents('settleRefusalMembers'),
+      },
       // The members of the SettleResponse are there as well.
-      { code: 'transaction_failed', variant: 'settle', members: settleRefusalMembers },
+      { code: 'transaction_failed', variant: 'settle', members: documents('settleRefusalMembers') },
       ...WITH_TRANSACTION,
     ],
     handle: settlePayment,
@@ -162,7 +169,9 @@ export const paymentEndpoints: readonly Endpoint[] = [
     description:
       'Schemes and networks on which the merchant takes payments, extensions, and the addresses that send the transactions. x402 clients and servers ask for it at start.',
     ignoresQuery: true,
-    responses: { 200: { description: 'What is supported.', document: supportedResponse } },
+    responses: {
+      200: { description: 'What is supported.', document: documents('supportedResponse') },
+    },
     problems: WITH_CHAIN,
     async handle({ facilitator }, { res }) {
       const { accepts } = merchantOf(res)

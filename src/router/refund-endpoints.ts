@@ -10,7 +10,6 @@ import { ENVELOPE } from '../protocol/strict-document.js'
 import { payeeOf, type Payee } from './acting.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type Call, type Endpoint } from './define-endpoint.js'
-import { failedRefundMembers, preparedRefund, refund, refundList } from './documents/settlement.js'
 import { AUTHORIZATION, MERCHANT_ADDRESS, PAYER_ADDRESS, SIGNATURE } from './examples.js'
 import { owned, type Owner } from './owner.js'
 import { refundPayment } from './refund-payment.js'
@@ -25,6 +24,9 @@ import {
 import { refundDocument } from './settlement-document.js'
 import { findRecord, SETTLEMENT_ID } from './settlement-endpoints.js'
 import { WITH_TRANSACTION } from './usual-problems.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/settlement.js'))
 
 /** Seconds in which a merchant signs a prepared refund, and it is mined. */
 const VALIDITY_SECONDS = 600n
@@ -83,7 +85,7 @@ const UNPAID = ['settlement_not_refundable', 'refund_exceeds_payment'] as const
 const REFUND_FAILED = {
   code: 'transaction_failed',
   variant: 'refund',
-  members: failedRefundMembers,
+  members: documents('failedRefundMembers'),
 } as const
 
 /** Refunds of the settlements of an owner. */
@@ -100,7 +102,7 @@ export function refundEndpoints<Context extends RouterContext>(
       params,
       summary: 'List the refunds of a settlement',
       description: 'All refunds, oldest first, those that failed included.',
-      responses: { 200: { description: 'The refunds.', document: refundList } },
+      responses: { 200: { description: 'The refunds.', document: documents('refundList') } },
       async handle(context: Context, call) {
         const { merchant, refunds } = await refundsOf(context, call)
         return { refunds: refunds.map((one) => refundDocument(context, merchant, one)) }
@@ -124,10 +126,10 @@ export function refundEndpoints<Context extends RouterContext>(
         },
       },
       responses: {
-        201: { description: 'The buyer was paid.', document: refund },
+        201: { description: 'The buyer was paid.', document: documents('refund') },
         202: {
           description: 'Sent, and not mined yet: ask for the refund until it is settled.',
-          document: refund,
+          document: documents('refund'),
         },
       },
       problems: [
@@ -148,7 +150,7 @@ export function refundEndpoints<Context extends RouterContext>(
       description:
         'Writes what the merchant’s wallet signs. Nothing is kept: a refund that is not signed never happened.',
       query: z.object({ amount: amountSchema }),
-      responses: { 200: { description: 'What to sign.', document: preparedRefund } },
+      responses: { 200: { description: 'What to sign.', document: documents('preparedRefund') } },
       problems: [...UNPAID, 'refunds_not_available'],
       async handle(context: Context, { query: { amount }, res, param }) {
         const merchant = payeeOf(res)
@@ -166,7 +168,7 @@ export function refundEndpoints<Context extends RouterContext>(
       params: { ...params, refundId: 'Id of the refund: 32 hexadecimal digits.' },
       summary: 'Get a refund',
       description: 'One refund, and what became of it.',
-      responses: { 200: { description: 'The refund.', document: refund } },
+      responses: { 200: { description: 'The refund.', document: documents('refund') } },
       async handle(context: Context, call) {
         const { merchant, refunds } = await refundsOf(context, call)
         const found = refunds.find((one) => one.id === call.param('refundId'))

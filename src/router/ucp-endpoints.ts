@@ -7,9 +7,11 @@ import { handlerSchema, instrumentSchema, renderSpecification } from '../ucp/ren
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type Call, type Endpoint } from './define-endpoint.js'
 import { docsUrlOf } from './docs-url.js'
-import { anyJsonSchema } from './documents/checkout.js'
 import { NOT_MODIFIED } from './page-endpoints.js'
 import { respondDocument, tagOf, type Publication } from './respond-document.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/checkout.js'))
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -77,7 +79,7 @@ function common({ type }: HandlerDocument) {
   const found = {
     description: 'The document.',
     headers: ['ETag'],
-    ...(type === 'application/json' ? { document: anyJsonSchema } : { type }),
+    ...(type === 'application/json' ? { document: documents('anyJsonSchema') } : { type }),
   } as const
   return {
     method: 'GET',

@@ -9,13 +9,19 @@ export const WITH_RATE = [
 
 /** Endpoints that ask a network's node, or another facilitator. */
 export const WITH_CHAIN = [
-  ...(['chain_unreachable', 'chain_refused', 'chain_mismatch'] as const),
-  ...(['facilitator_unreachable', 'facilitator_refused', 'facilitator_busy'] as const),
+  'chain_unreachable',
+  'chain_refused',
+  'chain_mismatch',
+  'facilitator_unreachable',
+  'facilitator_refused',
+  'facilitator_busy',
 ] as const
 
 /** Endpoints that send a transaction. */
 export const WITH_TRANSACTION = [
   ...WITH_CHAIN,
-  ...(['settlement_timeout', 'relayer_without_funds', 'gas_price_too_high'] as const),
+  'settlement_timeout',
+  'relayer_without_funds',
+  'gas_price_too_high',
   'ledger_full',
 ] as const

@@ -19,18 +19,14 @@ import { authorOf, endpointsFor, keyScopeOf, nameOf } from './acting.js'
 import { projectOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type EarlyCall, type Endpoint } from './define-endpoint.js'
-import {
-  delivery,
-  deliveryList,
-  webhook,
-  webhookList,
-  webhookWithSecret,
-} from './documents/webhook.js'
 import { invalidBody } from './json-body.js'
 import { MERCHANT, owned, type Owner } from './owner.js'
 import { limitParameter, nameOfPlace, pageOf, placeParameter } from './pages.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
 import { deliveryDocument, endpointDocument } from './webhook-documents.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/webhook.js'))
 
 /** How long a secret that was replaced still signs (ms): a day. */
 const ROTATION_MS = 24 * 3_600_000
@@ -91,7 +87,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       ...list,
       summary: 'List webhooks',
       description: 'All webhooks, oldest first, without their secrets.',
-      responses: { 200: { description: 'The webhooks.', document: webhookList } },
+      responses: { 200: { description: 'The webhooks.', document: documents('webhookList') } },
       problems: ['not_found'],
       async handle({ ledger, now }: Context, { res }) {
         const found = await ledger.webhooks.endpoints.list(projectIdOf(res))
@@ -112,7 +108,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         example: { url: 'https://shop.example/x402-events', events: owner.events.slice(0, 1) },
       },
       responses: {
-        201: { description: 'Created, with its secret.', document: webhookWithSecret },
+        201: { description: 'Created, with its secret.', document: documents('webhookWithSecret') },
       },
       problems: ['not_found', 'too_many_webhooks'],
       async handle(context: Context, { req, res, readBody }) {
@@ -144,7 +140,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       params,
       summary: 'Get a webhook',
       description: 'One webhook, without its secret.',
-      responses: { 200: { description: 'The webhook.', document: webhook } },
+      responses: { 200: { description: 'The webhook.', document: documents('webhook') } },
       async handle(context: Context, call) {
         return endpointDocument(await endpointOf(context, call), context.now())
       },
@@ -164,7 +160,9 @@ export function webhookEndpoints<Context extends RouterContext>(
           }),
         example: { events: owner.events.slice(0, 1) },
       },
-      responses: { 200: { description: 'The webhook, as it is now.', document: webhook } },
+      responses: {
+        200: { description: 'The webhook, as it is now.', document: documents('webhook') },
+      },
       async handle(context: Context, call) {
         const { url: given, events: wanted } = call.readBody()
         const checked = given === undefined ? undefined : await checkedUrl(given, context.webhooks)
@@ -196,7 +194,9 @@ export function webhookEndpoints<Context extends RouterContext>(
       summary: 'Replace the secret of a webhook',
       description:
         'For 24 hours, deliveries are signed with both secrets. The new one is in this response only.',
-      responses: { 200: { description: 'With its new secret.', document: webhookWithSecret } },
+      responses: {
+        200: { description: 'With its new secret.', document: documents('webhookWithSecret') },
+      },
       async handle(context: Context, call) {
         const rotation = { secret: createWebhookSecret(), previousForMs: ROTATION_MS }
         const endpoints = endpointsFor(context, call.res)
@@ -213,7 +213,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       limit: 'sendings',
       summary: 'Send a test event',
       description: 'Sends `webhook.test`, as other events are sent.',
-      responses: { 202: { description: 'It will be sent.', document: delivery } },
+      responses: { 202: { description: 'It will be sent.', document: documents('delivery') } },
       async handle(context: Context, call) {
         const endpoint = await endpointOf(context, call)
         const { id, project } = endpoint
@@ -243,7 +243,7 @@ function deliveryEndpoints<Context extends RouterContext>(
       summary: 'List the deliveries of a webhook',
       description: 'What was sent, and what will be, newest first, in pages.',
       query: deliveryQuery,
-      responses: { 200: { description: 'A page.', document: deliveryList } },
+      responses: { 200: { description: 'A page.', document: documents('deliveryList') } },
       async handle(context: Context, call) {
         const { cursor: after, limit, state } = call.query
         const { id: endpoint, project } = await endpointOf(context, call)
@@ -261,7 +261,7 @@ function deliveryEndpoints<Context extends RouterContext>(
       limit: 'sendings',
       summary: 'Send a delivery again',
       description: 'Sends it once more, whether it was taken or not.',
-      responses: { 202: { description: 'It will be sent.', document: delivery } },
+      responses: { 202: { description: 'It will be sent.', document: documents('delivery') } },
       async handle(context: Context, call) {
         const endpoint = await endpointOf(context, call)
         const id = call.param('deliveryId')

@@ -23,7 +23,7 @@ export interface Answered {
 }
 
 /** The document of a gateway that has everything. */
-export function wholeDocument(): OpenApiDocument {
+export function wholeDocument(): Promise<OpenApiDocument> {
   const endpoints = [...apiEndpoints, ...docsEndpoints, ...adminEndpoints, ...consoleEndpoints]
   return writeDocument({ endpoints, hasProbes: true, hasSessions: true })
 }
@@ -48,7 +48,7 @@ export class OpenApiValidator {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
   readonly #patterns: readonly (readonly [path: string, pattern: RegExp])[]
 
-  constructor(document: OpenApiDocument = wholeDocument()) {
+  constructor(document: OpenApiDocument) {
     this.#document = closed(document)
     // oxlint-disable-next-line typescript/no-unsafe-call -- its types are those of CommonJS
     ;(formats as unknown as (ajv: Ajv2020) => void)(this.#ajv)

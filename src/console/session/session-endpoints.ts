@@ -6,12 +6,14 @@ import { RequestProblem } from '../../http/respond-problem.js'
 import { defineEndpoint, type Call } from '../../router/define-endpoint.js'
 import { rootUrlOf } from '../../router/docs-url.js'
 import type { AdminContext } from '../context.js'
-import { session as sessionSchema } from '../documents.js'
 import type { ConsoleSessions } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import type { SessionAccess } from './session-access.js'
 import { clearSessionCookie, cookieScope, setSessionCookie } from './session-cookie.js'
 import { sessionDocument } from './session-document.js'
+import { lazyDocuments } from '../../router/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents.js'))
 
 /** Wrong tokens that one address may try. */
 export const FAILURES = { windowMs: 60_000, limit: 10 }
@@ -39,7 +41,7 @@ export const sessionEndpoints = [
     access: 'session',
     summary: 'Get the session',
     description: 'Who is signed in, and until when.',
-    responses: { 200: { description: 'The session.', document: sessionSchema } },
+    responses: { 200: { description: 'The session.', document: documents('session') } },
     async handle(context: SessionContext, { req, res }) {
       const session = await context.access.find(req, res)
       if (session !== undefined) return sessionDocument(context, session)
@@ -65,7 +67,7 @@ export const sessionEndpoints = [
       example: { token: 'x402_…' },
     },
     responses: {
-      200: { description: 'Signed in.', document: sessionSchema, headers: ['Set-Cookie'] },
+      200: { description: 'Signed in.', document: documents('session'), headers: ['Set-Cookie'] },
     },
     problems,
     handle: signIn,

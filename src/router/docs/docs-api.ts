@@ -5,13 +5,15 @@ import { publicRootOf } from '../../http/public-url.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint } from '../define-endpoint.js'
 import { rootUrlOf } from '../docs-url.js'
-import { openApiDocument } from '../documents/checkout.js'
 import { builtFolder, NOT_MODIFIED, pageEndpoints } from '../page-endpoints.js'
 import { setLimitKey } from '../rate-limit.js'
 import { respondDocument } from '../respond-document.js'
 import { viewerSecurityHeaders } from '../security-headers.js'
 import { bindEndpoints, type MountedApi } from '../serve-endpoints.js'
 import type { DocumentPublisher } from './document-publisher.js'
+import { lazyDocuments } from '../lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/checkout.js'))
 
 /**
  * How long caches may keep the document. One that contains the `Host` of its request is not for shared
@@ -34,7 +36,11 @@ const openApi = defineEndpoint({
   description: 'The description of this API in OpenAPI 3.1: what this gateway has mounted.',
   headers: ['If-None-Match'],
   responses: {
-    200: { description: 'The document.', document: openApiDocument, headers: ['ETag'] },
+    200: {
+      description: 'The document.',
+      document: documents('openApiDocument'),
+      headers: ['ETag'],
+    },
     304: NOT_MODIFIED,
   },
   async respond({ publicUrl, publisher }: DocsContext, { req, res }) {

@@ -1,6 +1,8 @@
 /** The probes of `healthRouter`, `/livez` and `/readyz`, which an app mounts where it likes. */
 import type { Description } from '../define-endpoint.js'
-import { probeStatus, readiness } from '../documents/probe.js'
+import { lazyDocuments } from '../lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/probe.js'))
 
 /** The probes. */
 export const probes: readonly Description[] = [
@@ -12,7 +14,7 @@ export const probes: readonly Description[] = [
     access: 'anyone',
     summary: 'Find out whether the process runs',
     description: 'Asks nothing outside the process.',
-    responses: { 200: { description: 'It runs.', document: probeStatus } },
+    responses: { 200: { description: 'It runs.', document: documents('probeStatus') } },
   },
   {
     method: 'GET',
@@ -24,10 +26,10 @@ export const probes: readonly Description[] = [
     description:
       'Checks the ledger, each network and its relayers, or the remote facilitator: every 3 s at most, however often it is asked. It answers within a second.',
     responses: {
-      200: { description: 'Payments can be taken.', document: readiness },
+      200: { description: 'Payments can be taken.', document: documents('readiness') },
       503: {
         description: 'They cannot; `checks` says why.',
-        document: readiness,
+        document: documents('readiness'),
         headers: ['Retry-After'],
       },
     },

@@ -11,7 +11,7 @@ export class ProblemResponses {
   readonly #known = new Map<string, { readonly name: string; readonly response: object }>()
 
   /** The problems of an endpoint, by their status. Those of one status are told apart by `code`. */
-  of(endpoint: Description): Readonly<Record<string, object>> {
+  async of(endpoint: Description): Promise<Readonly<Record<string, object>>> {
     const byStatus = new Map<number, Map<string, EndpointProblem>>()
     for (const problem of problemsOf(endpoint)) {
       const code = codeOf(problem)
@@ -21,9 +21,10 @@ export class ProblemResponses {
       if (typeof problem !== 'string' || !same.has(code)) same.set(code, problem)
       byStatus.set(status, same)
     }
-    return Object.fromEntries(
-      [...byStatus].map(([status, same]) => [status, this.#refer(status, [...same.values()])]),
-    )
+    const responses: Record<string, object> = {}
+    for (const [status, same] of byStatus)
+      responses[status] = await this.#refer(status, [...same.values()])
+    return responses
   }
 
   /** All responses, by their names. */
@@ -32,8 +33,8 @@ export class ProblemResponses {
     return Object.fromEntries(named)
   }
 
-  #refer(status: number, problems: readonly EndpointProblem[]): object {
-    const response = responseOf(status, problems)
+  async #refer(status: number, problems: readonly EndpointProblem[]): Promise<object> {
+    const response = await responseOf(status, problems)
     const text = JSON.stringify(response)
     const prefix = `Problems${status}_`
     const others = [...this.#known.values()].filter(({ name }) => name.startsWith(prefix))
@@ -76,12 +77,12 @@ function problemsOf(endpoint: Description): readonly EndpointProblem[] {
   ]
 }
 
-function responseOf(status: number, problems: readonly EndpointProblem[]): object {
+async function responseOf(status: number, problems: readonly EndpointProblem[]): Promise<object> {
   const lines = problems.map((problem) => {
     const code = codeOf(problem)
     return `- \`${code}\`: ${PROBLEM_TEXTS[code]}`
   })
-  const schemas = problems.map((problem) => referenceTo(problemSchema(problem)))
+  const schemas = (await Promise.all(problems.map(problemSchema))).map(referenceTo)
   const schema = schemas.length === 1 ? schemas[0] : { oneOf: schemas }
   return {
     description: `${STATUS_CODES[status]}\n\n${lines.join('\n')}`,

@@ -87,12 +87,11 @@ const MEMBERS: Partial<Record<ProblemCode, z.ZodRawShape>> = {
 const made = new Map<string, z.ZodType>()
 
 /** The schema of a problem, as a component. */
-export function problemSchema(problem: EndpointProblem): z.ZodType {
-  const { code, variant, members } =
-    typeof problem === 'string'
-      ? { code: problem, variant: '', members: MEMBERS[problem] }
-      : problem
-  const id = variant === '' ? `Problem_${code}` : `Problem_${code}_${variant}`
+export async function problemSchema(problem: EndpointProblem): Promise<z.ZodType> {
+  const isPlain = typeof problem === 'string'
+  const code = codeOf(problem)
+  const members = isPlain ? MEMBERS[code] : await problem.members.load()
+  const id = isPlain ? `Problem_${code}` : `Problem_${code}_${problem.variant}`
   const known = made.get(id)
   if (known !== undefined) return known
   const status = STATUS[code].api

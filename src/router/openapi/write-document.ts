@@ -25,14 +25,15 @@ export interface DocumentOptions {
 }
 
 /** Makes the document, without its `servers`. */
-export function writeDocument(options: DocumentOptions): OpenApiDocument {
+export async function writeDocument(options: DocumentOptions): Promise<OpenApiDocument> {
   const { hasSessions } = options
   const endpoints = [...options.endpoints, ...(options.hasProbes ? probes : [])]
   const paths: Record<string, Record<string, unknown>> = {}
   const problems = new ProblemResponses()
   for (const endpoint of endpoints) {
     const { path, method } = endpoint
-    const described = operationOf(endpoint, { hasSessions, problems })
+    // One after the other: schemas and problems are numbered and listed in the order in which they are met.
+    const described = await operationOf(endpoint, { hasSessions, problems })
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
   const tags = new Set(endpoints.map(({ tag }) => tag))
@@ -71,7 +72,10 @@ interface Shared {
   readonly problems: ProblemResponses
 }
 
-function operationOf(endpoint: Description, { hasSessions, problems }: Shared): object {
+async function operationOf(
+  endpoint: Description,
+  { hasSessions, problems }: Shared,
+): Promise<object> {
   const { id, tag, summary, description, body } = endpoint
   const parameters = parametersOf(endpoint)
   return {
@@ -87,14 +91,17 @@ function operationOf(endpoint: Description, { hasSessions, problems }: Shared): 
         content: { 'application/json': { schema: bodySchema(body), example: body.example } },
       },
     }),
-    responses: { ...problems.of(endpoint), ...successes(endpoint) },
+    responses: { ...(await problems.of(endpoint)), ...(await successes(endpoint)) },
   }
 }
 
 function parametersOf({ params = {}, query, headers = [] }: Description): readonly object[] {
   return [
     ...Object.entries(params).map(([name, description]) => ({
-      ...{ name, in: 'path', required: true, description },
+      name,
+      in: 'path',
+      required: true,
+      description,
       schema: { type: 'string' },
     })),
     ...(query ? queryParameters(query) : []).map((parameter) => ({
@@ -122,18 +129,21 @@ function securityOf({ access }: Description, hasSessions: boolean): readonly obj
   }
 }
 
-function successes({ responses }: Description): Readonly<Record<string, object>> {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, success]) => [status, successOf(success)]),
-  )
+async function successes({ responses }: Description): Promise<Readonly<Record<string, object>>> {
+  const described = Object.entries(responses).map(async ([status, success]) => [
+    status,
+    await successOf(success),
+  ])
+  return Object.fromEntries(await Promise.all(described)) as Record<string, object>
 }
 
-function successOf({ description, document, type, headers = [] }: Success): object {
-  const media = type ?? (document && 'application/json')
-  const isJson = type === undefined && document !== undefined
-  const schema = isJson ? referenceTo(document) : { type: 'string' }
+async function successOf({ description, document, type, headers = [] }: Success): Promise<object> {
+  const reference = document && referenceTo(await document.load())
+  const media = type ?? (reference && 'application/json')
+  const isJson = type === undefined && reference !== undefined
+  const schema = isJson ? reference : { type: 'string' }
   // What OpenAPI 3.1 has no word for: the documents of a stream.
-  const events = !isJson && document !== undefined && { 'x-event-data': referenceTo(document) }
+  const events = !isJson && reference !== undefined && { 'x-event-data': reference }
   return {
     description,
     headers: headersOf(headers),

@@ -3,12 +3,14 @@ import { z } from 'zod'
 import { REVENUE_KEYS } from '../../ledger/revenue.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint, type Call, type Endpoint } from '../define-endpoint.js'
-import { funnelReport, latencyReport, overviewReport, revenueReport } from '../documents/report.js'
 import { owned, type PaymentsOwner } from '../owner.js'
 import { settlementOf } from '../settlement-document.js'
 import { funnelOf, latencyOf } from './activity-view.js'
 import { revenueOf } from './revenue-view.js'
 import { readSpan, shownSpan, spanQuery } from './view-query.js'
+import { lazyDocuments } from '../lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/report.js'))
 
 /** Settlements of an overview. */
 const RECENT = 10
@@ -39,7 +41,7 @@ export function viewEndpoints<Context extends RouterContext>(
       summary: 'Get an overview',
       description: 'Revenue, numbers, times, and the newest settlements, at a glance.',
       query,
-      responses: { 200: { description: 'The overview.', document: overviewReport } },
+      responses: { 200: { description: 'The overview.', document: documents('overviewReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         const [revenue, { total: funnel }, phases, newest] = await Promise.all([
@@ -60,7 +62,7 @@ export function viewEndpoints<Context extends RouterContext>(
       description:
         'Sums of settled payments by token, and by day, project, token or resource. Refunds are not subtracted. The same question is answered once in five seconds.',
       query: query.extend(grouping),
-      responses: { 200: { description: 'The sums.', document: revenueReport } },
+      responses: { 200: { description: 'The sums.', document: documents('revenueReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         const { by } = call.query
@@ -74,7 +76,7 @@ export function viewEndpoints<Context extends RouterContext>(
       summary: 'Get how many offers became payments',
       description: 'Numbers of what happened to payments, by day, with the reasons of refusals.',
       query,
-      responses: { 200: { description: 'The numbers.', document: funnelReport } },
+      responses: { 200: { description: 'The numbers.', document: documents('funnelReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         return { ...shown, ...(await funnelOf(context, scope, span)) }
@@ -87,7 +89,7 @@ export function viewEndpoints<Context extends RouterContext>(
       summary: 'Get how long payments took',
       description: 'Median and 95th percentile of each phase, in milliseconds.',
       query,
-      responses: { 200: { description: 'The percentiles.', document: latencyReport } },
+      responses: { 200: { description: 'The percentiles.', document: documents('latencyReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         return { ...shown, phases: await latencyOf(context, scope, span) }
