@@ -99,28 +99,33 @@ type AnswerOf<Responses> = {
 }[keyof Responses]
 
 /** The definition of an endpoint. */
-export interface Definition<
+export type Definition<
   Context,
   Query extends z.ZodObject,
   Body extends z.ZodType,
   Responses,
-> extends Description {
+> = Description & {
   readonly query?: Query
   readonly body?: RequestBody<Body>
-  readonly responses: Responses & Description['responses']
+  readonly responses: Responses
   /** Finds whom the request is about, before its query and body are looked at. */
   readonly before?: (context: Context, call: EarlyCall) => void | Promise<void>
-  /** Answers the request. What it throws becomes problem details. */
-  readonly handle?: (
-    context: Context,
-    call: Call<z.output<Query>, z.output<Body>>,
-  ) => AnswerOf<Responses> | Promise<AnswerOf<Responses>>
-  /** Writes the whole response, in place of `handle`. */
-  readonly respond?: (
-    context: Context,
-    call: Call<z.output<Query>, z.output<Body>>,
-  ) => void | Promise<void>
-}
+} & (
+    | {
+        /** Answers the request. What it throws becomes problem details. */
+        readonly handle: (
+          context: Context,
+          call: Call<z.output<Query>, z.output<Body>>,
+        ) => AnswerOf<Responses> | Promise<AnswerOf<Responses>>
+      }
+    | {
+        /** Writes the whole response. */
+        readonly respond: (
+          context: Context,
+          call: Call<z.output<Query>, z.output<Body>>,
+        ) => void | Promise<void>
+      }
+  )
 
 /** An endpoint, as those who serve and describe it see it. */
 export interface Endpoint<Context = RouterContext> extends Description {

@@ -1,8 +1,9 @@
 /** The probes of `healthRouter`, `/livez` and `/readyz`, which an app mounts where it likes. */
 import type { Description } from '../define-endpoint.js'
-import { lazyDocuments } from '../lazy-documents.js'
+import { probeStatus, readiness } from '../documents/probe.js'
+import type { Lazy } from '../lazy-documents.js'
 
-const documents = lazyDocuments(() => import('../documents/probe.js'))
+const loaded = <Schema>(schema: Schema): Lazy<Schema> => ({ load: async () => schema })
 
 /** The probes. */
 export const probes: readonly Description[] = [
@@ -14,7 +15,7 @@ export const probes: readonly Description[] = [
     access: 'anyone',
     summary: 'Find out whether the process runs',
     description: 'Asks nothing outside the process.',
-    responses: { 200: { description: 'It runs.', document: documents('probeStatus') } },
+    responses: { 200: { description: 'It runs.', document: loaded(probeStatus) } },
   },
   {
     method: 'GET',
@@ -26,10 +27,10 @@ export const probes: readonly Description[] = [
     description:
       'Checks the ledger, each network and its relayers, or the remote facilitator: every 3 s at most, however often it is asked. It answers within a second.',
     responses: {
-      200: { description: 'Payments can be taken.', document: documents('readiness') },
+      200: { description: 'Payments can be taken.', document: loaded(readiness) },
       503: {
         description: 'They cannot; `checks` says why.',
-        document: documents('readiness'),
+        document: loaded(readiness),
         headers: ['Retry-After'],
       },
     },
