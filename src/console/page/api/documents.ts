@@ -7,12 +7,10 @@ import type * as admin from '../../documents.js'
 
 export type SessionDocument = DocumentOf<typeof admin.session>
 export type SessionNetwork = SessionDocument['networks'][number]
-export type SessionAsset = SessionNetwork['assets'][number]
 
 /** A settlement, of any project, or a refund. */
 export type Settlement = DocumentOf<typeof adminSettlement> & Partial<Refund>
 type Refund = Pick<DocumentOf<typeof refund>, 'settlement' | 'heldUntil'>
-export type Status = Settlement['status']
 
 /** An amount of a token, in its atomic units. */
 export type TokenAmount = Pick<Settlement, 'network' | 'asset' | 'symbol' | 'decimals' | 'amount'>
