@@ -160,16 +160,19 @@ describe('an amount', () => {
     ['15.00', '$', 'currency', 'is not a currency code of ISO 4217'],
     ['15.00', 840, 'currency', "the currency must be a string, e.g. 'USD'"],
     ['15.00', undefined, 'currency', "the currency must be a string, e.g. 'USD'"],
-  ])('is refused with the reason and the remedy: %p %p', async (amount, currency, path, message) => {
-    const answer = await prepare(await open({}), amount, currency)
-    expect(answer.status).toBe(400)
-    expect(answer.headers.get('content-type')).toBe('application/problem+json')
-    expect(answer.body).toMatchObject({
-      code: 'invalid_request',
-      detail: expect.stringContaining(`'${path}': `),
-      errors: [{ path, message: expect.stringContaining(message) }],
-    })
-  })
+  ])(
+    'is refused with the reason and the remedy: %p %p',
+    async (amount, currency, path, message) => {
+      const answer = await prepare(await open({}), amount, currency)
+      expect(answer.status).toBe(400)
+      expect(answer.headers.get('content-type')).toBe('application/problem+json')
+      expect(answer.body).toMatchObject({
+        code: 'invalid_request',
+        detail: expect.stringContaining(`'${path}': `),
+        errors: [{ path, message: expect.stringContaining(message) }],
+      })
+    },
+  )
 
   const limits = { minAmount: '0.50', maxAmount: '20', crossCurrency: true }
   it.each([

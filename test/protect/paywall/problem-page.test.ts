@@ -140,16 +140,19 @@ describe('a person who cannot pay now', () => {
     ])
   })
 
-  it.each(['/euro', '/later'])('sees a page where a program gets problem details: %s', async (path) => {
-    const programs = [{ accept: '*/*' }, { ...NAVIGATION, ...paymentHeader({ x402Version: 2 }) }]
-    for (const headers of programs) {
-      const response = await navigate(path, headers)
-      expect(response.status).toBe(503)
-      expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
-      expect(response.headers['vary']).toBeUndefined()
-      expect(JSON.parse(response.text)).toMatchObject({ status: 503 })
-    }
-  })
+  it.each(['/euro', '/later'])(
+    'sees a page where a program gets problem details: %s',
+    async (path) => {
+      const programs = [{ accept: '*/*' }, { ...NAVIGATION, ...paymentHeader({ x402Version: 2 }) }]
+      for (const headers of programs) {
+        const response = await navigate(path, headers)
+        expect(response.status).toBe(503)
+        expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+        expect(response.headers['vary']).toBeUndefined()
+        expect(JSON.parse(response.text)).toMatchObject({ status: 503 })
+      }
+    },
+  )
 })
 
 describe('a person whose bought page cannot be sent', () => {
