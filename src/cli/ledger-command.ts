@@ -49,7 +49,6 @@ const USAGE = `${EXPORT_USAGE}\n\n${PRUNE_USAGE}\n\n${MIGRATE_USAGE}`
 /** How many characters are written at once. */
 const CHUNK = 65_536
 
-/** Flags of every command. */
 const COMMON = ['config', 'ledger']
 
 const USAGES: Readonly<Record<string, string>> = {
@@ -58,7 +57,6 @@ const USAGES: Readonly<Record<string, string>> = {
   migrate: MIGRATE_USAGE,
 }
 
-/** `ledger`: works on the ledger that `serve` uses. */
 export const ledgerCommand: Command = {
   name: 'ledger',
   summary: 'Exports, prunes or migrates the ledger that serve uses.',

@@ -22,7 +22,6 @@ export interface Readiness {
   readonly checks: readonly Finding[]
 }
 
-/** Options of {@link ReadinessWatch}. */
 export interface ReadinessOptions extends Omit<
   CheckedParts,
   'projects' | 'rates' | 'headerBytesOf'

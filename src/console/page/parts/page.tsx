@@ -52,7 +52,6 @@ interface SectionProps {
   readonly children: ComponentChildren
 }
 
-/** A part of a view. */
 export function Section({ title, note, actions, class: className = '', children }: SectionProps) {
   return (
     <section class={`section ${className}`}>
