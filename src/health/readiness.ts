@@ -103,6 +103,6 @@ async function checkFunded(
       return fine(place, `A relayer on ${network.name} can pay for gas.`)
   return failed(place, {
     code: 'relayer_without_funds',
-    message: `No relayer on ${network.name} can pay for gas: send ${gasTokenOf(network)} to one.`,
+    message: `No relayer on ${network.name} has enough gas money. Send ${gasTokenOf(network)} to one.`,
   })
 }
