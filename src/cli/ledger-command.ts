@@ -13,7 +13,7 @@ import { ledgerLocation, withoutDatabase } from './ledger-location.js'
 import { Progress } from './progress.js'
 
 const LOCATION = `  --config       the configuration of serve [gateway.config.json]
-  --ledger       as for serve [data/ledger.db beside the configuration, or the PostgreSQL of
+  --ledger       as for serve [data/ledger.db next to the configuration, or the PostgreSQL of
                  X402_DATABASE_URL or DATABASE_URL]`
 
 const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl] [--refunds]

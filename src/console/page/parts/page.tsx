@@ -6,7 +6,7 @@ let isFirst = true
 
 interface PageProps {
   readonly title: string
-  /** Shown beside the title. */
+  /** Shown next to the title. */
   readonly actions?: ComponentChildren
   /** Leads to the view above. */
   readonly back?: { readonly href: string; readonly label: string }
