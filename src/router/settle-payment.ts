@@ -118,8 +118,7 @@ async function reserveAndSettle(
   const answer = await reserved.settle()
   if (!answer.success) return { answer, failed: isFailedTransaction(answer.errorReason) }
   const outcome = { answer, failed: false }
-  const delivery = payment.key && context.ledger.payments.deliveryName(payment.key)
-  const kept = { answer: JSON.stringify(outcome), delivery }
+  const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
   await markDelivered(reserved, request, kept)
   return outcome
 }
