@@ -48,7 +48,7 @@ describe('createGateway', () => {
     open({ networks: { base: networks['base-sepolia']! }, logger: log })
     await until(() => log.lines.length > 0)
     expect(log.lines).toEqual([
-      expect.stringContaining('A node is on another chain than its network'),
+      expect.stringContaining('A node is on the wrong chain'),
     ])
     expect(log.lines[0]).toMatch(/^error .*"code":"chain_mismatch","network":"eip155:8453"/)
     expect(log.lines[0]).not.toContain(devnet.rpcUrl)

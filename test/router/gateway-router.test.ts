@@ -565,7 +565,7 @@ describe('the rate limit', () => {
   it('warns if two limits share one store', async () => {
     const api = await open(limited(100, new MemoryStore()))
     api.gateway.gatewayRouter()
-    expect(api.log.lines.join()).toMatch(/error The rate limiter is set up wrongly.*STORE_REUSE/)
+    expect(api.log.lines.join()).toMatch(/error The rate limiter is misconfigured.*STORE_REUSE/)
   })
 
   it('can be turned off', async () => {
