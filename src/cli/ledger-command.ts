@@ -13,7 +13,7 @@ import { ledgerLocation, withoutDatabase } from './ledger-location.js'
 import { Progress } from './progress.js'
 
 const LOCATION = `  --config       the configuration of serve [gateway.config.json]
-  --ledger       as for serve [data/ledger.db beside the configuration, or the PostgreSQL of
+  --ledger       as for serve [data/ledger.db next to the configuration, or the PostgreSQL of
                  X402_DATABASE_URL or DATABASE_URL]`
 
 const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl] [--refunds]
@@ -49,7 +49,6 @@ const USAGE = `${EXPORT_USAGE}\n\n${PRUNE_USAGE}\n\n${MIGRATE_USAGE}`
 /** How many characters are written at once. */
 const CHUNK = 65_536
 
-/** Flags of every command. */
 const COMMON = ['config', 'ledger']
 
 const USAGES: Readonly<Record<string, string>> = {
@@ -58,7 +57,6 @@ const USAGES: Readonly<Record<string, string>> = {
   migrate: MIGRATE_USAGE,
 }
 
-/** `ledger`: works on the ledger that `serve` uses. */
 export const ledgerCommand: Command = {
   name: 'ledger',
   summary: 'Exports, prunes or migrates the ledger that serve uses.',

@@ -16,7 +16,6 @@ import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 /** How far the database's clock may be off this machine's (ms). */
 const MAX_SKEW_MS = 10_000
 
-/** Result of {@link checkDatabase}. */
 export interface CheckedDatabase {
   readonly findings: readonly DoctorFinding[]
   /** Present if the database can be read; must be closed. */

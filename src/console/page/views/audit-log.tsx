@@ -14,7 +14,6 @@ interface Entries {
   readonly nextCursor?: string
 }
 
-/** The audit log. */
 export function AuditLog({ route }: { readonly route: Route }) {
   const [project = '', cursor = ''] = ['project', 'cursor'].map(
     (name) => route.query.get(name) ?? '',
