@@ -5,7 +5,7 @@ import { RequestProblem } from '../http/respond-problem.js'
 import { documentRoot, HANDLER_VERSION, type Handler } from '../ucp/handler.js'
 import { handlerSchema, instrumentSchema, renderSpecification } from '../ucp/render.js'
 import type { RouterContext } from './context.js'
-import { defineEndpoint, type Call, type Endpoint } from './define-endpoint.js'
+import { defineEndpoint, type Endpoint } from './define-endpoint.js'
 import { docsUrlOf } from './docs-url.js'
 import { NOT_MODIFIED } from './page-endpoints.js'
 import { respondDocument, tagOf, type Publication } from './respond-document.js'
@@ -75,68 +75,49 @@ function publish(document: HandlerDocument, handler: Handler, version?: string):
   return made
 }
 
-function common({ type }: HandlerDocument) {
+/** The endpoint of a document: current, or of a version. */
+function endpointOf(document: HandlerDocument, isDated: boolean): Endpoint {
+  const { name, id, what, type } = document
   const found = {
     description: 'The document.',
     headers: ['ETag'],
     ...(type === 'application/json' ? { document: documents('anyJsonSchema') } : { type }),
   } as const
-  return {
+  return defineEndpoint({
     method: 'GET',
+    path: isDated ? `/ucp/{version}/${name}` : `/ucp/${name}`,
+    id: isDated ? `get${id}OfVersion` : `get${id}`,
     tag: 'UCP',
     access: 'anyone',
+    summary: isDated ? `Get ${what} of a version` : `Get ${what}`,
+    description: `Public; pages of any origin may read it. It is ${what}${isDated ? ' of a version, which never changes' : ', in its current version'}.`,
+    ...(isDated && { params: { version: 'Version of the handler: a date, `2026-11-21`.' } }),
     headers: ['If-None-Match'],
     ignoresQuery: true,
     responses: { 200: found, 304: NOT_MODIFIED },
-  } as const
-}
-
-/** The handler of a request, and how long caches may keep its documents. */
-function handlerOf(context: RouterContext, { res }: Call, cacheControl: string) {
-  const { handlerId: id, networkNames, docsUrl = context.publicUrl } = context
-  return {
-    handler: { id, networkNames, docsUrl: docsUrlOf(context, res) },
-    cacheControl: docsUrl === undefined ? UNCONFIGURED : cacheControl,
-  }
-}
-
-const current = DOCUMENTS.map((document) =>
-  defineEndpoint({
-    ...common(document),
-    path: `/ucp/${document.name}`,
-    id: `get${document.id}`,
-    summary: `Get ${document.what}`,
-    description: `Public; pages of any origin may read it. It is ${document.what}, in its current version.`,
-    respond(context, call) {
-      const { handler, cacheControl } = handlerOf(context, call, CURRENT)
-      respondDocument(call.res, publish(document, handler), cacheControl)
-    },
-  }),
-)
-
-const dated = DOCUMENTS.map((document) =>
-  defineEndpoint({
-    ...common(document),
-    path: `/ucp/{version}/${document.name}`,
-    id: `get${document.id}OfVersion`,
-    summary: `Get ${document.what} of a version`,
-    description: `Public; pages of any origin may read it. It is ${document.what} of a version, which never changes.`,
-    params: { version: 'Version of the handler: a date, `2026-11-21`.' },
-    respond(context, call) {
-      const version = call.param('version')
-      if (version !== HANDLER_VERSION)
+    respond(context, { res, param }) {
+      const version = isDated ? param('version') : undefined
+      if (isDated && version !== HANDLER_VERSION)
         throw new RequestProblem(
           'not_found',
           `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
         )
-      const { handler, cacheControl } = handlerOf(context, call, DATED)
-      respondDocument(call.res, publish(document, handler, version), cacheControl)
+      const { handlerId, networkNames, docsUrl: configured = context.publicUrl } = context
+      const handler = { id: handlerId, networkNames, docsUrl: docsUrlOf(context, res) }
+      const cacheControl = isDated ? DATED : CURRENT
+      respondDocument(
+        res,
+        publish(document, handler, version),
+        configured === undefined ? UNCONFIGURED : cacheControl,
+      )
     },
-  }),
-)
+  })
+}
 
 /** `/ucp/*` */
-export const ucpEndpoints: readonly Endpoint[] = [...current, ...dated]
+export const ucpEndpoints: readonly Endpoint[] = [false, true].flatMap((isDated) =>
+  DOCUMENTS.map((document) => endpointOf(document, isDated)),
+)
 
 /** Lets scripts of any origin read the documents, which contain no secrets. */
 export const allowAnyOrigin: RequestHandler = (_req, res, next) => {
