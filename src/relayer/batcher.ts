@@ -65,11 +65,6 @@ export class Batcher {
     return this.#waiting.length
   }
 
-  /** Whether a transaction is being sent. */
-  get isSending(): boolean {
-    return this.#sending > 0
-  }
-
   /** Counts work that may bring a settlement, until it has ended: the next transaction waits for it. */
   expect<T>(work: Promise<T>): Promise<T> {
     return this.#expected.during(work)

@@ -82,11 +82,6 @@ export class RelayerPool {
     return this.#relayers.all
   }
 
-  /** Whether a transaction is being sent: calls wait for the next one. */
-  get isSending(): boolean {
-    return this.#batcher.isSending
-  }
-
   /**
    * Makes sure that a settlement could be sent now.
    *

@@ -90,17 +90,16 @@ export class ExactEvm implements Scheme {
   }
 
   /** Whether it can be sent, unless it was sent before. */
-  async #requireReady({ core, key, early }: VerifiedPayment): Promise<void> {
+  async #requireReady({ core, key }: VerifiedPayment): Promise<void> {
     await core.relayers.requireReady().catch(async (error: unknown) => {
-      await early?.undo(key)
       if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
     })
   }
 
   /** @returns The record that exists already. @throws {@link RefundRefused} */
-  async #reserveEntry({ entry, early }: VerifiedPayment): Promise<LedgerRecord | undefined> {
+  async #reserveEntry({ entry }: VerifiedPayment): Promise<LedgerRecord | undefined> {
     const { ledger } = this.#context
-    if (!isRefundEntry(entry)) return (early ?? ledger.payments).reserve(entry)
+    if (!isRefundEntry(entry)) return ledger.payments.reserve(entry)
     const reservation = await ledger.refunds.reserveRefund(entry)
     switch (reservation.kind) {
       case 'reserved':

@@ -9,7 +9,6 @@ import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
 import { GasLimits } from './settle/gas-limits.js'
 import { domainSeparator } from './verify/digest.js'
-import { ProvenPayers, ReservationPause } from './verify/early-reservation.js'
 import { TransferSimulator } from './verify/simulate.js'
 
 /** All that settling on one network takes. */
@@ -22,8 +21,6 @@ export interface SettlementNetwork {
   readonly pendingSpend: PendingSpend
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
-  readonly provenPayers: ProvenPayers
-  readonly reservationPause: ReservationPause
   /** Milliseconds between two blocks. */
   readonly blockMs: number
 }
@@ -43,8 +40,6 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
-    provenPayers: new ProvenPayers(),
-    reservationPause: new ReservationPause(),
     blockMs: blockTimeMs(chain.network),
   }
 }

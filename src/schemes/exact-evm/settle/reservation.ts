@@ -98,8 +98,7 @@ export class Settlement implements Reservation {
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
-    const { core, key } = this.#payment
-    core.provenPayers.add(key.from)
+    const { key } = this.#payment
     return this.#context.ledger.payments.markDelivered(key, this.#paid, this.lock)
   }
 

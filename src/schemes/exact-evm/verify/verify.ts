@@ -21,7 +21,6 @@ import type { Spend } from '../pending-spend.js'
 import type { SettlementNetwork } from '../settlement-network.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
 import type { CheckedTransfer } from './checked-transfer.js'
-import { EarlyReservation } from './early-reservation.js'
 import {
   checkTimeWindow,
   checkTransfer,
@@ -56,8 +55,6 @@ export interface VerifiedPayment {
   readonly isSubmitted: boolean
   /** What the chain said of its transfer; absent where its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
-  /** Absent from refunds, and where the ledger was looked up first. */
-  readonly early: EarlyReservation | undefined
   /** As {@link PresentedPayment.onSubmitted}. */
   readonly onSubmitted: PresentedPayment['onSubmitted']
 }
@@ -96,9 +93,6 @@ export async function verifyPayment(
     )
 
   const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
-  // A refund is reserved together with what is left of its payment.
-  const isEarly = isNew && refundOf === undefined
-  const early = isEarly ? new EarlyReservation(context.ledger, core) : undefined
   const candidate = {
     payment,
     terms,
@@ -108,7 +102,6 @@ export async function verifyPayment(
     core,
     asset,
     payer,
-    early,
   } satisfies Record<keyof Candidate, unknown>
   return isNew
     ? core.relayers.expect(verifyNew(context, candidate))
@@ -116,8 +109,7 @@ export async function verifyPayment(
 }
 
 /** A payment whose terms are good. */
-interface Candidate
-  extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer' | 'early'> {
+interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer'> {
   readonly payment: AuthorizedPayment
 }
 
@@ -129,14 +121,14 @@ interface Candidate
  */
 async function verifyOnEarlierTerms(
   context: VerifyContext,
-  candidate: Omit<Candidate, 'asset' | 'early'> & { readonly asset: SettlementAsset | undefined },
+  candidate: Omit<Candidate, 'asset'> & { readonly asset: SettlementAsset | undefined },
 ): Promise<VerifiedPayment | Refusal | undefined> {
   const { payment, terms, refundOf } = candidate
   const asset = candidate.asset ?? assetAsOffered(payment)
   if (terms === undefined || asset === undefined) return undefined
   const record = await context.ledger.payments.find(payment.key)
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, terms, refundOf))) return undefined
-  const redeemed = { ...candidate, asset, terms: redeemingOnly(terms), early: undefined }
+  const redeemed = { ...candidate, asset, terms: redeemingOnly(terms) }
   return verifyRecorded(context, redeemed, record)
 }
 
@@ -155,7 +147,6 @@ async function verifyNew(
     failure = error
   })
   if (verified !== undefined && !isRefusal(verified)) return verified
-  await candidate.early?.undo(candidate.payment.key)
   const record = await context.ledger.payments.find(candidate.payment.key)
   if (record !== undefined) return verifyRecorded(context, candidate, record)
   if (verified === undefined) throw failure
@@ -168,7 +159,7 @@ async function verifyRecorded(
   candidate: Candidate,
   record: LedgerRecord | undefined,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted, early } = candidate
+  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted } = candidate
   const { key, signed } = payment
   const { authorization, signature } = signed.value
   const entry = ledgerEntryOf(payment, terms, refundOf)
@@ -191,8 +182,7 @@ async function verifyRecorded(
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
 
   const trustRecent = purpose !== 'verify'
-  const onSigned = early && (() => early.start(entry))
-  const unchecked = { authorization, signature, isSubmitted, trustRecent, onSigned }
+  const unchecked = { authorization, signature, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const transfer = { authorization, signature: found.signature }
@@ -207,7 +197,6 @@ async function verifyRecorded(
     ...spend,
     entry,
     isSubmitted,
-    early,
     onSubmitted,
   }
   return isSubmitted || (await isCovered(core, spend, purpose))
