@@ -5,6 +5,7 @@ import type { LedgerStore, Submission } from '../ledger/index.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
+import { ExpectedCalls } from './expected-calls.js'
 import { GasSpending, type GasSpent } from './gas-spent.js'
 import type { Relayer } from './relayer.js'
 import { Relayers, type RelayersOptions } from './relayers.js'
@@ -39,6 +40,8 @@ class Attempts {
 
 /** Sends the transactions of one network. */
 export class RelayerPool {
+  /** Payments that are about to be sent: the next transaction waits a moment, so that they share it. */
+  readonly expected = new ExpectedCalls()
   readonly #chain: Chain
   readonly #ledger: LedgerStore
   readonly #relayers: Relayers
@@ -63,6 +66,7 @@ export class RelayerPool {
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
       maxSending: this.addresses.length,
+      expected: this.expected,
       gatherMs: options.gatherMs,
       whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
       canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
@@ -100,16 +104,6 @@ export class RelayerPool {
   async chooseSender(): Promise<Address> {
     const address = await this.#relayers.withLeastBusy({}, (relayer) => relayer.address)
     return address ?? this.addresses[0]
-  }
-
-  /**
-   * Tells that work may bring a call to {@link RelayerPool.send}: until it has ended, the next transaction
-   * waits for it a moment, so that both calls share it.
-   *
-   * @returns What the work returns.
-   */
-  expect<T>(work: Promise<T>): Promise<T> {
-    return this.#batcher.expect(work)
   }
 
   /**

@@ -55,12 +55,17 @@ export class ExactEvm implements Scheme {
 
   /** As {@link Scheme.verify}. */
   async verify(presented: PresentedPayment): Promise<Verified | Refusal> {
-    const first = await verifyPayment(this.#context, presented)
-    // Only a payment that the ledger knows is refused with its transaction.
-    const isKnown = isRefusal(first) && first.transaction !== undefined
-    const verified = isKnown ? await this.#verifyAgain(presented, first) : first
-    if (isRefusal(verified)) return verified
-    return { payer: verified.payer, reserve: () => this.#reserve(verified) }
+    const core = this.#context.networks.get(presented.payment.network?.caip2 ?? '')
+    const isVerifiedOnly = presented.purpose === 'verify'
+    const end = isVerifiedOnly ? undefined : core?.relayers.expected.begin()
+    const verified = await this.#verify(presented).catch((error: unknown) => {
+      end?.()
+      throw error
+    })
+    if (!isRefusal(verified))
+      return { payer: verified.payer, reserve: () => this.#reserve(verified).finally(end) }
+    end?.()
+    return verified
   }
 
   /** As {@link Scheme.supported}. */
@@ -68,6 +73,13 @@ export class ExactEvm implements Scheme {
     const { networks } = this.#context
     const signers = [...networks.values()].flatMap(({ relayers }) => relayers.addresses)
     return { networks: [...networks.keys()], signers: { 'eip155:*': [...new Set(signers)] } }
+  }
+
+  async #verify(presented: PresentedPayment): Promise<VerifiedPayment | Refusal> {
+    const first = await verifyPayment(this.#context, presented)
+    // Only a payment that the ledger knows is refused with its transaction.
+    const isKnown = isRefusal(first) && first.transaction !== undefined
+    return isKnown ? this.#verifyAgain(presented, first) : first
   }
 
   /** A payment that failed may have been paid after all: then it is verified as it stands now. */
@@ -118,14 +130,14 @@ export class ExactEvm implements Scheme {
     const { ledger } = this.#context
     const { core, key, payer, isSubmitted } = verified
     const redeemOnly = verified.terms?.purchase?.redeemOnly
-    const reserveReady = async () => {
+    let record: LedgerRecord | undefined
+    try {
       if (!isSubmitted) await this.#requireReady(verified)
-      return this.#reserveEntry(verified)
-    }
-    const record = await core.relayers.expect(reserveReady()).catch((error: unknown) => {
+      record = await this.#reserveEntry(verified)
+    } catch (error) {
       if (!isSubmitted) leavePayment(core, key)
       throw error
-    })
+    }
     if (record?.state === 'failed') return this.#takeAgain(verified, record)
     const isKept = record === undefined && !redeemOnly
     if (!isKept && !isSubmitted) leavePayment(core, key)

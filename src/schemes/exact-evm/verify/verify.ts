@@ -104,7 +104,7 @@ export async function verifyPayment(
     payer,
   } satisfies Record<keyof Candidate, unknown>
   return isNew
-    ? core.relayers.expect(verifyNew(context, candidate))
+    ? verifyNew(context, candidate)
     : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
 }
 
