@@ -30,7 +30,6 @@ import { redeemStored, refuseUnstored } from './redeem-stored.js'
 import { respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
-import { shareHiddenClass } from './share-hidden-class.js'
 import { settleThenRun } from './upfront-flow.js'
 import type { WaivedCounter } from './waiver.js'
 
@@ -70,7 +69,6 @@ export async function handlePaidRequest(
 ): Promise<void> {
   const { req, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
-  shareHiddenClass(res)
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireFirst(req)
   problemPage?.meet(req, res)

@@ -72,7 +72,7 @@ export async function verifyPayment(
   context: VerifyContext,
   presented: PresentedPayment,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose, refundOf, onSubmitted } = presented
+  const { payment, terms, purpose } = presented
   if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
   const { requirements, key, network } = payment
   const { authorization } = payment.signed.value
@@ -93,16 +93,7 @@ export async function verifyPayment(
     )
 
   const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
-  const candidate = {
-    payment,
-    terms,
-    purpose,
-    refundOf,
-    onSubmitted,
-    core,
-    asset,
-    payer,
-  } satisfies Record<keyof Candidate, unknown>
+  const candidate = { ...presented, payment, core, asset, payer }
   return isNew
     ? verifyNew(context, candidate)
     : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
@@ -189,12 +180,12 @@ async function verifyRecorded(
   const { checked } = found
   const spend = { key, transfer, checked }
   const verified = {
+    ...spend,
     core,
     asset,
     payment,
     terms,
     payer,
-    ...spend,
     entry,
     isSubmitted,
     onSubmitted,
