@@ -2,7 +2,7 @@ import { RpcChain } from './chain/rpc-chain.js'
 import type { ResolvedNetwork } from './config/networks.js'
 import type { ResolvedOptions } from './config/resolve.js'
 import type { ReservingFacilitator } from './facilitator/facilitator.js'
-import { createLocalFacilitator } from './facilitator/local-facilitator.js'
+import { createSchemeFacilitator } from './facilitator/scheme-facilitator.js'
 import { createRemoteFacilitator } from './facilitator/remote-facilitator.js'
 import type { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/index.js'
@@ -56,7 +56,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
   const schemes = new Map([[EXACT, watchScheme(exact, watchers)]])
-  return { facilitator: createLocalFacilitator({ schemes, events: parts.events }), cores }
+  return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
 }
 
 /** The tokens that this process settles itself. */

@@ -12,14 +12,14 @@ import { onceForKey } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject, respondDone } from './changes.js'
 import type { AdminContext, AdminEndpoint } from './context.js'
 import { isoTime } from './pages.js'
-import { NAME, NOT_A_NAME } from '../protocol/visible-text.js'
+import { isName, NAME, NOT_A_NAME } from '../protocol/visible-text.js'
 import { isStoredId } from './project-ids.js'
 
 export const CREATE_MEMBERS = { known: ['label'], tolerated: [] }
 
 /** Reads the body that creates a token. */
 export const createSchema = z.object({
-  label: z.string().regex(NAME, NOT_A_NAME).default(''),
+  label: z.string().refine(isName, NOT_A_NAME).meta({ pattern: NAME.source }).default(''),
 })
 
 /** Ids of tokens of the configuration begin with this, and no others. */

@@ -65,5 +65,9 @@ export function decodeHeader(text: string): DecodedHeader {
 /** Bytes of `PAYMENT-REQUIRED` that nginx takes by default: one page for the head, with room for the others. */
 export const PROXY_HEADER_BYTES = 3500
 
+/** How nginx takes longer ones. */
+export const NGINX_REMEDY =
+  'nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;'
+
 /** Bytes of `PAYMENT-REQUIRED` that every client takes. */
 export const CLIENT_HEADER_BYTES = 8192

@@ -1,12 +1,11 @@
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { VerifyResponse } from '../protocol/payment.js'
-import { invalidResponse } from '../protocol/reason-words.js'
+import { invalidResponse, isFinal, isUndecided } from '../protocol/reason-words.js'
 import { merchantOf } from './authenticate.js'
 import type { Endpoint } from './context.js'
 import { readBody } from './json-body.js'
 import { refuseOtherVersion } from './other-version.js'
 import { parseSubmission, paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
-import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
 
 /**

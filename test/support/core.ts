@@ -11,7 +11,7 @@ import {
 } from '../../src/schemes/exact-evm/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { isRefusal, type MerchantTerms, type Reservation } from '../../src/schemes/scheme.js'
-import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
+import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
 import { RelayerPool } from '../../src/relayer/pool.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { Counters } from '../../src/ledger/counters.js'
@@ -126,7 +126,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     closed: closing.signal,
   })
   const schemes = new Map([['exact', exact]])
-  const facilitator = createLocalFacilitator({ schemes, events: bus })
+  const facilitator = createSchemeFacilitator({ schemes, events: bus })
   return {
     facilitator,
     chain,
