@@ -11,14 +11,14 @@ import { EXACT } from './protocol/payment.js'
 import { RelayerPool } from './relayer/pool.js'
 import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
 import type { EventBus } from './schemes/events.js'
-import { CodeGas } from './schemes/exact-evm/code-gas.js'
+import { CodeGas } from './schemes/exact-evm/network/code-gas.js'
 import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
 import { exactFormat } from './schemes/exact-evm/format.js'
 import {
   createSettlementNetwork,
   settlementAssets,
   type SettlementNetwork,
-} from './schemes/exact-evm/settlement-network.js'
+} from './schemes/exact-evm/network/settlement-network.js'
 import type { Scheme } from './schemes/scheme.js'
 import { latencyWatcher } from './telemetry/latency.js'
 import type { Telemetry } from './telemetry/telemetry.js'

@@ -2,7 +2,7 @@ import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 import { tokenAbi } from '../chain/abi.js'
 import type { CallResult, Chain } from '../chain/chain.js'
 import type { Asset } from '../money/assets.js'
-import { domainSeparator } from '../schemes/exact-evm/verify/digest.js'
+import { domainSeparator } from '../schemes/exact-evm/digest.js'
 import { wordOf } from '../schemes/exact-evm/erc3009.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 

@@ -13,7 +13,7 @@ import type {
 } from '../scheme.js'
 import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
 import { exactFormat } from './format.js'
-import { leavePayment } from './pending-payments.js'
+import { leavePayment } from './network/pending-payments.js'
 import { logLedgerFailure, Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
 import { createRecentlyVerified } from './verify/check-signed.js'

@@ -1,7 +1,7 @@
 import { isAuthorized, type Payment } from '../../protocol/decoded-payment.js'
 import type { SchemeFormat } from '../scheme.js'
 import { assetAsOffered } from './asset-as-offered.js'
-import { authorizationDigest } from './verify/digest.js'
+import { authorizationDigest } from './digest.js'
 import { parseEcdsaSignature, recoverSigner } from './verify/signature.js'
 
 /** The scheme `exact` on EVM: offers carry the token's EIP-712 domain, payloads an authorization. */

@@ -6,7 +6,7 @@ import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { readAuthorization } from '../erc3009.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../../../errors.js'
 import { SUBMITTED_PAGE, type LedgerRecord } from '../../../ledger/index.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { Concluder, type ConcludedPayment } from './concluder.js'
 import { isUnpaid, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
 import { Follower, type FollowedTransaction, type FollowerOptions } from './follower.js'

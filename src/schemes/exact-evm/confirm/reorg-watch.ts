@@ -6,7 +6,7 @@ import { isRefundEntry, isRefundRecord, type RefundRecord } from '../../../ledge
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'
 import { entryEvent } from '../../events.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
 import { findUse } from './outcome.js'

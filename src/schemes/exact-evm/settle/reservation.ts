@@ -14,7 +14,7 @@ import {
 } from '../confirm/decision.js'
 import { findUse } from '../confirm/outcome.js'
 import type { Reconciler } from '../confirm/reconciler.js'
-import { dropPayment } from '../pending-payments.js'
+import { dropPayment } from '../network/pending-payments.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/checks.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'

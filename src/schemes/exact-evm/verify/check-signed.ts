@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache'
 import type { SignedAuthorization } from '../../../protocol/decoded-payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { SettlementAsset, SignedTransfer, TransferSignature } from '../erc3009.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkOnChain } from './check-on-chain.js'
-import type { CheckedTransfer } from './checked-transfer.js'
-import { authorizationDigest } from './digest.js'
+import type { CheckedTransfer } from '../network/checked-transfer.js'
+import { authorizationDigest } from '../digest.js'
 import {
   isSignedByContract,
   parseEcdsaSignature,

@@ -17,10 +17,10 @@ import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import { assetAsOffered } from '../asset-as-offered.js'
 import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
-import type { Spend } from '../pending-spend.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { Spend } from '../network/pending-spend.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
-import type { CheckedTransfer } from './checked-transfer.js'
+import type { CheckedTransfer } from '../network/checked-transfer.js'
 import {
   checkTimeWindow,
   checkTransfer,

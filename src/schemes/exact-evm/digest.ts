@@ -1,6 +1,6 @@
-import { keccak, keccakHex } from '../../../crypto/keccak.js'
-import type { Authorization } from '../../../protocol/authorization.js'
-import type { Address, Hex } from '../../../protocol/payment.js'
+import { keccak, keccakHex } from '../../crypto/keccak.js'
+import type { Authorization } from '../../protocol/authorization.js'
+import type { Address, Hex } from '../../protocol/payment.js'
 
 const DOMAIN_TYPE_HASH = hashText(
   'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',

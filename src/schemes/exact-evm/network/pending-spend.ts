@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Chain } from '../../chain/chain.js'
-import type { AuthorizationKey } from '../../ledger/index.js'
-import type { Hex } from '../../protocol/payment.js'
-import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from './erc3009.js'
-import type { SignedTransfer } from './erc3009.js'
-import type { CheckedTransfer } from './verify/checked-transfer.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { AuthorizationKey } from '../../../ledger/index.js'
+import type { Hex } from '../../../protocol/payment.js'
+import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from '../erc3009.js'
+import type { SignedTransfer } from '../erc3009.js'
+import type { CheckedTransfer } from './checked-transfer.js'
 
 /** Seconds after `validBefore` for which a payment is counted whose end was never reported. */
 const LAPSE_SECONDS = 60n

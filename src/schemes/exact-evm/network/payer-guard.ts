@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Receipt } from '../../chain/chain.js'
-import { recordId, type AuthorizationKey } from '../../ledger/index.js'
-import type { Address, Hex } from '../../protocol/payment.js'
-import type { Reason } from '../../protocol/reasons.js'
+import type { Receipt } from '../../../chain/chain.js'
+import { recordId, type AuthorizationKey } from '../../../ledger/index.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'
-import type { CheckedTransfer } from './verify/checked-transfer.js'
+import type { CheckedTransfer } from './checked-transfer.js'
 
 /** How many payers, codes and transactions are remembered. */
 const REMEMBERED = 10_000

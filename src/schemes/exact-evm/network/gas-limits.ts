@@ -10,7 +10,7 @@ import {
   type GasShare,
 } from '../../../relayer/batch-gas.js'
 import type { SignedTransfer } from '../erc3009.js'
-import type { TransferSimulation } from '../verify/simulate.js'
+import type { TransferSimulation } from './simulate.js'
 
 /**
  * Gas limit of a single transfer, in percent of its estimate or measurement: calls two deep leave two 64ths

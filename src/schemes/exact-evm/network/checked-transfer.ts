@@ -1,5 +1,5 @@
 import type { Address } from '../../../protocol/payment.js'
-import type { GasLimit } from '../settle/gas-limits.js'
+import type { GasLimit } from './gas-limits.js'
 import type { TransferSimulation } from './simulate.js'
 
 /** A transfer that the chain would make now. */
