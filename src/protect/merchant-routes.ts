@@ -4,7 +4,7 @@ import type { Merchant } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
 import { parsePrice, type Price } from '../money/price.js'
 import type { PriceFunction } from './options.js'
-import { shareDocuments } from './prepared-payment-required.js'
+import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
 
 /** Milliseconds between two reports of the same route: every request could cause one. */
@@ -45,7 +45,7 @@ export class MerchantRoutes {
     const { price, options } = declared
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
-    this.#context = { ...context, keeper: shareDocuments() }
+    this.#context = { ...context, documents: newDocuments(MOST_PREPARED.ofMerchants) }
     this.#declared = declared
   }
 

@@ -22,7 +22,7 @@ import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
-import type { DocumentKeeper, RespondUnpaid } from './prepared-payment-required.js'
+import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
@@ -40,8 +40,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
-  /** Where prepared documents are kept. @defaultValue each route has a memory of its own */
-  readonly keeper?: DocumentKeeper | undefined
+  /** Where prepared 402s are kept. @defaultValue each route has room of its own */
+  readonly documents?: PreparedDocuments | undefined
   /** Warnings of the declared route. @defaultValue none yet */
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
@@ -223,8 +223,8 @@ export class PaidRoute {
     const { price } = this.#price
     const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
     const urlOf = (req: Request): string => this.#urlOf(req)
-    const { keeper } = this.#context
-    const respondJson = preparePaymentRequired({ askedAt, urlOf, keeper })
+    const { documents } = this.#context
+    const respondJson = preparePaymentRequired({ askedAt, urlOf, documents })
     if (this.paywall === undefined) return respondJson
     return this.paywall.before(respondJson, (req) => {
       return { document: paymentRequired(askedAt(urlOf(req)), { error: NOT_PAID }), price }
