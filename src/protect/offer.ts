@@ -34,6 +34,12 @@ export function offerOf(
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
+/** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
+export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
+  if (offer.failure === undefined) return offer
+  return { ...offerOf(offer.resource, [{ entry }]), paywall: offer.paywall }
+}
+
 /** The method that a request is charged for: `HEAD` costs the same as `GET`. */
 export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method

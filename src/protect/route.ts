@@ -13,10 +13,11 @@ import type { RateSource } from '../money/rates.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import type { MerchantTerms } from '../schemes/scheme.js'
 import { checkConvertible, checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
-import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
@@ -160,8 +161,17 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
+  /** The merchant's terms, for one purchase. @throws `ConfigError` */
+  termsOf(req: Request, { url }: ResourceInfo, payment: DescribedPayment): MerchantTerms {
+    const { merchant, redeemWithoutProof, minValiditySeconds } = this
+    const { appliedRate, redeemOnly } = payment
+    const purchase = { method: pricedMethod(req), url, client: req.ip ?? '', redeemOnly }
+    const details = this.#detailsOf(req, payment)
+    return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
+  }
+
   /** What the record of a payment says of the request that presents it. @throws `ConfigError` */
-  detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
+  #detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
     const reference = referenceOf(this.#options, req)
     return { reference, ...routeDetails(this.merchant, req, payment) }
   }
