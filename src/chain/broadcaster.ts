@@ -7,10 +7,10 @@ import { receiptOf, type ReceiptWatch } from './receipt-watch.js'
 import type { Rpc, RpcAnswer } from './rpc.js'
 import { unwrap } from './rpc-values.js'
 
-/** Times a transaction is sent again at once when the node's answer was lost. */
+/** How often a transaction is sent again at once when the node's answer was lost. */
 const BROADCAST_RETRIES = 1
 
-/** Milliseconds between two checks of a sync send, and the longest that it may block the queue. */
+/** How often a sync send is checked, and how long it may block the queue (ms). */
 const SYNC_WAIT_MS = { step: 100, longest: 3000 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What the facilitator needs of a network.
+ * Dependencies of the facilitator on a network.
  *
  * The only access to a node: nothing outside this folder speaks JSON-RPC. Every method throws
  * `ChainError` when the node did not answer, or not usefully. A contract's revert is a returned

@@ -3,10 +3,10 @@ import type { Address } from '../protocol/payment.js'
 import type { Rpc } from './rpc.js'
 import { hexFrom, unwrap } from './rpc-values.js'
 
-/** Addresses of which it is remembered whether they have code. */
+/** How many addresses are remembered. */
 const MAX_ADDRESSES = 10_000
 
-/** Milliseconds for which it is remembered whether an address has code. */
+/** How long it is remembered whether an address has code (ms). */
 const MAX_AGE_MS = 600_000
 
 /** The same after a node said for the first time that there is none. */

@@ -4,10 +4,10 @@ import { isThrottled } from './node-errors.js'
 import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
 import { Deduped } from './deduped.js'
 
-/** Milliseconds for which fees are used after they were read, or taken from a receipt. */
+/** How long fees are used after they were read, or taken from a receipt (ms). */
 const FEES_MAX_AGE_MS = 4000
 
-/** Milliseconds for which the priority fee is used after it was read: receipts do not update it. */
+/** How long the priority fee is used after it was read (ms): receipts do not update it. */
 const TIP_MAX_AGE_MS = 60_000
 
 /** Base fees rise by at most an eighth per block; twice the last one holds for about six blocks. */

@@ -10,13 +10,13 @@ import { hexFrom, membersOf, quantityFrom, receiptFrom, unwrap } from './rpc-val
 /** First and longest pause between two polls of the latest block, in milliseconds. */
 const POLL_MS = { first: 20, longest: 250 }
 
-/** Milliseconds after which a receipt is requested again, whatever the blocks list. */
+/** How often a receipt is requested, whatever the blocks list (ms). */
 const ASK_AGAIN_MS = 2000
 
 /** Receipts kept for callers that begin to wait right after they arrived. */
 const ARRIVED = { max: 200, ttl: 10_000 }
 
-/** Transactions for which the time of the last request is remembered. */
+/** How many transactions' last requests are remembered. */
 const MOST_ASKED = 2000
 
 /** A caller that waits for a receipt. */

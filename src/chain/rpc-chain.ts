@@ -41,9 +41,9 @@ export interface RpcChainOptions {
   readonly network: Network
   /** JSON-RPC over HTTP; never shown in an error. */
   readonly rpcUrl: string
-  /** Milliseconds a node is given to answer. @defaultValue 10000 */
+  /** How long the node may take to answer (ms). @defaultValue 10000 */
   readonly timeoutMs?: number | undefined
-  /** Watches every request to the node. @defaultValue nobody does */
+  /** Watches every request to the node. @defaultValue not watched */
   readonly onRequest?: RequestListener | undefined
 }
 

@@ -4,13 +4,13 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { ChainError } from '../errors.js'
 import { isThrottled, type RpcFailure } from './node-errors.js'
 
-/** Milliseconds a node is given to answer one request. */
+/** How long a node may take to answer (ms). */
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** Times a read is tried again when its answer was lost. */
+/** How often a read is repeated when its answer was lost. */
 const READ_RETRIES = 1
 
-/** Milliseconds before such a retry. */
+/** How long to wait before such a retry (ms). */
 const RETRY_DELAY_MS = 100
 
 /**

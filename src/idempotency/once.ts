@@ -2,7 +2,7 @@ import type { Logger } from '../logger.js'
 import type { IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
-/** What {@link once} needs from the gateway. */
+/** Dependencies of {@link once}. */
 export interface OnceContext extends WaitContext {
   readonly logger: Logger
 }

@@ -13,7 +13,7 @@ import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
 import { pricedMethod, type Offer, type SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
-/** What matching a payment needs from its gateway. */
+/** Dependencies of {@link matchOffer}. */
 export interface MatchContext extends SigningContext {
   readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>

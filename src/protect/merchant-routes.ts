@@ -7,13 +7,13 @@ import type { PriceFunction } from './options.js'
 import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
 
-/** Milliseconds between two reports of the same route: every request could cause one. */
+/** How often the same route is reported (ms): every request could cause a report. */
 const REPORT_EVERY_MS = 60_000
 
 /** Merchants of one route that are kept prepared. */
 const MAX_PREPARED = 256
 
-/** What such routes need from the gateway. */
+/** Dependencies of {@link MerchantRoutes}. */
 export interface MerchantRoutesContext extends RouteContext {
   readonly directory: ProjectDirectory
 }

@@ -69,7 +69,7 @@ export function quotedRequest(
   return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 
-/** What signing an offer needs from the gateway. */
+/** Dependencies of signing an offer. */
 export interface SigningContext {
   readonly quotes: QuoteSigner
   /** Milliseconds since the epoch. */

@@ -7,7 +7,7 @@ import { respondRouteProblem } from './respond.js'
 /** Where express-rate-limit leaves its count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
 
-/** What the limiter of paid routes needs from the gateway. */
+/** Dependencies of {@link createPaymentRateLimit}. */
 export interface PaymentRateLimitContext {
   readonly paymentRateLimit: RateLimitOptions | false
   readonly logger: Logger

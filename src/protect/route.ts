@@ -29,7 +29,7 @@ import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 
-/** What declaring a route needs from the gateway. */
+/** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends SigningContext, PaywallContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   readonly merchants: ReadonlyMap<string, Merchant>

@@ -25,7 +25,7 @@ export interface BatchedGas {
 /** Gas of Multicall3 itself for measured calls: per transaction, and per transfer in it. */
 const MULTICALL_GAS = { base: 1000n, each: 1200n }
 
-/** The same for calls of which not all were measured. */
+/** The same if not all calls were measured. */
 const UNMEASURED_MULTICALL_GAS = { base: 30_000n, each: 5000n }
 
 /** Gas of the first read of a balance in a transaction (EIP-2929). */

@@ -36,7 +36,7 @@ export interface BatcherOptions {
   readonly canBatch: () => Promise<boolean>
   /** The next transaction waits for them a moment. */
   readonly expected: ExpectedCalls
-  /** Milliseconds at most that a transaction waits for settlements that are expected. @defaultValue 4 */
+  /** How long a transaction waits for expected settlements (ms). @defaultValue 4 */
   readonly gatherMs?: number | undefined
 }
 

@@ -14,7 +14,7 @@ const RECOVERED_SETTLEMENTS = 100n
 /** Settlements that any balance pays for where gas is free. */
 const UNLIMITED = 10n ** 9n
 
-/** Milliseconds for which a balance is not read again. */
+/** How long a balance is not read again (ms). */
 const BALANCE_MAX_AGE_MS = 10_000
 
 /** Options of {@link RelayerFunds}. */

@@ -12,7 +12,7 @@ const REMEMBERED = 10_000
 export interface GasSpent {
   readonly relayer: Address
   /**
-   * Gas used times its price. Some networks charge a further fee, for which receipts have no common field.
+   * Gas used times its price. Some networks charge a further fee, in no common field of receipts.
    */
   readonly wei: bigint
 }

@@ -21,7 +21,7 @@ import type {
 /** Most times a transaction is priced again because the base fee had risen. */
 const MAX_REPRICINGS = 3
 
-/** Milliseconds between two checks of the transactions that are not mined. */
+/** How often pending transactions are checked (ms). */
 const LOOK_INTERVAL_MS = 500
 
 /** Options of {@link RelayerPool}. */

@@ -42,7 +42,7 @@ export interface RelayerOptions extends Pick<
 }
 
 /**
- * One account that sends transactions, perhaps beside other processes.
+ * One account that sends transactions. Other processes may send from it too.
  *
  * The ledger hands out its account nonces, each together with its signed transaction. This process
  * broadcasts one after the other, while any number of them is pending.
@@ -128,7 +128,7 @@ export class Relayer {
     this.#leastNonce = undefined
   }
 
-  /** All hashes under which a transaction may be mined, as far as this process knows. */
+  /** All hashes under which a transaction may be mined, to this process's knowledge. */
   transactionsOf(submission: Submission): readonly Hex[] {
     return this.#resubmitter.hashesOf(submission)
   }

@@ -3,7 +3,7 @@ import { gasPriceTooHigh, withoutFunds } from './errors.js'
 import { feesWithin } from './fees.js'
 import { Relayer, type RelayerOptions } from './relayer.js'
 
-/** Milliseconds after which a transaction that is not mined is replaced. */
+/** How long a transaction may wait to be mined before it is replaced (ms). */
 const DEFAULT_STUCK_MS = 30_000
 
 /** The slowest networks have a block in this time (ms), and their nodes take a transaction again. */
@@ -15,7 +15,7 @@ export interface RelayersOptions extends Omit<
   'privateKey' | 'stuckMs' | 'refusedMs'
 > {
   readonly privateKeys: readonly [Hex, ...Hex[]]
-  /** Milliseconds after which a transaction that is not mined is replaced. @defaultValue 30000 */
+  /** How long a transaction may wait to be mined before it is replaced (ms). @defaultValue 30000 */
   readonly stuckMs?: number | undefined
   /** See {@link RelayerOptions}. @defaultValue 12000 */
   readonly refusedMs?: number | undefined

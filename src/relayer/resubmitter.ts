@@ -49,7 +49,7 @@ export interface ResubmitterOptions {
   readonly judgePayment: JudgePayment
   /** Most wei per gas that a transaction may offer. */
   readonly maxFeePerGas?: bigint | undefined
-  /** Milliseconds after which a transaction that is not mined is replaced. */
+  /** How long a transaction may wait to be mined before it is replaced (ms). */
   readonly stuckMs: number
   readonly logger: Logger
 }

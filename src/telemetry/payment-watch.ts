@@ -10,7 +10,7 @@ import type { PresentedPayment, Refusal, Reservation } from '../schemes/scheme.j
  */
 export type Phase = 'verify' | 'reserve' | 'handler' | 'settle' | 'confirm' | 'deliver'
 
-/** How a payment has ended, as far as one request knows. */
+/** How a payment has ended, to the knowledge of one request. */
 export type PaymentEnd =
   /** `released`: nothing was to be charged. `undelivered`: it is paid, and may be presented again. */
   | { readonly kind: 'verified' | 'settled' | 'released' | 'undelivered' }

@@ -7,7 +7,7 @@ import { createTracer } from './traces.js'
 /** What watches a gateway. */
 export interface Telemetry {
   readonly metrics: Metrics | undefined
-  /** What watches payments beside the view of latency; nothing by default. */
+  /** Further watchers of payments; the view of latency is always one. None by default. */
   readonly watchers: readonly PaymentWatcher[]
 }
 

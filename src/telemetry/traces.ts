@@ -36,7 +36,7 @@ interface PaymentSpan {
   readonly api: typeof OpenTelemetry
   readonly tracer: OpenTelemetry.Tracer
   readonly span: OpenTelemetry.Span
-  /** The context in which the span is the parent. */
+  /** The context that has the span as parent. */
   readonly context: OpenTelemetry.Context
 }
 

@@ -16,7 +16,7 @@ export interface DescribedOffer extends PageOffer {
   readonly testnet: boolean
 }
 
-/** What describing offers needs. */
+/** Dependencies of {@link describeOffers}. */
 export interface OfferContext {
   readonly merchant: Merchant
   readonly chains: PageFiles['chains']

@@ -19,7 +19,7 @@ import { resumeReservation } from './settle/resume.js'
 import { createRecentlyVerified } from './verify/check-signed.js'
 import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
 
-/** Milliseconds between two rounds over the payments whose outcome is not known. */
+/** How often open payments are checked (ms). */
 const RECONCILE_INTERVAL_MS = 30_000
 
 /** Options of {@link ExactEvm}. */
@@ -29,9 +29,9 @@ export interface ExactEvmOptions extends Omit<
 > {
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Milliseconds a settlement is waited for before it is answered as pending. */
+  /** How long a settlement may take before it is answered as pending (ms). */
   readonly settleTimeoutMs: number
-  /** Milliseconds between two rounds over all payments that are open. @defaultValue 30000 */
+  /** How often open payments are checked (ms). @defaultValue 30000 */
   readonly reconcileIntervalMs?: number | undefined
 }
 

@@ -33,7 +33,7 @@ export async function adoptBatch(
   known.set(submission.transaction, true)
 }
 
-/** The payments that a transaction makes; only its sender knows for which project. */
+/** The payments that a transaction makes. Only its sender knows their project. */
 function entriesOf(chainId: number, raw: Hex): readonly LedgerEntry[] {
   if (raw === '0x') return []
   const { to, data } = parseTransaction(raw)

@@ -12,7 +12,7 @@ import { isUnpaid, type Decision, type PaidDecision, type SubmittedPayment } fro
 /** Payments that are remembered as announced. */
 const REMEMBERED = 100_000
 
-/** What confirming payments takes. */
+/** Dependencies of confirming payments. */
 export interface ConfirmContext {
   /** By chain id. */
   readonly cores: ReadonlyMap<number, SettlementNetwork>

@@ -12,10 +12,10 @@ import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { sendSuperseded } from './resend.js'
 
-/** Milliseconds before a transaction that is not mined is rebroadcast; doubled each time. */
+/** How long to wait before a transaction that is not mined is rebroadcast (ms); doubled each time. */
 const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
 
-/** Milliseconds for which a transaction is followed closely; after that, rounds are enough. */
+/** How long a transaction is followed closely (ms); after that, rounds are enough. */
 const FOLLOW_MS = 120_000
 
 /** How a payment that is followed was sent. */
@@ -33,7 +33,7 @@ export interface FollowedTransaction {
   readonly takesPaid?: TakesPaid | undefined
 }
 
-/** What following transactions takes. */
+/** Dependencies of {@link Follower}. */
 export interface FollowerOptions extends ConfirmContext {
   readonly concluder: Concluder
   /** Ends work in the background. */

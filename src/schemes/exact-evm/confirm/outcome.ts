@@ -10,7 +10,7 @@ import type { SettlementNetwork } from '../network/settlement-network.js'
 import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 
-/** Blocks in which the use of an authorization is searched: recent ones first, then more. */
+/** How many blocks are searched for the use of an authorization: few first, then more. */
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 /**

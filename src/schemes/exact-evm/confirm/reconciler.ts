@@ -15,7 +15,7 @@ const ROUND_WIDTH = 4
 /** Rounds that skip a record before it is checked again: doubled each time, up to this. */
 const MOST_ROUNDS_SKIPPED = 16
 
-/** Milliseconds to the next round after the chain has dropped what was settled. */
+/** How soon the next round starts after a reorganisation (ms). */
 const AFTER_REORG_MS = 2000
 
 /** Records that rounds remember to skip. */
@@ -25,7 +25,7 @@ const REMEMBERED = 100_000
 export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'concluder'> {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
-  /** Milliseconds between two rounds. */
+  /** How often a round starts (ms). */
   readonly reconcileIntervalMs: number
 }
 

@@ -24,7 +24,7 @@ import { isSuperseded } from './outcome.js'
  */
 const DROPS_BEFORE_NEW_NONCE = 2
 
-/** Milliseconds after which that is done though the old nonce could still be mined. */
+/** How long until that is done though the old nonce could still be mined (ms). */
 const STUCK_MS = 60_000
 
 /** Times it is sent with a new nonce: its payer may have no money left. */

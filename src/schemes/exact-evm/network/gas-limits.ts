@@ -60,7 +60,7 @@ export class GasLimits {
   readonly #chain: Chain
   /** By token: execution gas of its last transfers. */
   readonly #samples = new LRUCache<Address, bigint[]>({ max: SAMPLES.tokens })
-  /** Gas that the network takes beside Ethereum's own, until a time by `performance.now()`. */
+  /** Gas that the network takes on top of Ethereum's, and until when it is cached (`performance.now()`). */
   #networkGas: { readonly gas: bigint; readonly until: number } | undefined
 
   constructor(chain: Chain) {

@@ -1,4 +1,4 @@
-/** What a payment takes of its payer's balance and of our gas, from its reservation to its end. */
+/** A payment's share of its payer's balance and of our gas, from its reservation to its end. */
 import type { AuthorizationKey } from '../../../ledger/index.js'
 import type { SettlementNetwork } from './settlement-network.js'
 

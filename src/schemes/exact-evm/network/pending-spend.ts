@@ -6,10 +6,10 @@ import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from '../erc300
 import type { SignedTransfer } from '../erc3009.js'
 import type { CheckedTransfer } from './checked-transfer.js'
 
-/** Seconds after `validBefore` for which a payment is counted whose end was never reported. */
+/** How long a payment is counted after `validBefore` if its end was never reported (s). */
 const LAPSE_SECONDS = 60n
 
-/** Payers whose last ended payments are remembered, and for how many milliseconds. */
+/** How many payers' last ended payments are remembered, and how long (ms). */
 const ENDED = { max: 10_000, ttl: 60_000 }
 
 /** Pending payments of one payer that the chain is asked about. */
@@ -69,7 +69,7 @@ export class PendingSpend {
   }
 
   /**
-   * Counts a payment, if its payer's balance covers it beside all that is pending.
+   * Counts a payment if its payer's balance covers it on top of all that is pending.
    *
    * @returns Whether it does, and the payment is counted.
    * @throws {@link ChainError}

@@ -11,7 +11,7 @@ import { GasLimits } from './gas-limits.js'
 import { domainSeparator } from '../digest.js'
 import { TransferSimulator } from './simulate.js'
 
-/** All that settling on one network takes. */
+/** Dependencies of settling on one network. */
 export interface SettlementNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool
@@ -21,7 +21,7 @@ export interface SettlementNetwork {
   readonly pendingSpend: PendingSpend
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
-  /** Milliseconds between two blocks. */
+  /** Block time (ms). */
   readonly blockMs: number
 }
 
@@ -29,7 +29,7 @@ export interface SettlementNetwork {
 export type SettlementNetworkOptions = Pick<SettlementNetwork, 'chain' | 'relayers' | 'assets'> &
   PayerGuardOptions
 
-/** Puts together what settling on one network takes. */
+/** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
   const { chain, relayers, assets } = parts
   return {

@@ -23,7 +23,7 @@ import { failedResponse, settledResponse } from './responses.js'
 import { awaitSubmission, settlementTimeout, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
 
-/** Milliseconds that the ledger is given to unlock a payment before its response goes out. */
+/** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
 
 /** Dependencies of {@link Settlement}. */
@@ -31,7 +31,7 @@ export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
   readonly logger: Logger
   readonly reconciler: Reconciler
-  /** Milliseconds a request waits for its outcome, from the start of settling. */
+  /** How long a request waits for its outcome, from the start of settling (ms). */
   readonly settleTimeoutMs: number
 }
 

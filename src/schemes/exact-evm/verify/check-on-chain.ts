@@ -5,7 +5,7 @@ import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { CheckedTransfer } from '../network/checked-transfer.js'
 import type { TransferSimulation } from '../network/simulate.js'
 
-/** Milliseconds after which a transfer that was checked is simulated again before it is sent. */
+/** How old a simulation may be when its transfer is sent (ms). */
 const MAX_AGE_MS = 500
 
 /**

@@ -25,7 +25,7 @@ interface Found {
   readonly checked: CheckedTransfer
 }
 
-/** Milliseconds within which a payment that was verified is reserved without verifying it again. */
+/** How long a verified payment may be reserved without verifying it again (ms). */
 const RECENT_MS = 5000
 
 /** Payments that are remembered at most: they take some 700 bytes each. */

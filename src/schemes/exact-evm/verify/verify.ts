@@ -28,7 +28,7 @@ import {
   usualValiditySeconds,
 } from './checks.js'
 
-/** What verifying a payment takes; time and chain are passed in. */
+/** Dependencies of {@link verifyPayment}; time and chain are passed in. */
 export interface VerifyContext {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
