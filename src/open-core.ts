@@ -1,4 +1,4 @@
-import { RpcChain } from './chain/rpc-chain.js'
+import { RpcChain } from './chain/chain.js'
 import type { ResolvedNetwork } from './config/networks.js'
 import type { ResolvedOptions } from './config/resolve.js'
 import type { ReservingFacilitator } from './facilitator/facilitator.js'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
-import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './chain.js'
+import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './types.js'
 import { classifyNodeError, nodeWords, type NodeErrorKind } from './node-errors.js'
 import { receiptOf, type ReceiptWatch } from './receipt-watch.js'
 import type { Rpc, RpcAnswer } from './rpc.js'

@@ -1,4 +1,4 @@
-import type { Fees, Receipt } from './chain.js'
+import type { Fees, Receipt } from './types.js'
 import type { Rpc } from './rpc.js'
 import { isThrottled } from './node-errors.js'
 import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'

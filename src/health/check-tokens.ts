@@ -1,6 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 import { tokenAbi } from '../chain/abi.js'
-import type { CallResult, Chain } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { CallResult } from '../chain/types.js'
 import type { Asset } from '../money/assets.js'
 import { domainSeparator } from '../schemes/exact-evm/digest.js'
 import { wordOf } from '../schemes/exact-evm/erc3009.js'

@@ -1,5 +1,6 @@
 import { MULTICALL3 } from '../chain/abi.js'
-import type { Chain, Receipt } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Receipt } from '../chain/types.js'
 import { ChainError, isLedgerError } from '../errors.js'
 import type { LedgerStore, Submission } from '../ledger/index.js'
 import type { Address, Hex } from '../protocol/payment.js'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { Broadcast, FeeValues } from '../chain/chain.js'
+import type { Broadcast, FeeValues } from '../chain/types.js'
 import { ChainError } from '../errors.js'
 import type { PendingRelayer, Submission } from '../ledger/index.js'
 import { lockLost } from '../ledger/payments/lock-lost.js'

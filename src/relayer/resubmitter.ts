@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { parseTransaction } from 'viem/utils'
-import type { Broadcast, Chain, FeeValues } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Broadcast, FeeValues } from '../chain/types.js'
 import type {
   LedgerStore,
   PendingRelayer,

@@ -1,6 +1,6 @@
 import { assertTransactionEIP1559, hexToBytes, toRlp, trim } from 'viem/utils'
 import { sign as signByViem } from 'viem/accounts'
-import type { Call, FeeValues } from '../chain/chain.js'
+import type { Call, FeeValues } from '../chain/types.js'
 import { bytesOf, hexOf } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
 import { keccak, keccakHex } from '../crypto/keccak.js'

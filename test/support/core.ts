@@ -1,4 +1,4 @@
-import { RpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'

@@ -1,7 +1,8 @@
 /** The token contract (ERC-3009): its calls, what they return, and why it refuses a transfer. */
 import { encodeFunctionData, size, toFunctionSelector } from 'viem/utils'
 import { addressWord, MULTICALL3, multicall3Abi, tokenAbi, word } from '../../chain/abi.js'
-import type { Call, CallResult, Chain } from '../../chain/chain.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Call, CallResult } from '../../chain/types.js'
 import type { Authorization, AuthorizationKey } from '../../protocol/authorization.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'

@@ -97,7 +97,7 @@ export class ExactEvm implements Scheme {
   /** @returns The record as it stands once the chain was asked about it again. */
   async #review(record: LedgerRecord): Promise<LedgerRecord> {
     const { reconciler, ledger } = this.#context
-    await reconciler.review(record)
+    await reconciler.reorgWatch.review(record)
     return (await ledger.payments.find(record)) ?? record
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Receipt } from '../../../chain/chain.js'
+import type { Receipt } from '../../../chain/types.js'
 import { ChainError, isOutsideFailure } from '../../../errors.js'
 import { recordId, type Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'

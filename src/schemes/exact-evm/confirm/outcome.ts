@@ -1,7 +1,8 @@
 /** Finding out, from the chain, what became of a payment. */
 import { padHex } from 'viem/utils'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED } from '../../../chain/abi.js'
-import type { Chain, Receipt } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Receipt } from '../../../chain/types.js'
 import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'

@@ -1,6 +1,7 @@
 import { parseTransaction } from 'viem/utils'
 import { callsIn } from '../../../chain/abi.js'
-import type { Broadcast, Chain, Call } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Broadcast, Call } from '../../../chain/types.js'
 import {
   recordId,
   type AuthorizationKey,

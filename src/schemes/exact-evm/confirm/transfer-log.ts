@@ -1,7 +1,7 @@
 /** Which transfer of a transaction paid for which authorization. */
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
-import type { Log, Receipt } from '../../../chain/chain.js'
+import type { Log, Receipt } from '../../../chain/types.js'
 import type { AuthorizationKey, LedgerEntry } from '../../../ledger/index.js'
 import { sha256 } from '../../../crypto/sha256.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'

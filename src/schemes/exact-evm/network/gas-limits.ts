@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Call, Chain } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Call } from '../../../chain/types.js'
 import { floorGas, intrinsicGas } from '../../../chain/intrinsic-gas.js'
 import { ChainError } from '../../../errors.js'
 import type { Address } from '../../../protocol/payment.js'

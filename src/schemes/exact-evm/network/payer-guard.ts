@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Receipt } from '../../../chain/chain.js'
+import type { Receipt } from '../../../chain/types.js'
 import { recordId, type AuthorizationKey } from '../../../ledger/index.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'

@@ -15,8 +15,8 @@ const ENDED = { max: 10_000, ttl: 60_000 }
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
-/** Ended payments of one payer: once there are more than `most`, only the `last` ones are remembered. */
-const ENDED_OF_PAYER = { most: 250, last: 200 }
+/** Ended payments of one payer that are remembered. */
+const MOST_ENDED = 200
 
 /** A payment that spends its payer's balance. */
 export interface Spend {
@@ -97,8 +97,7 @@ export class PendingSpend {
     this.#remove(payer, key.nonce)
     own.endedAt = performance.now()
     const ended = this.#ended.get(payer) ?? []
-    ended.push(own)
-    if (ended.length > ENDED_OF_PAYER.most) ended.splice(0, ended.length - ENDED_OF_PAYER.last)
+    if (ended.push(own) > MOST_ENDED) ended.shift()
     this.#ended.set(payer, ended)
   }
 
@@ -122,12 +121,8 @@ export class PendingSpend {
       if (validBefore < lapsed) this.#remove(payer, nonce)
       else if (nonce !== key.nonce && !used.has(nonce)) sum += value
     }
-    const ended = this.#ended.get(payer) ?? []
-    for (let index = ended.length - 1; index >= 0; index--) {
-      const { nonce, value, endedAt } = ended[index] as Pending
-      if (endedAt < at) break
-      if (!used.has(nonce)) sum += value
-    }
+    for (const { nonce, value, endedAt } of this.#ended.get(payer) ?? [])
+      if (endedAt >= at && !used.has(nonce)) sum += value
     return balance >= sum
   }
 

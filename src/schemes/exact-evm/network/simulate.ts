@@ -1,4 +1,5 @@
-import type { CallResult, Chain } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { CallResult } from '../../../chain/types.js'
 import { coalesce } from '../../../coalesce.js'
 import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/transfer-probe.js'
 import { keccakHex } from '../../../crypto/keccak.js'

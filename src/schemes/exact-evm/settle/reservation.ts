@@ -105,7 +105,7 @@ export class Settlement implements Reservation {
   /** As {@link Reservation.reopen}. */
   async reopen(): Promise<void> {
     if (this.#paid !== undefined)
-      await this.#context.reconciler.conclude(this.#payment.entry, this.#paid)
+      await this.#context.reconciler.concluder.conclude(this.#payment.entry, this.#paid)
     return this.#context.ledger.payments.unlock(this.#payment.key, this.lock)
   }
 
@@ -122,14 +122,17 @@ export class Settlement implements Reservation {
     const { submission, isUnknown } = sent
     this.#announceSubmitted(submission)
     let isWaiting = true
-    const following = this.#context.reconciler.follow(toSubmitted(this.#payment, submission), {
-      isUnknown,
-      resend: () => this.#resendAlone(),
-      takesPaid: (paid) => {
-        if (isWaiting) this.#paid = paid
-        return isWaiting
+    const following = this.#context.reconciler.follower.follow(
+      toSubmitted(this.#payment, submission),
+      {
+        isUnknown,
+        resend: () => this.#resendAlone(),
+        takesPaid: (paid) => {
+          if (isWaiting) this.#paid = paid
+          return isWaiting
+        },
       },
-    })
+    )
     const late = deadline.late.then(() => OPEN)
     const first = await Promise.race([following, late])
     isWaiting = false
@@ -162,7 +165,8 @@ export class Settlement implements Reservation {
       await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
       throw error
     })
-    if (use.kind === 'paid') return this.#toResponse(await reconciler.conclude(entry, use))
+    if (use.kind === 'paid')
+      return this.#toResponse(await reconciler.concluder.conclude(entry, use))
     return use.kind === 'open' && superseded !== undefined
       ? this.#toPending(superseded)
       : this.#refuse('invalid_exact_evm_nonce_already_used')
@@ -192,7 +196,7 @@ export class Settlement implements Reservation {
       const late = await sent
       // Once the gateway closes, the next process on this ledger follows it.
       if (late.kind !== 'sent' || this.#context.closed.aborted) return
-      await reconciler.follow(toSubmitted(this.#payment, late.submission), late)
+      await reconciler.follower.follow(toSubmitted(this.#payment, late.submission), late)
     } catch (error) {
       // It was neither written nor sent; or a later round finds it.
       const fields = paymentFields(this.#payment.entry)

@@ -130,7 +130,7 @@ async function outcomeOf(
   const deadline = startDeadline(settleTimeoutMs, closed)
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS), closed)
   try {
-    const seen = await Promise.race([reconciler.check(record), patience.late])
+    const seen = await Promise.race([reconciler.follower.check(record), patience.late])
     if (seen === 'late') return OPEN
     if (seen.kind !== 'open') return seen
     const isLost = await isSuperseded(core, record).catch((error: unknown) => {
@@ -140,7 +140,7 @@ async function outcomeOf(
     })
     if (isLost) return { kind: 'superseded', submission: record.submission }
     // Perhaps another process sent it, and has ended since.
-    const followed = reconciler.follow(record, { isUnknown: true })
+    const followed = reconciler.follower.follow(record, { isUnknown: true })
     const found = await Promise.race([followed, deadline.late])
     return found === 'late' ? OPEN : found
   } finally {

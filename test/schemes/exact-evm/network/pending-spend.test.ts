@@ -1,6 +1,6 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import { expect, it } from '@jest/globals'
-import { RpcChain } from '../../../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../../../src/chain/chain.js'
 import { findNetwork } from '../../../../src/protocol/networks.js'
 import {
   PendingSpend,
