@@ -39,7 +39,11 @@ export function describeOffers(
     const facts = own ?? chains[chainId]
     return {
       amount: formatToken(entry.amount, { symbol, decimals }, locale),
-      ...{ symbol, decimals, network: own?.chainName ?? name, chainId, testnet },
+      symbol,
+      decimals,
+      network: own?.chainName ?? name,
+      chainId,
+      testnet,
       chain: facts && { chainId: `0x${chainId.toString(16)}`, ...facts },
       explorer: facts?.blockExplorerUrls?.[0],
       faucet: faucetOf(asset),

@@ -111,11 +111,20 @@ export class Paywall {
     const offers = describeOffers(accepts, context)
     const refusal = messageKeys[error]
     return renderPage({
-      ...{ files, nonce, options, texts, offers, resource },
+      files,
+      nonce,
+      options,
+      texts,
+      offers,
+      resource,
       price: price && formatFiat(price, this.#merchant, locale),
       notice: refusal && texts[refusal],
       data: {
-        ...{ document, offers, locale, texts, messages: messageOf },
+        document,
+        offers,
+        locale,
+        texts,
+        messages: messageOf,
         seller: options.name ?? this.#merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
         now: Math.floor(this.#context.now() / 1000),

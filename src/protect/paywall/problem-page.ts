@@ -67,7 +67,11 @@ export class ProblemPage {
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
     const html = renderFrame({
-      ...{ files, nonce, options, locale, title: texts.notAvailable },
+      files,
+      nonce,
+      options,
+      locale,
+      title: texts.notAvailable,
       seller: options.name ?? req.get('host') ?? '',
       body: `<h1>${escapeHtml(texts.notAvailable)}</h1>
 <p class="notice" role="alert">${escapeHtml(texts[textOf(req, code)])}</p>

@@ -28,7 +28,12 @@ export function renderPage(parts: PageParts): string {
   const { locale, seller } = data
   const title = resource.description || texts.heading
   return renderFrame({
-    ...{ files, nonce, options, locale, title, seller },
+    files,
+    nonce,
+    options,
+    locale,
+    title,
+    seller,
     body: `${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
 <dl>${facts(parts)}</dl>
