@@ -317,27 +317,6 @@ export function describeLedger(
         expect(await submit(left)).toEqual([])
       })
 
-      it('is taken up for those that are reserved or unknown, and for no others', async () => {
-        const { ledger } = await open()
-        const [reserved, elsewhere, settled] = await reserveAll(ledger, 3)
-        await ledger.payments.submit(elsewhere!, OTHER)
-        await ledger.payments.markSettled(settled!, OTHER.transaction)
-        const unknown = newEntry()
-        await ledger.payments.adopt([reserved!, elsewhere!, settled!, unknown], SUBMISSION)
-        for (const entry of [reserved!, unknown])
-          expect(await ledger.payments.find(entry)).toMatchObject({
-            state: 'submitted',
-            submission: SUBMISSION,
-          })
-        expect(await ledger.payments.find(elsewhere!)).toMatchObject({ submission: OTHER })
-        expect(await stateOf(ledger, settled!)).toBe('settled')
-        expect(await ledger.payments.find(unknown)).toMatchObject({
-          locked: false,
-          delivered: false,
-        })
-        expect(await ledger.payments.relock(unknown)).toBe(true)
-      })
-
       it('is known by its hash, also where it was replaced, and not where it is another ledger’s', async () => {
         const { ledger } = await open()
         const [sent, failed] = await reserveAll(ledger, 2)

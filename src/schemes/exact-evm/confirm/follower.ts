@@ -5,7 +5,6 @@ import { recordId, type Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
-import { adoptBatch } from './adopt-batch.js'
 import type { Concluder, ConfirmContext, TakesPaid } from './concluder.js'
 import { isUnpaid, OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
@@ -114,18 +113,17 @@ export class Follower {
   }
 
   /**
-   * Sends a transaction's bytes again, or the payment in another one if these can never be mined. Its
-   * members must all be in the ledger: it pays all of them. Failures are logged.
+   * Sends a transaction's bytes again, or the payment in another one if these can never be mined. Failures
+   * are logged.
    */
   async sendAgain(core: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
-    const { chainId, submission, refundOf } = payment
+    const { submission, refundOf } = payment
     const { ledger, logger } = this.#options
     try {
       // A refund waits for its payment, should a reorganisation have dropped that.
       const refunded = refundOf && (await judgeRefunded(this.#options, core, refundOf))
       if (refunded && refunded.kind !== 'paid') return
       if ((await sendSuperseded(ledger, core, payment)) !== undefined) return
-      await adoptBatch(ledger, chainId, submission)
     } catch (error) {
       if (!isOutsideFailure(error)) throw error
       // The node is asked again soon.
