@@ -135,7 +135,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
   ])
 
   it.each(cases)(
-    'while its payment is verified is not charged, and no handler runs for it: %s, with an id: %s',
+    'during verification is not charged, and no handler runs for it: %s, with an id: %s',
     async (path, hasId) => {
       const payment = await sign(path, hasId)
       const before = await earned()
@@ -158,7 +158,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
   )
 
   it.each(cases)(
-    'while its delivery is written down gets the goods by the same payment: %s, with an id: %s',
+    'while its delivery is recorded gets the goods by the same payment: %s, with an id: %s',
     async (path, hasId) => {
       const payment = await sign(path, hasId)
       const before = await earned()
@@ -221,7 +221,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     last.abort()
   })
 
-  it('before a download has begun is no error of the gateway', async () => {
+  it('before a download has begun causes no error', async () => {
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
     const path = '/api/v2/merchant/settlements.csv'
     errors.length = 0

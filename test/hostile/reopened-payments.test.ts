@@ -72,7 +72,7 @@ describePostgres('a payment that is refunded by another process', () => {
     expect(await ledger.payments.relock(payment!)).toBe(false)
   })
 
-  it('stays delivered when the process that delivered it did not hear of that', async () => {
+  it('stays delivered when its process did not receive the answer to the delivery', async () => {
     const schema = await openSchema()
     const { hostname, port } = new URL(schema.url)
     const database = await startTcpProxy({ host: hostname, port: Number(port || 5432) })

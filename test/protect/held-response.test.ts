@@ -40,7 +40,7 @@ describe('a held response', () => {
       expect([headersSent, writableEnded]).toEqual([true, true])
   })
 
-  it('never asks its writer to wait for drain, which others may keep back', async () => {
+  it('never asks its writer to wait for drain', async () => {
     let waits = 0
     const response = await serve(async (res) => {
       for (let chunk = 0; chunk < 8; chunk++)
@@ -54,7 +54,7 @@ describe('a held response', () => {
     expect(waits).toBe(0)
   })
 
-  it('sends what middleware in front of it makes of the answer', async () => {
+  it('sends the answer as middleware in front of it has changed it', async () => {
     const response = await serve((res) => void res.end('plain'), send, {
       before: (res) => {
         const end = res.end.bind(res)
@@ -100,7 +100,7 @@ describe('a held response', () => {
     expect(response.headers.has('x-head')).toBe(false)
   })
 
-  it('has not ended where writing its head throws, and ends with its client', async () => {
+  it('has not ended if writing its head throws, and ends with its client', async () => {
     const ends: HeldEnd[] = []
     let thrown: unknown
     const server = await listen((_req, res) => {
@@ -154,7 +154,7 @@ describe('a held response', () => {
     expect(refused).toMatchObject({ code: 'ERR_INVALID_ARG_TYPE' })
   })
 
-  it('gives up what is larger than it may hold, and says nothing of later writes', async () => {
+  it('gives up an answer that is larger than it may hold, and ignores later writes', async () => {
     const ends: HeldEnd[] = []
     const response = await serve(
       (res) => {
@@ -174,7 +174,7 @@ describe('a held response', () => {
     expect(response.status).toBe(500)
   })
 
-  it('knows that its client is gone, before and after it ended', async () => {
+  it('knows that its client is gone, before and after it has ended', async () => {
     const ends: HeldEnd[] = []
     let held: HeldResponse | undefined
     let response: ServerResponse | undefined
