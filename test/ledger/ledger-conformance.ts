@@ -595,10 +595,13 @@ export function describeLedger(
         },
       )
 
-      it.each(['reserved', 'failed'] as const)('refuses to deliver a payment that is %s', async (state) => {
-        const { ledger, entry } = await openAt(state)
-        await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-      })
+      it.each(['reserved', 'failed'] as const)(
+        'refuses to deliver a payment that is %s',
+        async (state) => {
+          const { ledger, entry } = await openAt(state)
+          await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+        },
+      )
 
       it('refuses to deliver after an unlock, and for an old lock that another caller has taken', async () => {
         const { ledger, entry } = await openAt('settled')
