@@ -43,6 +43,10 @@ class Attempts {
 export class RelayerPool {
   /** Payments that are about to be sent: the next transaction waits a moment, so that they share it. */
   readonly expected = new ExpectedCalls()
+  /** The relayers' addresses, in the order of their keys. */
+  readonly addresses: readonly [Address, ...Address[]]
+  /** The accounts, each with what is known of its gas money, in the order of their keys. */
+  readonly accounts: readonly Pick<Relayer, 'address' | 'funds' | 'load'>[]
   readonly #chain: Chain
   readonly #ledger: LedgerStore
   readonly #relayers: Relayers
@@ -64,6 +68,8 @@ export class RelayerPool {
       isAwaited: () => this.#batcher.waiting > 0,
       judgePayment: (payment) => this.#judgePayment(payment),
     })
+    this.addresses = this.#relayers.addresses
+    this.accounts = this.#relayers.all
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
       maxSending: this.addresses.length,
@@ -75,16 +81,6 @@ export class RelayerPool {
     const timer = setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer), { once: true })
-  }
-
-  /** The relayers' accounts, in the order of their keys. */
-  get addresses(): readonly [Address, ...Address[]] {
-    return this.#relayers.addresses
-  }
-
-  /** The accounts, each with what is known of its gas money, in the order of their keys. */
-  get accounts(): readonly Pick<Relayer, 'address' | 'funds' | 'load'>[] {
-    return this.#relayers.all
   }
 
   /**

@@ -11,10 +11,11 @@ import type {
   SchemeSupport,
   Verified,
 } from '../scheme.js'
+import { logLedgerFailure } from '../settled-reservation.js'
 import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
 import { exactFormat } from './format.js'
 import { leavePayment } from './network/pending-payments.js'
-import { logLedgerFailure, Settlement, type SettleContext } from './settle/reservation.js'
+import { Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
 import { createRecentlyVerified } from './verify/check-signed.js'
 import { verifyPayment, type VerifiedPayment } from './verify/verify.js'

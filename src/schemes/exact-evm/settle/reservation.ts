@@ -6,6 +6,7 @@ import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
+import { logLedgerFailure } from '../../settled-reservation.js'
 import {
   OPEN,
   type Decision,
@@ -240,16 +241,6 @@ export class Settlement implements Reservation {
       throw error
     })
   }
-}
-
-/** Waits for a write to the ledger of what is decided already, and logs its failure. */
-export async function logLedgerFailure(
-  { logger, entry }: Pick<SettleContext, 'logger'> & Pick<VerifiedPayment, 'entry'>,
-  written: Promise<void>,
-): Promise<void> {
-  await written.catch((error: unknown) =>
-    logger.error('The ledger missed what became of a payment.', { ...paymentFields(entry), error }),
-  )
 }
 
 const toSubmitted = ({ entry }: VerifiedPayment, submission: Submission): SubmittedPayment => ({
