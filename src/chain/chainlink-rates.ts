@@ -7,7 +7,7 @@ import { findNetwork, UNKNOWN_NETWORK } from '../protocol/networks.js'
 import type { Address } from '../protocol/payment.js'
 import { aggregatorAbi } from './abi.js'
 import type { Chain } from './chain.js'
-import { RpcChain } from './rpc-chain.js'
+import { RpcChain } from './chain.js'
 
 /**
  * Options of {@link chainlinkRates}.
