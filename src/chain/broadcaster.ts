@@ -14,7 +14,7 @@ const BROADCAST_RETRIES = 1
 const SYNC_WAIT_MS = { step: 100, longest: 3000 }
 
 /**
- * Milliseconds for which sync sends are not tried again after the node said that it has none: it may
+ * How long sync sends are not tried again after the node said that it has none (ms): it may
  * have been another node behind the same URL, or be upgraded.
  */
 const NO_SYNC_MS = 600_000

@@ -7,7 +7,7 @@ import { unusable } from './node-errors.js'
 import type { Rpc } from './rpc.js'
 import { hexFrom, membersOf, quantityFrom, receiptFrom, unwrap } from './rpc-values.js'
 
-/** First and longest pause between two polls of the latest block, in milliseconds. */
+/** First and longest pause between two polls of the latest block (ms). */
 const POLL_MS = { first: 20, longest: 250 }
 
 /** How often a receipt is requested, whatever the blocks list (ms). */

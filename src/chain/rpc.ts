@@ -60,7 +60,7 @@ export interface EndedRequest {
   readonly seconds: number
 }
 
-/** Is called when a request has ended. */
+/** Called when a request has ended. */
 export type RequestListener = (request: EndedRequest) => void
 
 /** JSON-RPC over HTTP. Its errors never show the URL. */

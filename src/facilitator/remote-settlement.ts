@@ -43,7 +43,7 @@ export class RemoteSettlement implements Reservation {
     return this
   }
 
-  /** Has the facilitator settle it, for the first time. */
+  /** Asks the facilitator to settle it, for the first time. */
   async settle(): Promise<SettleResponse> {
     const { ledger } = this.#context
     const { entry } = this.#payment

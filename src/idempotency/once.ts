@@ -56,7 +56,7 @@ export async function once<T, Request extends WaitingRequest>(
   }
 }
 
-/** Has the store note that a client was sent its answer, when it was. */
+/** Tells the store once a client has been sent its answer. */
 function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest): void {
   if (res?.writableFinished === true) idempotency.noteSent(key)
   else res?.once('finish', () => idempotency.noteSent(key))

@@ -27,12 +27,12 @@ import type { FindRoute } from './route-finder.js'
 import { settleThenRun } from './upfront-flow.js'
 import type { WaivedCounter } from './waiver.js'
 
-/** What the paid routes of a gateway share. */
+/** Shared by the paid routes of a gateway. */
 export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly facilitator: ReservingFacilitator
   /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget
-  /** What happens, by day and project. */
+  /** Counts by day and project. */
   readonly counters: Counters
   /** Counts payments that the app waives. */
   readonly waived: WaivedCounter

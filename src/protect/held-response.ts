@@ -53,7 +53,7 @@ export class HeldResponse {
   #isStreamed = false
   /** The handler has ended its response. */
   #isEnded = false
-  /** What the handler writes is discarded. */
+  /** The handler's writes are discarded. */
   #isGivenUp = false
   #isClientGone = false
   /** A response has gone out: this one, or its replacement. */

@@ -12,7 +12,7 @@ export interface LoggedRequest {
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
 }
 
-/** What a line of the log says of a request: its id, path and payment. */
+/** The log fields of a request: its id, path and payment. */
 export function requestFields(logged: LoggedRequest): Readonly<Record<string, unknown>> {
   const { req, res, project, payment } = logged
   return {

@@ -7,7 +7,7 @@ import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { bodyFingerprint } from './body-fingerprint.js'
 import type { Paywall } from './paywall/paywall.js'
 
-/** What a route asks for a request. */
+/** A route's offer to one request. */
 export interface Offer {
   readonly resource: ResourceInfo
   readonly accepts: readonly PaymentRequirements[]
@@ -50,7 +50,7 @@ interface Quoted {
   readonly resource: ResourceInfo
   /** Id of the project that is paid: a quote of one merchant is not valid at another. */
   readonly project: string
-  /** What else the price depends on, for example the user. */
+  /** Anything else that the price depends on, for example the user. */
   readonly quotedFor: string | undefined
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '../logger.js'
 import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { respondRouteProblem } from './respond.js'
 
-/** Where express-rate-limit leaves its count. Its default, `rateLimit`, may belong to the app's own. */
+/** The property of a request with express-rate-limit's count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
 
 /** Dependencies of {@link createPaymentRateLimit}. */
@@ -72,7 +72,7 @@ export function createPaymentRateLimit({
   }
 }
 
-/** What the limiter passes on for a request that exceeds its limit. */
+/** Passed on by the limiter for a request that exceeds its limit. */
 const EXCEEDED = Symbol('exceeded')
 
 /**

@@ -11,10 +11,10 @@ import { exposeHeaders } from './respond.js'
 /** The `error` of a 402 to a request that brought no payment. */
 export const NOT_PAID = 'Payment required'
 
-/** What a 402 asks for, and for which resource. */
+/** The entries of a 402, and their resource. */
 export type AskedPayment = Pick<Offer, 'resource' | 'accepts'>
 
-/** Why a 402 asks. */
+/** The error of a 402. */
 export interface Asking {
   /** A reason, or text for the developer of the client. */
   readonly error: string

@@ -19,9 +19,9 @@ export function newDocuments(maxSize: number): PreparedDocuments {
   return new LRUCache({ maxSize, sizeCalculation: (pieces) => pieces.join('').length })
 }
 
-/** What a 402 is prepared from. */
+/** The parts of a prepared 402. */
 export interface AskingRoute {
-  /** What the route asks for, at a URL. */
+  /** The route's offer at a URL. */
   readonly askedAt: (url: string) => AskedPayment
   /** The URL that a request asks for. */
   readonly urlOf: (req: Request) => string

@@ -1,4 +1,4 @@
-/** What the record of a payment says of the request that it paid for. */
+/** Details of a request, for the record of its payment. */
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE, type PaymentDetails } from '../ledger/payment-details.js'
@@ -39,7 +39,7 @@ export function referenceOf(
   )
 }
 
-/** What else is known of a payment. */
+/** The details that the route knows. */
 export function routeDetails(
   merchant: Merchant,
   req: Request,

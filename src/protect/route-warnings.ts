@@ -26,7 +26,7 @@ export class RouteWarnings {
     this.#declared = description === '' ? 'A route' : `The route '${shown(description)}'`
   }
 
-  /** Whether something was warned of before. */
+  /** Whether a warning was given before. */
   has(warning: Warning, project = ''): boolean {
     return this.#said.has(`${warning} ${project}`)
   }
@@ -87,7 +87,7 @@ export class RouteWarnings {
 }
 
 interface Fields {
-  /** Where the warning is given once for each merchant. */
+  /** For warnings that are given once for each merchant. */
   readonly project?: string
   readonly headerBytes?: number
 }

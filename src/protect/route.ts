@@ -106,7 +106,7 @@ export class PaidRoute {
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
   }
 
-  /** Whether every request costs the same. */
+  /** Whether the price is fixed. */
   get hasFixedPrice(): boolean {
     return typeof this.#price !== 'function'
   }
@@ -170,7 +170,7 @@ export class PaidRoute {
     return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
   }
 
-  /** What the record of a payment says of the request that presents it. @throws `ConfigError` */
+  /** Details of a request, for the record of its payment. @throws `ConfigError` */
   #detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
     const reference = referenceOf(this.#options, req)
     return { reference, ...routeDetails(this.merchant, req, payment) }
@@ -183,7 +183,7 @@ export class PaidRoute {
     return asset && this.#quoter.entry({ scheme, asset, amount: BigInt(amount) }, this.#style)
   }
 
-  /** What a request costs. */
+  /** The price of a request. */
   async #ask(req: Request): Promise<AskedPrice> {
     return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
   }

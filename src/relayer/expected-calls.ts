@@ -13,7 +13,7 @@ export class ExpectedCalls {
     }
   }
 
-  /** Waits until no call is expected any more, or for so many milliseconds. One caller at a time. */
+  /** Waits until no payment is expected any more, at most `mostMs`. For one caller at a time. */
   async wait(mostMs: number): Promise<void> {
     if (this.#count === 0) return
     let timer: NodeJS.Timeout | undefined

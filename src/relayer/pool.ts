@@ -19,7 +19,7 @@ import type {
   TransactionRequest,
 } from './transaction.js'
 
-/** Most times a transaction is priced again because the base fee had risen. */
+/** How often a transaction is priced again because the base fee had risen. */
 const MAX_REPRICINGS = 3
 
 /** How often pending transactions are checked (ms). */

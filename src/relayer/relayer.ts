@@ -13,13 +13,13 @@ import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
 import { LostLocks, type SendResult, type Sign, type TransactionRequest } from './transaction.js'
 
-/** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
+/** How often an unknown broadcast is looked up, and how long before the second time (ms); doubled each time. */
 const LOCATE_MS = { first: 50, attempts: 6 }
 
 /** Longest pause between two attempts while the node refuses for the moment (ms). */
 const LONGEST_PAUSE_MS = 1000
 
-/** After failed lookups, callers fail fast for this many milliseconds. */
+/** How long callers fail fast after failed lookups (ms). */
 const LOCATE_PAUSE_MS = 1000
 
 /** Options of {@link Relayer}. */

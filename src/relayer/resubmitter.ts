@@ -28,7 +28,7 @@ const REFUSED_PAUSE_MS = { first: 500, longest: 4000 }
 const EMPTY_TRANSACTION_GAS = 21_000n
 
 /**
- * Milliseconds for which a refund waits for its payment to be mined again, and later transactions for the
+ * How long a refund waits for its payment to be mined again (ms), and later transactions for the
  * refund. A payment that a reorganisation dropped is broadcast again within a second or two.
  */
 const AWAIT_PAYMENT_MS = 20_000

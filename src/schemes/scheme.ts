@@ -124,7 +124,7 @@ export interface MerchantTerms {
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
   /**
-   * Seconds that an authorization must still be valid for when it is verified or reserved: for the
+   * How long an authorization must still be valid when it is verified or reserved (s): for the
    * handler and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`
    */
   readonly minValiditySeconds?: number | undefined

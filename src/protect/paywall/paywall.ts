@@ -20,7 +20,7 @@ import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
-/** What the pages of a gateway share. */
+/** Shared by the pages of a gateway. */
 export interface PaywallContext {
   /** The gateway's option. */
   readonly paywall: CheckedPaywall

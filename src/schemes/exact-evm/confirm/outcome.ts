@@ -15,12 +15,12 @@ import { judgeLogs, usesOf } from './transfer-log.js'
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 /**
- * Seconds by which the chain must be beyond `validBefore` before an authorization counts as lapsed:
+ * How far the chain must be beyond `validBefore` before an authorization counts as lapsed (s):
  * a reorganisation may set the chain's clock back by a few blocks.
  */
 const LAPSE_MARGIN_SECONDS = 30n
 
-/** Seconds to wait beyond `validBefore` where the chain's own clock cannot be read. */
+/** How long to wait beyond `validBefore` where the chain's own clock cannot be read (s). */
 const CLOCKLESS_LAPSE_SECONDS = 3600n
 
 /**

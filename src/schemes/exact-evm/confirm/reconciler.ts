@@ -31,7 +31,7 @@ export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'conc
 
 /** A record that rounds check less and less often. */
 interface Revisit {
-  /** It is checked every so many rounds. */
+  /** Checked once in this many rounds. */
   readonly every: number
   /** Rounds until the next check. */
   left: number

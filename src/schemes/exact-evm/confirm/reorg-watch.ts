@@ -17,7 +17,7 @@ import { resendPayment, type DroppedPayment } from './resend.js'
 const WATCH_MS = 180_000
 
 /**
- * Milliseconds that the first check looks back: for payments that were settled, and dropped while no
+ * How far back the first check looks (ms): for payments that were settled, and dropped while no
  * process watched; and for those that failed, and may be paid after all.
  */
 const LOOK_BACK_MS = { settled: 3_600_000, failed: 86_400_000 }

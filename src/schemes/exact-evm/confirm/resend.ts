@@ -26,7 +26,7 @@ const DROPS_BEFORE_NEW_NONCE = 2
 /** How long until that is done though the old nonce could still be mined (ms). */
 const STUCK_MS = 60_000
 
-/** Times it is sent with a new nonce: its payer may have no money left. */
+/** How often it is sent with a new nonce: its payer may have no money left. */
 const MAX_RESENDS = 5
 
 /** A settled payment that the chain may have dropped. */

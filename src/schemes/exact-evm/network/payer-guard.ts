@@ -21,7 +21,7 @@ const FREE_GAS_OF_CODE = 1_000_000n
 /** Gas that all codes together may lose us within two hours beyond what they have earned. */
 const FREE_GAS_OF_ALL = 5_000_000n
 
-/** Gas that a code's payments have to take for each unit of gas that the code may lose. */
+/** Gas that a code must have paid for per unit of gas that it may lose. */
 const GAS_PER_EARNED = 2n
 
 /** Once payers without code have lost us this much gas within an hour, those that never paid go alone. */
@@ -183,7 +183,7 @@ export class PayerGuard {
     return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
   }
 
-  /** Has a payer wait after a failure. */
+  /** Makes a payer wait after a failure. */
   #backOff(payer: Address, hasCode: boolean): void {
     const count = (this.#failures.get(payer)?.count ?? 0) + 1
     const counted = hasCode ? count : count - FREE_FAILURES

@@ -50,7 +50,7 @@ export async function prepareTransfer(
   return { call, ...limit, isAlone, recheck }
 }
 
-/** Times a payer may change, while its transfer waits to be sent, before it is refused. */
+/** How often a payer may change while its transfer waits to be sent. */
 const MOST_CHANGES = 2
 
 /** Sends a transfer; starts again from the beginning if its payer changes before it is sent. */

@@ -8,7 +8,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 /** Least seconds that a transaction is given to be mined before its authorization lapses. */
 const LEAST_MARGIN_SECONDS = 6
 
-/** Blocks that it is given, since it may just miss one, and seconds to reach the node. */
+/** Time to be mined: blocks, since it may just miss one, and seconds to reach the node. */
 const MARGIN = { blocks: 2, seconds: 2 }
 
 /** How long handler and settlement may take by default (s). */
