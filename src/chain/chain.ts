@@ -16,7 +16,6 @@ import type {
   SignedTransaction,
 } from './types.js'
 import { CheckedRpc } from './checked-rpc.js'
-import { CodeCache } from './code-cache.js'
 import { FeeCache } from './fee-cache.js'
 import { unusable } from './node-errors.js'
 import { ReceiptWatch } from './receipt-watch.js'
@@ -34,6 +33,9 @@ import { HttpRpc, type RequestListener } from './rpc.js'
 
 /** Least gas of any transaction: a lower estimate is none. */
 const LEAST_GAS = 21_000n
+
+/** How long it is remembered whether there is Multicall3, and a first answer that there is none (ms). */
+const MULTICALL_MS = { known: 600_000, doubtful: 2000 }
 
 /** Options of {@link RpcChain}. */
 export interface RpcChainOptions {
@@ -58,15 +60,15 @@ export type Chain = Pick<RpcChain, keyof RpcChain>
 export class RpcChain {
   readonly network: Network
   readonly #rpc: CheckedRpc
-  readonly #code: CodeCache
   readonly #fees: FeeCache
   readonly #receipts: ReceiptWatch
   readonly #broadcaster: Broadcaster
+  /** Whether there is Multicall3, until a time by `performance.now()`. */
+  #multicall: { readonly found: boolean; readonly until: number } | undefined
 
   constructor({ network, rpcUrl, timeoutMs, onRequest }: RpcChainOptions) {
     this.network = network
     this.#rpc = new CheckedRpc(new HttpRpc({ url: rpcUrl, timeoutMs, onRequest }), network)
-    this.#code = new CodeCache(this.#rpc)
     this.#fees = new FeeCache(this.#rpc)
     this.#receipts = new ReceiptWatch(this.#rpc)
     this.#broadcaster = new Broadcaster({
@@ -105,12 +107,16 @@ export class RpcChain {
     return hexFrom(unwrap(await this.#rpc.read('eth_getCode', [address, 'latest'])))
   }
 
-  /**
-   * Whether there is code at an address: a contract or a delegated account. Cached; `fresh` asks the
-   * node, which is required for payers.
-   */
-  hasCode(address: Address, freshness?: 'fresh'): Promise<boolean> {
-    return this.#code.has(address, freshness)
+  /** Whether the network has Multicall3. Cached. */
+  async hasMulticall(): Promise<boolean> {
+    const known = this.#multicall
+    if (known !== undefined && performance.now() < known.until) return known.found
+    const found = (await this.getCode(MULTICALL3)) !== '0x'
+    // A single odd answer does not prove that there is none: the second one is believed.
+    const isDoubtful = !found && known?.found !== false
+    const until = performance.now() + (isDoubtful ? MULTICALL_MS.doubtful : MULTICALL_MS.known)
+    this.#multicall = { found, until }
+    return found
   }
 
   /** The native currency of an account, in wei. */

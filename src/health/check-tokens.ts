@@ -15,7 +15,7 @@ const MAX_TEXT = 60
 
 /** Checks that each token is on chain as it is configured: its EIP-712 domain and its decimals. */
 export async function checkTokens(
-  chain: Pick<Chain, 'callMany' | 'hasCode'>,
+  chain: Pick<Chain, 'callMany' | 'getCode'>,
   assets: readonly Asset[],
 ): Promise<readonly Finding[]> {
   const found = await Promise.all(
@@ -29,7 +29,7 @@ export async function checkTokens(
 }
 
 async function checkToken(
-  chain: Pick<Chain, 'callMany' | 'hasCode'>,
+  chain: Pick<Chain, 'callMany' | 'getCode'>,
   asset: Asset,
   place: Place,
 ): Promise<Finding> {
@@ -41,7 +41,7 @@ async function checkToken(
   }))
   const [separator, digits, name, version] = await chain.callMany(calls)
   const actual = wordOf(separator)
-  if (actual === undefined && !(await chain.hasCode(address, 'fresh'))) {
+  if (actual === undefined && (await chain.getCode(address)) === '0x') {
     const message = `${what}: there is no contract at this address; check it, and the network.`
     return failed(place, { code: 'token_missing', message })
   }

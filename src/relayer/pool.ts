@@ -1,4 +1,3 @@
-import { MULTICALL3 } from '../chain/abi.js'
 import type { Chain } from '../chain/chain.js'
 import type { Receipt } from '../chain/types.js'
 import { ChainError, isLedgerError } from '../errors.js'
@@ -76,7 +75,7 @@ export class RelayerPool {
       expected: this.expected,
       gatherMs: options.gatherMs,
       whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
-      canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
+      canBatch: () => chain.hasMulticall().catch(() => false),
     })
     const timer = setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
     timer.unref()
