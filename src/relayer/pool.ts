@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/chain.js'
 import type { Receipt } from '../chain/types.js'
 import { ChainError, isLedgerError } from '../errors.js'
@@ -6,7 +7,6 @@ import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
 import { ExpectedCalls } from './expected-calls.js'
-import { GasSpending, type GasSpent } from './gas-spent.js'
 import type { Relayer } from './relayer.js'
 import { Relayers, type RelayersOptions } from './relayers.js'
 import type { JudgePayment } from './resubmitter.js'
@@ -23,6 +23,16 @@ const MAX_REPRICINGS = 3
 
 /** How often pending transactions are checked (ms). */
 const LOOK_INTERVAL_MS = 500
+
+/** Transactions that are remembered as reported: every payment of a batch reads its receipt. */
+const REPORTED = 10_000
+
+/** What an account has paid for a transaction. */
+export interface GasSpent {
+  readonly relayer: Address
+  /** Gas used times its price. Some networks charge a further fee, in no common field of receipts. */
+  readonly wei: bigint
+}
 
 /** Options of {@link RelayerPool}. */
 export interface RelayerPoolOptions
@@ -50,7 +60,8 @@ export class RelayerPool {
   readonly #ledger: LedgerStore
   readonly #relayers: Relayers
   readonly #batcher: Batcher
-  readonly #spending: GasSpending
+  readonly #onSpent: RelayerPoolOptions['onSpent']
+  readonly #reported = new LRUCache<Hex, true>({ max: REPORTED })
   #judgePayment: JudgePayment = () => Promise.resolve('open')
   /** Whether transactions are being looked after now. */
   #isLooking = false
@@ -61,7 +72,7 @@ export class RelayerPool {
     const { chain, ledger, closed } = options
     this.#chain = chain
     this.#ledger = ledger
-    this.#spending = new GasSpending(options.onSpent)
+    this.#onSpent = options.onSpent
     this.#relayers = new Relayers({
       ...options,
       isAwaited: () => this.#batcher.waiting > 0,
@@ -155,8 +166,11 @@ export class RelayerPool {
   noteMined(receipt: Receipt): void {
     const relayer = this.#relayers.find(receipt.sender)
     if (relayer === undefined) return
-    relayer.noteMined(receipt.transaction)
-    this.#spending.note(receipt)
+    const { transaction, sender, gasUsed, gasPrice } = receipt
+    relayer.noteMined(transaction)
+    if (this.#reported.has(transaction)) return
+    this.#reported.set(transaction, true)
+    this.#onSpent?.({ relayer: sender, wei: gasUsed * gasPrice })
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {
