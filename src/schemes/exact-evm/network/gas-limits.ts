@@ -50,6 +50,15 @@ export interface GasLimit {
   readonly gasShare?: GasShare | undefined
 }
 
+/** A transfer that the chain would make now. */
+export interface CheckedTransfer {
+  readonly simulation: TransferSimulation
+  /** Present for a payer with code, whose transfer was estimated; else the simulation measured it. */
+  readonly limit?: GasLimit | undefined
+  /** The relayer that it was estimated for, and that must send it: a payer's code may look at it. */
+  readonly sender?: Address | undefined
+}
+
 /**
  * Gas limits of settlements on one network.
  *

@@ -4,7 +4,7 @@ import { recordId, type AuthorizationKey } from '../../../ledger/index.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'
-import type { CheckedTransfer } from './checked-transfer.js'
+import type { CheckedTransfer } from './gas-limits.js'
 
 /** How many payers, codes and transactions are remembered. */
 const REMEMBERED = 10_000

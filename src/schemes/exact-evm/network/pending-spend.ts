@@ -4,7 +4,7 @@ import type { AuthorizationKey } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from '../erc3009.js'
 import type { SignedTransfer } from '../erc3009.js'
-import type { CheckedTransfer } from './checked-transfer.js'
+import type { CheckedTransfer } from './gas-limits.js'
 
 /** How long a payment is counted after `validBefore` if its end was never reported (s). */
 const LAPSE_SECONDS = 60n

@@ -5,7 +5,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
 import { transferCall } from '../erc3009.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
-import type { CheckedTransfer } from '../network/checked-transfer.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 
 /** A transfer that may be sent. */

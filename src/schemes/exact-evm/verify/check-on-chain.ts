@@ -2,7 +2,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 import { diagnoseTransfer, transferCall } from '../erc3009.js'
 import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
-import type { CheckedTransfer } from '../network/checked-transfer.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { TransferSimulation } from '../network/simulate.js'
 
 /** How old a simulation may be when its transfer is sent (ms). */

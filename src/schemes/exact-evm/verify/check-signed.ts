@@ -5,7 +5,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 import type { SettlementAsset, SignedTransfer, TransferSignature } from '../erc3009.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkOnChain } from './check-on-chain.js'
-import type { CheckedTransfer } from '../network/checked-transfer.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
 import { authorizationDigest } from '../digest.js'
 import {
   isSignedByContract,

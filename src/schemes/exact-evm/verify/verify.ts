@@ -20,7 +20,7 @@ import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
 import type { Spend } from '../network/pending-spend.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
-import type { CheckedTransfer } from '../network/checked-transfer.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
 import {
   checkTimeWindow,
   checkTransfer,
