@@ -175,10 +175,16 @@ async function markDelivered(
   }
   await keep(answer)
   const canAskAgain = claims.some(({ hasKey }) => hasKey)
-  const recorded =
-    isClosed(res) && !canAskAgain ? reservation.reopen() : reservation.markDelivered()
+  const isForNobody = (): boolean => isClosed(res) && !canAskAgain
+  const recorded = isForNobody() ? reservation.reopen() : deliver(reservation, isForNobody)
   await recorded.catch(async (error: unknown) => {
     await keep(undefined)
     throw error
   })
+}
+
+/** The client may disconnect while its delivery is written down. */
+async function deliver(reservation: Reservation, isForNobody: () => boolean): Promise<void> {
+  await reservation.markDelivered()
+  if (isForNobody()) await reservation.undeliver()
 }

@@ -113,9 +113,11 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     path: string,
     headers: Record<string, string>,
     isReached: () => boolean,
+    body?: string,
   ): Promise<void> {
     const before = closed
-    const client = request(shop.url + path, { headers }).end()
+    const method = body === undefined ? 'GET' : 'POST'
+    const client = request(shop.url + path, { method, headers }).end(body)
     client.on('error', () => undefined)
     await until(isReached)
     client.destroy()
@@ -181,6 +183,33 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     },
     30_000,
   )
+
+  it('while its settlement is recorded is told of it when it settles the same payment again', async () => {
+    const paymentPayload = (await sign('/authorization', false)) as { accepted: object }
+    const body = JSON.stringify({ paymentPayload, paymentRequirements: paymentPayload.accepted })
+    const headers = {
+      'X-Project-Identify-Token': SHOP_TOKEN,
+      'Content-Type': 'application/json',
+    }
+    const before = await earned()
+    delivery.shut()
+    await hangUp('/api/v2/payment/settle', headers, () => delivery.arrived > 0, body)
+    delivery.open()
+
+    const settle = async () => {
+      const settled = await fetch(`${shop.url}/api/v2/payment/settle`, {
+        ...{ method: 'POST', headers, body },
+      })
+      return (await settled.json()) as { success: boolean; errorReason?: string }
+    }
+    let again = await settle()
+    await until(async () => {
+      if (!again.success) again = await settle()
+      return again.success
+    })
+    expect(await settle()).toMatchObject({ errorReason: 'invalid_exact_evm_nonce_already_used' })
+    expect(await earned()).toBe(before + PRICE)
+  })
 
   it('is not charged for a request that waited behind another one of its connection', async () => {
     const [first, second] = [
