@@ -7,14 +7,14 @@ import { checkNetwork } from './check-network.js'
 import type { OwnNetwork } from './check-gateway.js'
 import { findings } from './finding.js'
 
-/** Milliseconds for which nodes are not asked again. */
+/** How long answers of nodes are reused (ms). */
 const KEPT_MS = 3000
 
-/** Days over which what is spent in a day is averaged, and days that are summed. */
+/** Days that the average and the sum of gas spending cover. */
 const RECENT_DAYS = 7
 const SUMMED_DAYS = 30
 
-/** What the views of an operator are made of. */
+/** Dependencies of {@link Operations}. */
 export interface OperationsOptions {
   readonly cores: readonly OwnNetwork[]
   readonly ledger: Pick<LedgerStore, 'relayers' | 'counts'>
@@ -23,20 +23,34 @@ export interface OperationsOptions {
   readonly now: () => number
 }
 
+/** What the node and the ledger know of an account. */
+interface AccountState {
+  /** Wei. */
+  readonly balance: string
+  readonly isLow: boolean
+  readonly runway: { readonly payments: number; readonly days?: number }
+  readonly pending: readonly {
+    readonly transaction: string
+    readonly accountNonce: number
+    readonly ageSeconds: number
+    readonly replacements: number
+  }[]
+}
+
 type Account = OwnNetwork['relayers']['accounts'][number]
 
-/** What an operator sees of networks and relayers. However often it is asked, nodes are asked once in 3 s. */
+/** Networks and relayers for the operator. Asks nodes at most once in 3 s. */
 export class Operations {
   readonly #options: OperationsOptions
-  readonly #kept: LRUCache<string, Promise<readonly object[]>>
+  readonly #kept: LRUCache<string, Promise<unknown>>
 
   constructor(options: OperationsOptions) {
     this.#options = options
     this.#kept = new LRUCache({ max: 2, ttl: KEPT_MS })
   }
 
-  /** The health of each network that this gateway settles on, in words without its URL. */
-  networks(): Promise<readonly object[]> {
+  /** Health of each network that this gateway settles on, without URLs. */
+  networks() {
     return this.#once('networks', async () => {
       const { cores, now } = this.#options
       const found = await Promise.all(
@@ -51,8 +65,8 @@ export class Operations {
     })
   }
 
-  /** The accounts that pay for gas. One that cannot be asked about has `error`. */
-  relayers(): Promise<readonly object[]> {
+  /** The relayers. One that cannot be read has `error`. */
+  relayers() {
     return this.#once('relayers', async () => {
       const spent = await this.#spentGwei()
       const all = this.#options.cores.map((core) =>
@@ -62,16 +76,16 @@ export class Operations {
     })
   }
 
-  async #relayer({ chain }: OwnNetwork, account: Account, spent: SpentByDay): Promise<object> {
+  async #relayer({ chain }: OwnNetwork, account: Account, spent: SpentByDay) {
     const { caip2: network, chainId } = chain.network
     const { address, funds } = account
     const known = { network, address, spent: spent.total(chainId, address).toString() }
-    let read: object = {}
+    let read: Partial<AccountState> = {}
     const [failure] = await findings({ subject: 'relayer' }, async () => {
       const { balance, settlements, isLow } = await funds.read()
       const pending = await this.#pending(chain, account)
       const perDay = spent.perDay(chainId, address)
-      // Rounded down to a tenth of a day.
+      // In tenths of a day, rounded down.
       const days = perDay > 0n ? Number((balance * 10n) / perDay) / 10 : undefined
       const runway = { payments: Number(settlements), ...(days !== undefined && { days }) }
       read = { balance: balance.toString(), isLow, runway, pending }
@@ -80,7 +94,7 @@ export class Operations {
     return { ...known, ...(failure === undefined ? read : { error: failure.message }) }
   }
 
-  async #pending(chain: OwnNetwork['chain'], { address }: Account): Promise<readonly object[]> {
+  async #pending(chain: OwnNetwork['chain'], { address }: Account) {
     const mined = await chain.getMinedNonce(address)
     const account = { chainId: chain.network.chainId, relayer: address }
     const waiting = await this.#options.ledger.relayers.listTransactions(account, mined)
@@ -101,9 +115,10 @@ export class Operations {
     return spentByDay(await ledger.counts.listCounts(query), today)
   }
 
-  #once(name: string, read: () => Promise<readonly object[]>): Promise<readonly object[]> {
+  #once<T>(name: string, read: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(name)
-    if (kept !== undefined) return kept
+    // Each name has one reader.
+    if (kept !== undefined) return kept as Promise<T>
     const reading = read()
     this.#kept.set(name, reading)
     reading.catch(() => this.#kept.delete(name))
@@ -111,7 +126,7 @@ export class Operations {
   }
 }
 
-/** What accounts have paid for gas, in wei. */
+/** Gas spending of accounts, in wei. */
 interface SpentByDay {
   total(chainId: number, address: string): bigint
   perDay(chainId: number, address: string): bigint

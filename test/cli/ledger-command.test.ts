@@ -351,7 +351,7 @@ describe.each([
       const exported = await run(['export'], place.context)
       expect([exported.code, exported.complained]).toStrictEqual([
         1,
-        expect.stringMatching(/misses migrations: .*ledger migrate/),
+        expect.stringMatching(/lacks migrations: .*ledger migrate/),
       ])
 
       const migrated = await run(['migrate'], place.context)

@@ -4,9 +4,9 @@ import {
   optionsFromEnvironment,
   SERVE_DATABASE,
   type Environment,
-} from '../../src/config/environment.js'
+} from '../../src/config/read/environment.js'
 import { ConfigError } from '../../src/errors.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const OTHER_KEY = `0x${'5f'.repeat(32)}`

@@ -626,11 +626,11 @@ export function describeLedger(
       })
 
       it('reopens a payment that was marked as delivered but never sent out, for one more delivery', async () => {
-        const { ledger, entry } = await openAt('settled')
-        await ledger.payments.undeliver(entry)
+        const { ledger, entry, record } = await openAt('settled')
+        const lock = ledger.payments.lockOf(entry)
         await ledger.payments.markDelivered(entry)
         expect(await ledger.payments.relock(entry)).toBe(false)
-        await ledger.payments.undeliver(entry)
+        await ledger.payments.undeliver(entry, lock)
         expect(await ledger.payments.find(entry)).toMatchObject({ delivered: false, locked: false })
         expect(await ledger.payments.relock(entry)).toBe(true)
         await ledger.payments.markDelivered(entry)
@@ -639,6 +639,26 @@ export function describeLedger(
           delivered: true,
         })
         expect(await ledger.payments.relock(entry)).toBe(false)
+        await ledger.payments.undeliver(entry, lock)
+        expect(await record()).toMatchObject({ delivered: true })
+      })
+
+      it('leaves the lock of a newer request to it, whatever an older one does late', async () => {
+        const { ledger, entry, record } = await openAt('submitted')
+        const old = ledger.payments.lockOf(entry)
+        await ledger.payments.unlock(entry, old)
+        expect(await ledger.payments.relock(entry)).toBe(true)
+        const lock = ledger.payments.lockOf(entry)
+        expect(lock).not.toBe(old)
+        await ledger.payments.release(entry, old)
+        await ledger.payments.unlock(entry, old)
+        await ledger.payments.undeliver(entry, old)
+        const late = ledger.payments.markDelivered(entry, undefined, old)
+        await expect(late).rejects.toMatchObject(UNAVAILABLE)
+        expect(await record()).toMatchObject({ locked: true, delivered: false })
+        expect(await ledger.payments.reserve(entry)).toMatchObject({ locked: true })
+        await ledger.payments.markDelivered(entry, undefined, lock)
+        expect(await record()).toMatchObject({ delivered: true })
       })
 
       it('lets another caller lock a payment whose release came too late', async () => {

@@ -232,7 +232,7 @@ describe('an attempt', () => {
     receiver.respond = (_webhook, res) => res.writeHead(307, { location: inside.url }).end()
     const delivery = await attemptAt(receiver.url)
     expect(delivery).toMatchObject({ state: 'pending', lastStatus: 307 })
-    expect(delivery.lastError).toMatch(/redirects \(HTTP 307\), which is not followed/)
+    expect(delivery.lastError).toMatch(/redirects \(HTTP 307\)\. Redirects are not followed/)
     expect(inside.received).toEqual([])
   })
 

@@ -161,7 +161,7 @@ describe('a person whose bought page cannot be sent', () => {
     expect((await shop.pay('/large', payment)).status).toBe(200)
     const page = await redeem('/large', payment)
     expect([page.status, page.headers['content-type']]).toEqual([410, HTML])
-    expect(page.text).toContain('It is not kept any more.')
+    expect(page.text).toContain('is no longer stored')
     expect(page.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')])
   })
 

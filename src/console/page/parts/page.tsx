@@ -1,19 +1,19 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** The first view after the page was loaded leaves the focus where the browser has it. */
+/** The first view after loading leaves the focus to the browser. */
 let isFirst = true
 
 interface PageProps {
   readonly title: string
-  /** Shown beside the title. */
+  /** Shown next to the title. */
   readonly actions?: ComponentChildren
   /** Leads to the view above. */
   readonly back?: { readonly href: string; readonly label: string }
   readonly children: ComponentChildren
 }
 
-/** A view with its heading, which gets the focus when somebody comes here. */
+/** A view with its heading, which gets the focus. */
 export function Page({ title, actions, back, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -52,7 +52,6 @@ interface SectionProps {
   readonly children: ComponentChildren
 }
 
-/** A part of a view. */
 export function Section({ title, note, actions, class: className = '', children }: SectionProps) {
   return (
     <section class={`section ${className}`}>

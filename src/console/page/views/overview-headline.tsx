@@ -10,7 +10,6 @@ interface HeadlineProps {
   readonly latency: Loaded<Latency>
 }
 
-/** The numbers that one looks for first. */
 export function Headline({ revenue, funnel, latency }: HeadlineProps) {
   const sums = sumByToken(revenue.data?.revenue ?? [])
   const total = funnel.data?.total
