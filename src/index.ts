@@ -93,7 +93,7 @@ export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http
 export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
 export { createGateway, type CloseOptions, type Gateway } from './gateway.js'
 export { defaultGateway } from './default-gateway.js'
-export { fromEnvironment } from './config/from-environment.js'
+export { fromEnvironment } from './config/read/from-environment.js'
 export type { GatewayRouterOptions } from './router/gateway-router.js'
 export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
 export type { Ledger } from './ledger/index.js'
@@ -109,7 +109,7 @@ export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './money/rates.js'
-export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/network-options.js'
+export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/options.js'
 export type {
   GatewayOptions,
   AdminOptions,

@@ -1,5 +1,5 @@
-import { openConfig, type OpenedConfig } from '../config/config-file.js'
-import { resolveOptions } from '../config/resolve.js'
+import { openConfig, type OpenedConfig } from '../config/read/config-file.js'
+import { resolveOptions } from '../config/resolve/resolve-options.js'
 import { ConfigError, isConfigError } from '../errors.js'
 import { exportWriter, type ExportFormat } from '../ledger/export-format.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
@@ -9,6 +9,7 @@ import type { Asset } from '../money/assets.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError, type CommandLine } from './flags.js'
+import { COPY_USAGE, copyLedgerCommand } from './ledger-copy.js'
 import { ledgerLocation, withoutDatabase } from './ledger-location.js'
 import { Progress } from './progress.js'
 
@@ -44,7 +45,7 @@ const MIGRATE_USAGE = `Usage: express-x402-gateway ledger migrate [--check]
 
 ${LOCATION}`
 
-const USAGE = `${EXPORT_USAGE}\n\n${PRUNE_USAGE}\n\n${MIGRATE_USAGE}`
+const USAGE = [EXPORT_USAGE, PRUNE_USAGE, MIGRATE_USAGE, COPY_USAGE].join('\n\n')
 
 /** How many characters are written at once. */
 const CHUNK = 65_536
@@ -55,11 +56,12 @@ const USAGES: Readonly<Record<string, string>> = {
   export: EXPORT_USAGE,
   prune: PRUNE_USAGE,
   migrate: MIGRATE_USAGE,
+  copy: COPY_USAGE,
 }
 
 export const ledgerCommand: Command = {
   name: 'ledger',
-  summary: 'Exports, prunes or migrates the ledger that serve uses.',
+  summary: 'Exports, prunes, migrates or copies the ledger that serve uses.',
   usage: ([name = '']) => USAGES[name] ?? USAGE,
   async run([name, ...flags], context) {
     switch (name) {
@@ -72,6 +74,8 @@ export const ledgerCommand: Command = {
       case 'migrate':
         await migrateLedger(flags, context)
         return EXIT.ok
+      case 'copy':
+        return copyLedgerCommand(flags, context)
       default:
         throw new UsageError(
           name === undefined ? 'A command is missing.' : `There is no command 'ledger ${name}'.`,

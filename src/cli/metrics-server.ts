@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import express, { type RequestHandler } from 'express'
-import { isLoopback, type ResolvedMetrics } from '../config/metrics.js'
+import { isLoopback, type ResolvedMetrics } from '../config/resolve/metrics.js'
 import { ConfigError } from '../errors.js'
 import type { Gateway } from '../gateway.js'
 

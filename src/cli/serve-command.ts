@@ -1,4 +1,6 @@
+import { explainTrusted } from '../config/resolve/trust-proxy.js'
 import { ConfigError } from '../errors.js'
+import { visible } from '../protocol/visible-text.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError } from './flags.js'
@@ -38,6 +40,9 @@ export const serveCommand: Command = {
     const port = portFrom(flags['port']) ?? portOf(context)
     const accessLog = flags['access-log'] !== undefined
     const trusted = flags['trust-proxy']
+    const mistake = trusted === undefined ? undefined : explainTrusted(trusted.trim())
+    if (mistake !== undefined)
+      throw new UsageError(`--trust-proxy '${visible(trusted ?? '')}' ${mistake}.`, USAGE)
     const env = trusted === undefined ? context.env : { ...context.env, X402_TRUST_PROXY: trusted }
     await serve({ ...context, env, config, ledger, host, port, memory, accessLog })
     return EXIT.ok

@@ -35,8 +35,6 @@ export interface ReadinessOptions extends Omit<
  * none while the last result is younger than 3 s.
  */
 export class ReadinessWatch {
-  /** Set once the app has mounted the probes. */
-  isServed = false
   readonly #options: ReadinessOptions
   readonly #checking = new Deduped(() => this.#check())
   #last: { readonly readiness: Readiness; readonly at: number } | undefined

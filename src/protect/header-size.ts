@@ -70,5 +70,6 @@ function typicalHeaderBytes(
 
 /** Writes a number of bytes for people: `8,192`. */
 export function formatBytes(bytes: number): string {
-  return bytes.toLocaleString('en-US')
+  // The locale's own way loads its data, which takes 30 ms.
+  return String(bytes).replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }

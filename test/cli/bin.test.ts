@@ -217,7 +217,7 @@ describe('the program', () => {
     const home = join(cwd, 'without-peers')
     const packages = [
       ...['express', 'viem', 'zod', 'lru-cache', 'express-rate-limit', 'currency-codes'],
-      ...['jsonc-parser', 'kysely', 'standardwebhooks'],
+      ...['jsonc-parser', 'kysely', 'standardwebhooks', '@noble/hashes'],
     ]
     await mkdir(join(home, 'node_modules'), { recursive: true })
     await cp(resolve('dist'), join(home, 'dist'), { recursive: true })

@@ -177,6 +177,12 @@ describe('doctor on the configuration', () => {
     expect(printed.at(-1)).toBe('1 error, 0 warnings.')
   })
 
+  it('finds one thing wrong with an empty folder', async () => {
+    await rm(join(cwd, 'gateway.config.json'), { force: true })
+    await rm(join(cwd, '.env'), { force: true })
+    expect(await named()).toStrictEqual(['error invalid_file'])
+  })
+
   it('finds a variable that is not set', async () => {
     await write({}, { rpcUrl: '${RPC_URL}' })
     expect(await named()).toStrictEqual(['error missing_variable'])

@@ -10,7 +10,7 @@ import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/i
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { migrations } from '../../src/ledger/schema/migrations.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { NetworkOptions } from '../../src/config/network-options.js'
+import type { NetworkOptions } from '../../src/config/options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { Finding } from '../../src/health/finding.js'

@@ -11,7 +11,7 @@ import { createNextSubmission, NEXT_SUBMISSION } from '../../src/ledger/relayers
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { explainPostgres, recordPostgres, recordSqlite, type Statement } from './plans.js'
 
 const ROWS = 50_000

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { OpenedConfig } from '../../config/config-file.js'
+import type { OpenedConfig } from '../../config/read/config-file.js'
 import { caution, sound, type DoctorFinding } from './doctor-finding.js'
 
 /** Bits of a file's mode that let others read it. */

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { inspectHost } from './certificate.js'
 import { caution, fault, type DoctorFinding } from './doctor-finding.js'
 

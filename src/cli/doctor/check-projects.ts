@@ -1,5 +1,5 @@
 import { privateKeyToAddress } from 'viem/accounts'
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import type { Merchant } from '../../merchants/project.js'
 import { findNameProblems } from '../../ucp/authority.js'
 import { caution, type DoctorFinding } from './doctor-finding.js'

@@ -1,4 +1,4 @@
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { fetchJson } from '../../http/fetch-json.js'
 import { sameNetwork } from '../../protocol/networks.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'

@@ -1,4 +1,4 @@
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import type { InspectedWebhook } from '../../ledger/operate/inspect-webhooks.js'
 import { OPERATOR } from '../../ledger/webhooks.js'
 import { isPublicAddress } from '../../webhooks/public-address.js'

@@ -1,5 +1,5 @@
-import { openConfig } from '../../config/config-file.js'
-import { resolveOptions, type ResolvedOptions } from '../../config/resolve.js'
+import { openConfig } from '../../config/read/config-file.js'
+import { resolveOptions, type ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { isConfigError } from '../../errors.js'
 import { openGateway } from '../../gateway.js'
 import type { LedgerStore } from '../../ledger/index.js'

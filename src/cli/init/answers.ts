@@ -1,4 +1,4 @@
-import { resolveOptions } from '../../config/resolve.js'
+import { resolveOptions } from '../../config/resolve/resolve-options.js'
 import { isConfigError } from '../../errors.js'
 import type { GatewayOptions } from '../../config/options.js'
 import { knownAssets } from '../../money/assets.js'

@@ -8,6 +8,7 @@ import { idOf } from '../engine/bytes.js'
 import { comparedTo } from '../payments/list-rows.js'
 import { projectsOf } from '../projects/recorded-projects.js'
 import { migrations } from '../schema/migrations.js'
+import { copyLedger, type CopyOptions, type LedgerCopy } from './copy-ledger.js'
 import { prunable, REORG_MS } from './prunable.js'
 import type { LedgerDatabase } from '../schema/schema.js'
 import { sqliteFailure } from '../engine/sqlite.js'
@@ -66,6 +67,11 @@ export class LedgerMaintenance {
 
   migrate(): Promise<void> {
     return this.#connection.migrate()
+  }
+
+  /** Copies this ledger into another one: see {@link copyLedger}. */
+  copyTo(target: LedgerMaintenance, options: CopyOptions): Promise<LedgerCopy> {
+    return copyLedger(this.#connection, target.#connection, options)
   }
 
   async count(query: ExportQuery): Promise<number> {

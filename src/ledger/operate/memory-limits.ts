@@ -2,6 +2,7 @@
 import type * as KyselyModule from 'kysely'
 import { LAPSED_SECONDS } from './prunable.js'
 import type { SqlDialect } from '../engine/dialect.js'
+import { loadKysely } from '../engine/load-kysely.js'
 import { LEDGER_FULL, type SqlStore } from '../engine/store.js'
 
 /** Settled and delivered payments that are kept: usually, and while a reorganisation may undo them. */
@@ -67,12 +68,12 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
  *
  * @returns A function that ends the sweeps.
  */
-export function forgetLapsed(store: SqlStore, kysely: typeof KyselyModule): () => void {
+export function forgetLapsed(store: SqlStore): () => void {
   let isRunning = false
   const timer = setInterval(() => {
     if (isRunning) return
     isRunning = true
-    void sweep(store, kysely)
+    void sweep(store)
       .catch(() => undefined)
       .finally(() => (isRunning = false))
   }, SWEEP_MS)
@@ -84,7 +85,8 @@ export function forgetLapsed(store: SqlStore, kysely: typeof KyselyModule): () =
  * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled
  * ones that nobody has fetched, and refunds of payments that were forgotten.
  */
-async function sweep(store: SqlStore, { sql }: typeof KyselyModule): Promise<void> {
+async function sweep(store: SqlStore): Promise<void> {
+  const { sql } = loadKysely()
   const lapsed = (now: KyselyModule.RawBuilder<number>, ms: number) =>
     sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
   await store.run(async ({ db, now }) => {

@@ -1,0 +1,104 @@
+import { RpcChain } from '../chain/rpc-chain.js'
+import type { ResolvedNetwork } from '../config/resolve/networks.js'
+import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import { createLocalFacilitator } from '../facilitator/local-facilitator.js'
+import { reportAtStart } from '../health/report-at-start.js'
+import { warnOfLowRelayers } from '../health/low-relayers.js'
+import type { Counters } from '../ledger/counters.js'
+import type { Network } from '../protocol/networks.js'
+import type { LedgerStore } from '../ledger/index.js'
+import { EXACT } from '../protocol/payment.js'
+import { RelayerPool } from '../relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
+import type { EventBus } from '../schemes/events.js'
+import { CodeGas } from '../schemes/exact-evm/code-gas.js'
+import { ExactEvm } from '../schemes/exact-evm/exact-evm.js'
+import {
+  createSettlementNetwork,
+  settlementAssets,
+  type SettlementNetwork,
+} from '../schemes/exact-evm/settlement-network.js'
+import { latencyWatcher } from '../telemetry/latency.js'
+import type { Telemetry } from '../telemetry/telemetry.js'
+import { RelayerAlerts } from '../webhooks/relayer-alerts.js'
+import { watchScheme } from '../telemetry/watch-payments.js'
+
+/** Dependencies of the core, apart from options. */
+export interface CoreParts {
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly counters: Counters
+  readonly closed: AbortSignal
+  readonly telemetry: Telemetry
+  /** Aborted once the gateway starts to close. */
+  readonly stopping: AbortSignal
+  /**
+   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
+   * limited are logged by themselves, without a `check()`.
+   */
+  readonly nameUrl: ((network: Network) => string) | undefined
+}
+
+/** What verifies and settles, and the networks that this process does it on. */
+export interface Core {
+  readonly facilitator: ReservingFacilitator
+  readonly cores: readonly SettlementNetwork[]
+}
+
+/** Wires the core of a gateway that settles itself: schemes, relayers and chains. */
+export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
+  const { logger } = resolved
+  const { metrics, watchers } = parts.telemetry
+  warnOfLowRelayers(parts.events, logger)
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
+  const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
+  const exact = new ExactEvm({ ...resolved, ...parts, networks })
+  metrics?.watchRelayers(cores)
+  const { nameUrl, stopping } = parts
+  if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
+  const schemes = new Map([
+    [EXACT, watchScheme(exact, [latencyWatcher(parts.counters), ...watchers])],
+  ])
+  return { facilitator: createLocalFacilitator({ schemes, events: parts.events }), cores }
+}
+
+function openNetwork(
+  { network, assets, core }: ResolvedNetwork,
+  { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
+  { ledger, events, counters, telemetry, closed }: CoreParts,
+): readonly SettlementNetwork[] {
+  const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
+  if (core === undefined || firstKey === undefined) return []
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
+  const onRequest = telemetry.metrics?.onRequest(network.caip2)
+  const alerts = new RelayerAlerts(ledger.webhooks.relayerAlerts)
+  const chain = new RpcChain({ network, rpcUrl, onRequest })
+  const relayers = new RelayerPool({
+    chain,
+    ledger,
+    logger,
+    closed,
+    maxFeePerGas,
+    stuckMs,
+    privateKeys: [firstKey, ...otherKeys],
+    // A settlement that waits is written down before its own time is over.
+    refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
+    onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
+    onFunds(read) {
+      const { relayer, balance, becameLow } = read
+      if (becameLow) events.emit('relayerLow', { network: network.caip2, relayer, balance })
+      alerts.noteFunds(network, read)
+    },
+  })
+  return [
+    createSettlementNetwork({
+      chain,
+      relayers,
+      assets: settlementAssets(assets),
+      acceptContractPayers,
+      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
+      onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
+    }),
+  ]
+}
