@@ -78,7 +78,7 @@ export async function copyLedger(
     write: (rows) => writePayments(target, rows),
   })
   for (const table of Object.keys(KEYS) as CopiedTable[])
-    await copyTable(source, target, table, options.signal)
+    await copyTable(table, { source, target }, options.signal)
   const { behind, payments, settled } = await comparePayments(source, target, {
     signal: options.signal,
   })
@@ -95,18 +95,14 @@ export async function copyLedger(
 
 /** Copies a table that has no rows of its own in the target. */
 async function copyTable(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
   table: CopiedTable,
+  { source, target }: Readonly<Record<'source' | 'target', MaintenanceConnection>>,
   signal: AbortSignal,
 ): Promise<void> {
   await clear(target, table)
   for await (const rows of pagesOf(source, table, KEYS[table])) {
     signal.throwIfAborted()
-    await target.db
-      .insertInto(table)
-      .values(rows as never)
-      .execute()
+    await target.db.insertInto(table).values(rows).execute()
   }
 }
 
@@ -278,8 +274,8 @@ function textOf(row: Row): string {
   return JSON.stringify(
     columns.map((column) => {
       const value = row[column]
-      if (value === null) return null
-      return value instanceof Uint8Array ? hexOf(value) : String(value)
+      if (value instanceof Uint8Array) return hexOf(value)
+      return typeof value === 'number' || typeof value === 'bigint' ? value.toString() : value
     }),
   )
 }
