@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { openConfig } from '../config/config-file.js'
+import { openConfig } from '../config/read/config-file.js'
 import { ConfigError, isConfigError } from '../errors.js'
 import {
   describeDatabase,
