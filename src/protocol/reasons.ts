@@ -24,7 +24,7 @@ export const reasons = [
   'invalid_network',
   /** The requirements are not those that the payment accepts or that are offered, or cannot be settled. */
   'invalid_payment_requirements',
-  /** The authorization pays somebody else. */
+  /** The authorization pays another address. */
   'invalid_exact_evm_payload_recipient_mismatch',
   /** The authorization moves another amount than required. */
   'invalid_exact_evm_payload_authorization_value_mismatch',
