@@ -2,8 +2,7 @@ import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { lockLost } from './lock-lost.js'
 import { recordId } from '../record.js'
-import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
-import { entryRow } from './rows.js'
+import type { AuthorizationKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, inOrder } from '../engine/dialect.js'
@@ -85,38 +84,6 @@ export class Submissions {
     if (left === undefined) this.#locks.drop(record_id, lock)
   }
 
-  /**
-   * Writes down all payments of a transaction before its bytes are sent again. Payments that are
-   * reserved or unknown become submitted; others stay as they are.
-   */
-  adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
-    return this.#store.run((database) =>
-      database.db.transaction().execute(async (db) => {
-        const { now } = database
-        const submitted = { ...submissionColumns(submission), updated_at: now }
-        if (entries[0] !== undefined)
-          await keepBytes({ ...database, db }, entries[0].chainId, submission)
-        for (const entry of entries.toSorted(byId))
-          await db
-            .insertInto('x402_authorizations')
-            .values({
-              ...entryRow(entry),
-              ...submitted,
-              lock_owner: null,
-              locked_until: 0,
-              created_at: now,
-            })
-            .onConflict((conflict) =>
-              conflict
-                .column('id')
-                .doUpdateSet(submitted)
-                .where('x402_authorizations.state', '=', 'reserved'),
-            )
-            .execute()
-      }),
-    )
-  }
-
   /** Tells whether a transaction, or one that replaced it, was sent for this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean> {
     return this.#store.run(async ({ db }) => {
@@ -157,20 +124,4 @@ export class Submissions {
     })
     return [JSON.stringify(inOrder(rows)), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
-}
-
-/** The columns of a submitted transaction. */
-function submissionColumns(submission: Submission) {
-  const { transaction, relayer, accountNonce, replaces } = submission
-  return {
-    state: 'submitted',
-    transaction_hash: bytesOf(transaction),
-    relayer: bytesOf(relayer),
-    account_nonce: accountNonce,
-    replaces: replaces?.join(',') ?? null,
-  } as const
-}
-
-function byId(one: AuthorizationKey, other: AuthorizationKey): number {
-  return recordId(one) < recordId(other) ? -1 : 1
 }
