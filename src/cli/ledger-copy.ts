@@ -19,13 +19,13 @@ import { Progress } from './progress.js'
 export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger]
 
   Copies a ledger into an empty database: payments, projects, tokens, webhooks, secrets and statistics.
-  Console sessions are left out. Gateways may go on using the source meanwhile.
+  Console sessions are left out. Gateways may keep using the source meanwhile.
 
-  Then stop every gateway of the source, and run the same command again: it copies what has changed,
-  compares all payments, and says that the copy is complete. Only then does a gateway start on it.
-  An interrupted copy goes on where it was. The source is never changed.
+  Then stop all gateways of the source and run the same command again: it copies the changes, compares all
+  payments, and reports that the copy is complete. Only then does a gateway start on it. An interrupted
+  copy resumes. The source is never changed.
 
-  --from, --to   a file, or a postgres:// URL [--to: the ledger that serve uses]
+  --from, --to   a file or a postgres:// URL [--to: the ledger that serve uses]
   --config       the configuration of serve [gateway.config.json]`
 
 /** `ledger copy`. @returns The exit code: 1 if the source has changed meanwhile. */

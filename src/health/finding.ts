@@ -57,7 +57,7 @@ export type FindingCode =
 export interface Finding {
   /** What was checked. */
   readonly subject: FindingSubject
-  /** `warning`: payments work, but somebody should look. `error`: some payments do not work. */
+  /** `warning`: payments work, but need attention. `error`: some payments do not work. */
   readonly status: 'ok' | 'warning' | 'error'
   /** Stable, machine-readable name of the finding. */
   readonly code: FindingCode

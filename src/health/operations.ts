@@ -23,7 +23,7 @@ export interface OperationsOptions {
   readonly now: () => number
 }
 
-/** What the node and the ledger know of an account. */
+/** State of a relayer on chain and in the ledger. */
 interface AccountState {
   /** Wei. */
   readonly balance: string

@@ -9,7 +9,7 @@ export class Lazy<T> {
     this.#load = load
   }
 
-  /** Loads the part, if nobody has. */
+  /** Loads the part once. */
   get(): Promise<T> {
     return (this.#loaded ??= this.#load().catch((error: unknown) => {
       this.#loaded = undefined
@@ -17,7 +17,7 @@ export class Lazy<T> {
     }))
   }
 
-  /** The part, if somebody has loaded it. */
+  /** The part, if it is loaded. */
   get loaded(): Promise<T> | undefined {
     return this.#loaded
   }

@@ -10,7 +10,7 @@ const NAME = 'express-x402-gateway'
 export const ownPackage: { readonly folder?: string; readonly version?: string } =
   typeof __dirname === 'string' ? findFrom(__dirname) : {}
 
-// The build puts a package.json without a name beside its files.
+// The build puts a package.json without a name next to its files.
 function findFrom(folder: string): typeof ownPackage {
   const { name, version } = readManifest(path.join(folder, 'package.json'))
   if (name === NAME) return { folder, ...(version !== undefined && { version }) }

@@ -1,5 +1,5 @@
 /**
- * The templates beside this file, in which `{{name}}` stands for a value.
+ * The templates next to this file. `{{name}}` stands for a value.
  *
  * CommonJS in both builds: an ES module has no `__dirname` and, in Node 20, imports no JSON without a
  * warning. Bundlers include what is required by name.

@@ -64,7 +64,10 @@ export function WebhookView({ id, owner, route }: WebhookViewProps) {
       {loaded.data && <Deliveries key={turn} path={`${path}/deliveries`} route={route} />}
       {loaded.data && (
         <Dialogs
-          {...{ doing, path, events: owner.events, webhook: loaded.data }}
+          doing={doing}
+          path={path}
+          events={owner.events}
+          webhook={loaded.data}
           onEnd={() => setDoing(undefined)}
           onChange={loaded.reload}
           onDelete={() => navigate(owner.href)}
@@ -115,7 +118,13 @@ function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: Di
     <>
       {doing === 'edit' && (
         <Dialog title="Edit the webhook" onClose={onEnd}>
-          <WebhookForm {...{ path, events, webhook }} onCancel={onEnd} onSaved={changed} />
+          <WebhookForm
+            path={path}
+            events={events}
+            webhook={webhook}
+            onCancel={onEnd}
+            onSaved={changed}
+          />
         </Dialog>
       )}
       {doing === 'rotate' && (
