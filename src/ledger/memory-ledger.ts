@@ -60,7 +60,7 @@ export interface MemoryLedgerOptions {
 }
 
 /**
- * Creates a ledger in this process's memory, which is what a gateway uses by default.
+ * Creates a ledger in this process's memory: the default of a gateway.
  *
  * It is SQLite without a file: it does not survive a restart and cannot be shared by several processes. Use
  * `sqliteLedger` or `postgresLedger` for that.
@@ -114,6 +114,6 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerSto
     // The mined transactions that a reorganisation may drop are kept however old they are.
     bytes: { keptMs: 0, sweepMs: 5000 },
     answers: new AnswerBudget(options.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
-    endWith: forgetLapsed(store, kysely),
+    endWith: forgetLapsed(store),
   })
 }

@@ -1,5 +1,5 @@
 import type { WebhookStore } from '../ledger/index.js'
-import type { RelayerBalance } from '../ledger/relayer-alerts.js'
+import type { RelayerBalance } from '../ledger/webhooks/relayer-alerts.js'
 import type { Network } from '../protocol/networks.js'
 
 /** Milliseconds before the ledger is asked again about a relayer that stays low. */

@@ -6,8 +6,11 @@ import {
   explainFailure,
   failureKind,
 } from '../../ledger/engine/explain-failure.js'
-import { LedgerInspector, type LedgerState } from '../../ledger/operate/inspect-ledger.js'
-import type { InspectedWebhook } from '../../ledger/operate/inspect-webhooks.js'
+import {
+  LedgerInspector,
+  type InspectedWebhook,
+  type LedgerState,
+} from '../../ledger/operate/inspect-ledger.js'
 import type { NamedLedger } from '../ledger-location.js'
 import { checkMode } from './check-files.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'

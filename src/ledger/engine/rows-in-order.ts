@@ -1,5 +1,5 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase } from './store.js'
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>

@@ -1,6 +1,4 @@
-/** Keeps a ledger in memory from growing for ever. */
-import type * as KyselyModule from 'kysely'
-import { LAPSED_SECONDS } from './prunable.js'
+/** Limits the size of a ledger in memory. */
 import type { SqlDialect } from '../engine/dialect.js'
 import { LEDGER_FULL, type SqlStore } from '../engine/store.js'
 
@@ -18,6 +16,9 @@ const MAX_DELIVERIES = 20_000
 
 /** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
+
+/** How long after `validBefore` an authorization counts as lapsed, because clocks and chains differ. */
+export const LAPSED_SECONDS = 3600
 
 /** Time between two sweeps. */
 const SWEEP_MS = 5000
@@ -63,16 +64,16 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
   END`
 
 /**
- * Forgets now and then what nobody needs any more.
+ * Deletes rows that nobody needs any more, every few seconds.
  *
  * @returns A function that ends the sweeps.
  */
-export function forgetLapsed(store: SqlStore, kysely: typeof KyselyModule): () => void {
+export function forgetLapsed(store: SqlStore): () => void {
   let isRunning = false
   const timer = setInterval(() => {
     if (isRunning) return
     isRunning = true
-    void sweep(store, kysely)
+    void sweep(store)
       .catch(() => undefined)
       .finally(() => (isRunning = false))
   }, SWEEP_MS)
@@ -84,15 +85,14 @@ export function forgetLapsed(store: SqlStore, kysely: typeof KyselyModule): () =
  * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled
  * ones that nobody has fetched, and refunds of payments that were forgotten.
  */
-async function sweep(store: SqlStore, { sql }: typeof KyselyModule): Promise<void> {
-  const lapsed = (now: KyselyModule.RawBuilder<number>, ms: number) =>
-    sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
-  await store.run(async ({ db, now }) => {
+async function sweep(store: SqlStore): Promise<void> {
+  await store.run(async ({ db, sql, now }) => {
+    const lapsed = (ms: number) => sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
     const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
     await sql`DELETE FROM x402_authorizations WHERE
-      (state = 'failed' AND ${lapsed(now, LAPSED_SECONDS * 1000)}
+      (state = 'failed' AND ${lapsed(LAPSED_SECONDS * 1000)}
         OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND ${long}
-        OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(now, UNFETCHED_MS)}
+        OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(UNFETCHED_MS)}
         OR state = 'settled' AND refund_of IS NOT NULL AND ${long})
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
         WHERE payment.id = x402_authorizations.refund_of)`.execute(db)

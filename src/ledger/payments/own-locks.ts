@@ -1,8 +1,8 @@
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { LockOwner } from '../owners/lock-owner.js'
 import { rowsInOrder } from '../engine/rows-in-order.js'
-import type { AuthorizationRow } from '../schema/schema.js'
-import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import type { Row } from '../schema/tables.js'
+import type { SqlStore } from '../engine/store.js'
 import { reopen } from './release-refund.js'
 
 /** How long a lock lasts without renewal. */
@@ -20,7 +20,7 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link OwnLocks}. */
 export interface LocksOptions {
   /**
-   * Milliseconds after which a lock that was not renewed is free for others. The locks of a process that is
+   * How long a lock lasts without renewal (ms); others may then take it. The locks of a process that is
    * seen to be dead are free at once ({@link LockOwner}).
    *
    * @defaultValue 30000
@@ -62,22 +62,17 @@ export class OwnLocks {
     this.#renewal.unref()
   }
 
-  /** Calls back when what a dead process had locked was freed. */
-  onFreed(listener: () => void): void {
-    this.#owner.onFreed(listener)
-  }
-
   /** A name for a lock that this process asks for. */
   newName(): string {
     return this.#owner.newName()
   }
 
-  /** The lock of a record, if this process has it. */
+  /** The name of a record's lock, if this process has it. */
   of(id: string): string | undefined {
     return this.#locks.get(id)
   }
 
-  isOurs({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+  isOurs({ id, lock_owner: lock }: Pick<Row<'x402_authorizations'>, 'id' | 'lock_owner'>): boolean {
     return lock !== null && this.#locks.get(idOf(id)) === lock
   }
 
@@ -111,7 +106,10 @@ export class OwnLocks {
   }
 
   /** Tells whether a record's delivery failed and was not reverted yet. Its payment is still open. */
-  isUncertain({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+  isUncertain({
+    id,
+    lock_owner: lock,
+  }: Pick<Row<'x402_authorizations'>, 'id' | 'lock_owner'>): boolean {
     return lock !== null && this.#uncertain.get(idOf(id)) === lock
   }
 
@@ -139,7 +137,17 @@ export class OwnLocks {
     const locks = [...this.#locks.values()]
     while (locks.length > 0) {
       const some = locks.splice(0, RENEWED_AT_ONCE)
-      await this.#store.run((database) => extend(database, some, this.lockMs))
+      await this.#store.run((database) =>
+        database.db
+          .updateTable('x402_authorizations')
+          .set({ locked_until: database.plus(this.lockMs) })
+          .where(
+            rowsInOrder(database, database.db, (where) =>
+              where.and([where('lock_owner', 'in', some), where('delivered', '=', where.lit(0))]),
+            ),
+          )
+          .execute(),
+      )
     }
   }
 
@@ -149,22 +157,4 @@ export class OwnLocks {
       this.#uncertain.delete(id)
     }
   }
-}
-
-/** Renews locks. */
-async function extend(
-  database: SqlDatabase,
-  locks: readonly string[],
-  lockMs: number,
-): Promise<void> {
-  const { db } = database
-  await db
-    .updateTable('x402_authorizations')
-    .set({ locked_until: database.plus(lockMs) })
-    .where(
-      rowsInOrder(database, db, (where) =>
-        where.and([where('lock_owner', 'in', locks), where('delivered', '=', where.lit(0))]),
-      ),
-    )
-    .execute()
 }

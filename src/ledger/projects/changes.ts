@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { AuditedChange, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import { PROJECTS_VERSION } from '../schema/tables.js'
 import { writeAudit } from './rows.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase } from '../engine/store.js'
 
 /** The transaction of a change. */
