@@ -148,7 +148,7 @@ class RemoteScheme implements Scheme {
     settlement: RemoteSettlement,
   ): Promise<Reservation | Refusal> {
     const other = await this.#context.ledger.payments.reserve(entry)
-    if (other === undefined) return settlement
+    if (other === undefined) return settlement.taken()
     const refused = checkRecord(other, purchaseOf({ entry, terms }))
     return refused === undefined ? settlement.resume() : { refused, payer }
   }

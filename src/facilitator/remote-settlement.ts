@@ -25,6 +25,8 @@ type Unsettled = Extract<SettleResponse, { success: false }>
 /** A reservation, in the ledger here, of a payment that a remote facilitator settles. */
 export class RemoteSettlement implements Reservation {
   readonly payer: Address
+  /** As {@link Reservation.lock}; absent until it is taken. */
+  lock: string | undefined
   readonly #context: RemoteContext
   readonly #payment: RemotePayment
   /** Its last transaction that failed: asking to settle after it is another request. */
@@ -36,13 +38,19 @@ export class RemoteSettlement implements Reservation {
     this.#payment = payment
   }
 
+  /** Takes the payment that was just reserved or relocked. */
+  taken(): this {
+    this.lock = this.#context.ledger.payments.lockOf(this.#payment.entry)
+    return this
+  }
+
   /** Has the facilitator settle it, for the first time. */
   async settle(): Promise<SettleResponse> {
     const { ledger } = this.#context
     const { entry } = this.#payment
     // If this process ends before the response is here, its successor must know that it asked.
     await ledger.payments.submit(entry, REMOTE_SUBMISSION).catch(async (error: unknown) => {
-      await this.#logFailure(ledger.payments.release(entry))
+      await this.#logFailure(this.release())
       throw error
     })
     const response = await this.#ask().catch(async (error: unknown) => {
@@ -74,22 +82,22 @@ export class RemoteSettlement implements Reservation {
 
   /** As {@link Reservation.release}. */
   release(): Promise<void> {
-    return this.#context.ledger.payments.release(this.#payment.entry)
+    return this.#context.ledger.payments.release(this.#payment.entry, this.lock)
   }
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
-    return this.#context.ledger.payments.markDelivered(this.#payment.entry)
+    return this.#context.ledger.payments.markDelivered(this.#payment.entry, undefined, this.lock)
   }
 
   /** As {@link Reservation.reopen}. */
   reopen(): Promise<void> {
-    return this.#context.ledger.payments.unlock(this.#payment.entry)
+    return this.#context.ledger.payments.unlock(this.#payment.entry, this.lock)
   }
 
   /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
-    return this.#context.ledger.payments.undeliver(this.#payment.entry)
+    return this.#context.ledger.payments.undeliver(this.#payment.entry, this.lock)
   }
 
   /**
@@ -102,6 +110,7 @@ export class RemoteSettlement implements Reservation {
     const { payer } = this
     if (!(await ledger.payments.relock(entry, entry.purchase?.asker)))
       return { refused: 'duplicate_settlement', payer }
+    const { lock } = this.taken()
     // It may have changed before it was locked.
     const record = await this.#orReopen(ledger.payments.find(entry))
     const refused = record && checkBuyer(record, purchaseOf(this.#payment))
@@ -119,6 +128,7 @@ export class RemoteSettlement implements Reservation {
     if ('refused' in found) return { ...found, payer }
     return {
       payer,
+      lock,
       settle: async () => found,
       release: () => this.reopen(),
       markDelivered: () => this.markDelivered(),

@@ -23,7 +23,7 @@ export interface RepeatableRequest {
 /** An answer that is complete, but was not given. */
 export interface KeptAnswer {
   readonly answer: string
-  /** Name of the delivery that it was made for: `deliveryName` of the ledger. Absent from one that is not paid. */
+  /** The lock under which it is delivered. Absent from one that is not paid. */
   readonly delivery?: string | undefined
 }
 

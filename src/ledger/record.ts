@@ -120,7 +120,7 @@ export type LedgerRecord = LedgerEntry &
     readonly lockedElsewhere?: boolean | undefined
     /** The payer was given what was paid for, or was about to be. */
     readonly delivered: boolean
-    /** The name of the delivery: what `deliveryName` of the ledger was for the request that delivered it. */
+    /** The name of the delivery: the lock of the request that delivered it. */
     readonly delivery?: string | undefined
     /** It was first presented less than a minute ago, by the ledger's own clock. */
     readonly fresh: boolean

@@ -1,7 +1,6 @@
 import type { Response } from 'express'
 import { ConfigError, isOutsideFailure } from '../errors.js'
 import { onceClosed } from '../http/once-closed.js'
-import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
@@ -29,7 +28,6 @@ import { watchForStream } from './watch-for-stream.js'
 /** What {@link runThenSettle} needs from the gateway. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
-  readonly ledger: Pick<LedgerStore, 'payments'>
   readonly waived: WaivedCounter
   readonly logger: Logger
   readonly requests: OpenRequests
@@ -74,7 +72,7 @@ async function runHeld(
     if (!held.clientGone) next()
     const end = await held.finished
     const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
-      ? await settleThenSend(context, attempt, held)
+      ? await settleThenSend(attempt, held)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
@@ -136,11 +134,7 @@ async function isCharged(
 }
 
 /** Settles the payment, and then sends the response. */
-async function settleThenSend(
-  context: Pick<AuthorizationFlowContext, 'ledger'>,
-  attempt: ReservedAttempt,
-  held: HeldResponse,
-): Promise<Exit> {
+async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
   const { res, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) {
@@ -160,7 +154,7 @@ async function settleThenSend(
     return { kind: 'over' }
   }
   const stored = response && serializeResponse(response)
-  if (stored !== undefined) await keepPaid(context, attempt, stored)
+  if (stored !== undefined) await keepPaid(attempt, stored)
   await markDelivered(attempt)
   if (!held.clientGone) await sendDelivered(attempt, held)
   else if (response?.body === undefined) {

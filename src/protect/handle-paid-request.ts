@@ -173,7 +173,7 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return exceeded
   }
-  if (payment.storedOnly && kept !== undefined) return redeemStored(context, reserved, kept.answer)
+  if (payment.storedOnly && kept !== undefined) return redeemStored(reserved, kept.answer)
   return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }
 

@@ -1,7 +1,6 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
-import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import type { Reservation } from '../schemes/scheme.js'
@@ -61,12 +60,8 @@ export async function releaseUnpaid(
 }
 
 /** Keeps the answer of a payment that is about to be delivered, for that delivery alone. */
-export function keepPaid(
-  { ledger }: { readonly ledger: Pick<LedgerStore, 'payments'> },
-  { claim, payment }: PaymentAttempt,
-  answer: string,
-): Promise<void> {
-  return claim.keep({ answer, delivery: payment.key && ledger.payments.deliveryName(payment.key) })
+export function keepPaid({ claim, reservation }: ReservedAttempt, answer: string): Promise<void> {
+  return claim.keep({ answer, delivery: reservation.lock })
 }
 
 /**

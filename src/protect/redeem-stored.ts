@@ -15,16 +15,12 @@ import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
 import { withSettlement } from './stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
-export async function redeemStored(
-  context: { readonly ledger: Pick<LedgerStore, 'payments'> },
-  attempt: ReservedAttempt,
-  kept: string,
-): Promise<Exit> {
+export async function redeemStored(attempt: ReservedAttempt, kept: string): Promise<Exit> {
   const { claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
   const stored = withSettlement(kept, settlement)
-  await keepPaid(context, attempt, stored)
+  await keepPaid(attempt, stored)
   await markDelivered(attempt)
   await claim.finish(stored)
   return { kind: 'repeated', stored }

@@ -1,7 +1,6 @@
 import { isClosed, onceClosed } from '../http/once-closed.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
-import type { LedgerStore } from '../ledger/index.js'
 import { keepPrivateOnHead } from './cache-control.js'
 import { removeConditions } from './conditional-requests.js'
 import type { Exit } from './exits.js'
@@ -27,13 +26,9 @@ const CUT_OFF = {
 
 /** The `upfront` flow: settles the payment, then runs the handler, which may stream. */
 export async function settleThenRun(
-  context: {
-    readonly requests: OpenRequests
-    readonly ledger: Pick<LedgerStore, 'payments'>
-  },
+  { requests }: { readonly requests: OpenRequests },
   attempt: ReservedAttempt,
 ): Promise<Exit> {
-  const { requests } = context
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endUnsettled(attempt, settlement)
@@ -48,7 +43,7 @@ export async function settleThenRun(
   }
   // Stored without a body until the handler's response is known.
   const headers = paymentResponseHeaders(settlement)
-  await keepPaid(context, attempt, serializeResponse({ status: 200, headers, body: undefined }))
+  await keepPaid(attempt, serializeResponse({ status: 200, headers, body: undefined }))
   await markDelivered(attempt)
   if (isClosed(res)) {
     await markUndelivered(attempt)

@@ -118,8 +118,7 @@ async function reserveAndSettle(
   const answer = await reserved.settle()
   if (!answer.success) return { answer, failed: isFailedTransaction(answer.errorReason) }
   const outcome = { answer, failed: false }
-  const delivery = payment.key && context.ledger.payments.deliveryName(payment.key)
-  const kept = { answer: JSON.stringify(outcome), delivery }
+  const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
   await markDelivered(reserved, request, kept)
   return outcome
 }
@@ -177,10 +176,16 @@ async function markDelivered(
   }
   await keep(answer)
   const canAskAgain = claims.some(({ hasKey }) => hasKey)
-  const recorded =
-    isClosed(res) && !canAskAgain ? reservation.reopen() : reservation.markDelivered()
+  const isForNobody = (): boolean => isClosed(res) && !canAskAgain
+  const recorded = isForNobody() ? reservation.reopen() : deliver(reservation, isForNobody)
   await recorded.catch(async (error: unknown) => {
     await keep(undefined)
     throw error
   })
+}
+
+/** The client may disconnect while its delivery is written down. */
+async function deliver(reservation: Reservation, isForNobody: () => boolean): Promise<void> {
+  await reservation.markDelivered()
+  if (isForNobody()) await reservation.undeliver()
 }

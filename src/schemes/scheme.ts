@@ -183,6 +183,8 @@ export interface Refusal {
  */
 export interface Reservation {
   readonly payer: Address
+  /** Names the lock that this request has on the payment, and its delivery. Absent if the ledger has neither. */
+  readonly lock?: string | undefined
   /** Moves the money and waits for the outcome. */
   settle(): Promise<SettleResponse>
   /** Gives the payment back unused: nothing was delivered. */

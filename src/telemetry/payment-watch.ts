@@ -73,12 +73,14 @@ export function watchReserved(
 
 class WatchedReservation implements Reservation {
   readonly payer: Reservation['payer']
+  readonly lock: Reservation['lock']
   readonly #reservation: Reservation
   readonly #watch: PaymentWatch
   #endHandler: (() => void) | undefined
 
   constructor(reservation: Reservation, watch: PaymentWatch, endHandler: (() => void) | undefined) {
     this.payer = reservation.payer
+    this.lock = reservation.lock
     this.#reservation = reservation
     this.#watch = watch
     this.#endHandler = endHandler

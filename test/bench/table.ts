@@ -9,6 +9,8 @@ export type Column =
   | 'oursWithThree'
   | 'oursWithMetrics'
   | 'before'
+  | 'beforeSqlite'
+  | 'beforePostgres'
   | 'official'
   | 'bare'
 
@@ -24,7 +26,9 @@ const TITLES: Readonly<Record<Column, string>> = {
   ours: 'memory',
   oursWithThree: 'memory, 3 relayers',
   oursWithMetrics: 'memory, with metrics',
-  before: 'before',
+  before: 'memory before',
+  beforeSqlite: 'SQLite before',
+  beforePostgres: 'PostgreSQL before',
   official: 'official',
   bare: 'bare Express',
 }
@@ -36,6 +40,8 @@ const RATIOS = [
   ['postgres', 'ours'],
   ['sqlite', 'official'],
   ['ours', 'before'],
+  ['sqlite', 'beforeSqlite'],
+  ['postgres', 'beforePostgres'],
   ['oursWithMetrics', 'ours'],
   ['ours', 'official'],
   ['ours', 'bare'],

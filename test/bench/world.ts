@@ -26,10 +26,16 @@ export const SQLITE: Contestant = { ...OURS, column: 'sqlite', ledger: 'sqlite' 
 export const POSTGRES: Contestant = { ...OURS, column: 'postgres', ledger: 'postgres' }
 export const OFFICIAL: Contestant = { column: 'official', stack: 'official', relayers: 1 }
 
-/** Our stack as another checkout has built it, where `--before` names one. */
-export function beforeOf({ before }: Bench): readonly Contestant[] {
-  return before === undefined ? [] : [{ ...OURS, column: 'before', entry: before }]
+/** Our stack with each ledger, as another checkout has built it, if `--before` names one. */
+export function beforeOf(
+  { before }: Bench,
+  columns: readonly (keyof typeof BEFORE)[] = ['before'],
+): readonly Contestant[] {
+  if (before === undefined) return []
+  return columns.map((column) => ({ ...BEFORE[column], column, entry: before }))
 }
+
+const BEFORE = { before: OURS, beforeSqlite: SQLITE, beforePostgres: POSTGRES } as const
 
 /**
  * Milliseconds between blocks that are mined for nobody in particular. With instant mining, anvil

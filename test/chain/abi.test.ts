@@ -36,7 +36,7 @@ describe('aggregate', () => {
     )
   })
 
-  it('leaves any other call to callsIn as one call', () => {
+  it('leaves any other call as one call in callsIn', () => {
     const call = { to: MULTICALL3, data: '0x0f28c97d' } as const
     expect(callsIn(call)).toEqual([call])
     const other = { to: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', data: aggregate([]) } as const

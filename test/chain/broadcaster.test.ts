@@ -70,7 +70,7 @@ describe('a node that answers with receipts', () => {
     expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(2n * PRICE)
   })
 
-  it('is not asked for receipts again once it has said that it cannot', async () => {
+  it('is never asked for receipts again once it has refused', async () => {
     const { proxy, core } = await open()
     proxy.fault = (method) =>
       method === SYNC
@@ -81,7 +81,7 @@ describe('a node that answers with receipts', () => {
     expect(sends(proxy).filter((method) => method === SYNC)).toHaveLength(1)
   })
 
-  it('rejects a transaction as any node does', async () => {
+  it('rejects a transaction as other nodes do', async () => {
     const { proxy, core } = await open()
     fail(proxy, { kind: 'refuse', code: -32000, message: 'exceeds block gas limit' })
     const payment = await sign()
@@ -89,7 +89,7 @@ describe('a node that answers with receipts', () => {
     expect(sends(proxy).length).toBeGreaterThan(1)
   })
 
-  it('may have a transaction that it rejects, when it does not say afterwards', async () => {
+  it('may have a transaction that it has rejected if it does not answer afterwards', async () => {
     const { proxy, core } = await open()
     const before = await balanceOf(devnet, devnet.merchant.address)
     let looks = 0
@@ -123,11 +123,11 @@ describe('a node that answers with receipts', () => {
   })
 })
 
-describe('a node that answers with receipts, where blocks take their time', () => {
+describe('a node that answers with receipts after slow blocks', () => {
   const count = (core: Core, event: string): number =>
     core.happened().filter((name) => name === event).length
 
-  it('lets no settlement wait for the block of another', async () => {
+  it('keeps no settlement waiting for the block of another', async () => {
     const { proxy, core } = await open()
     await askNode(devnet, 'evm_setAutomine', false)
     const settling = [settle(core, await sign())]
@@ -141,7 +141,7 @@ describe('a node that answers with receipts, where blocks take their time', () =
       expect(answer).toMatchObject({ success: true })
   })
 
-  it('keeps the record of a transaction that is out, whatever the node answers then', async () => {
+  it('keeps the record of a transaction that was sent, whatever the node answers then', async () => {
     const { proxy, core } = await open()
     await settle(core, await sign())
     const before = await balanceOf(devnet, devnet.merchant.address)

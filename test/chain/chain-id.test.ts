@@ -24,7 +24,7 @@ afterEach(async () => {
 const open = () => new RpcChain({ network: findNetwork('base-sepolia')!, rpcUrl: proxy.url })
 const checks = (): number => proxy.methods.filter((method) => method === 'eth_chainId').length
 
-describe('rule 16: the chain of a node', () => {
+describe('the chain id of a node (rule 16)', () => {
   it('is requested once a minute, not at each request', async () => {
     const chain = open()
     for (let n = 0; n < 10; n++) await chain.getBlockNumber()
@@ -36,7 +36,7 @@ describe('rule 16: the chain of a node', () => {
     expect(checks()).toBe(2)
   })
 
-  it('is noticed when the same URL leads to another chain later, and accepted again afterwards', async () => {
+  it('is noticed when the URL leads to another chain later, and accepted again afterwards', async () => {
     const chain = open()
     await chain.getBlockNumber()
     proxy.fault = (method) =>

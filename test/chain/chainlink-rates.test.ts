@@ -42,7 +42,7 @@ const good = (answer: bigint, overrides: Partial<FeedRound> = {}): FeedRound => 
 })
 
 describe('a feed on the chain', () => {
-  it('gives its answer to the last digit, and says of when and whose it is', async () => {
+  it('gives its answer to the last digit, with its time and source', async () => {
     await eur.tell(good(108_123_456n))
     expect(await rateOf('EUR', 'USD')).toStrictEqual({
       rate: '1.08123456',
@@ -52,12 +52,12 @@ describe('a feed on the chain', () => {
     })
   })
 
-  it('has the digits that it says it has', async () => {
+  it('has the decimals that its contract states', async () => {
     await eth.tell(good(3_141_592_653_589_793_238_462n, { decimals: 18 }))
     expect(await rateOf('ETH', 'USD')).toMatchObject({ rate: '3141.592653589793238462' })
   })
 
-  it('gives inverses and crosses through the dollar, as old as the older of both', async () => {
+  it('gives inverses and crosses through the dollar, as old as the older one', async () => {
     await eur.tell(good(125_000_000n))
     await jpy.tell(good(625_000n, { updatedAt: NOW - 3600 }))
     expect(await rateOf('USD', 'EUR')).toMatchObject({ rate: '0.8' })
@@ -65,7 +65,7 @@ describe('a feed on the chain', () => {
     expect(await rateOf('JPY', 'EUR')).toMatchObject({ rate: '0.005', until: NOW - 3600 + 90_000 })
   })
 
-  it('does not know a pair that has no feed', async () => {
+  it('does not know a pair without a feed', async () => {
     expect(await rateOf('HKD', 'USD')).toBeUndefined()
     expect(await rateOf('EUR', 'HKD')).toBeUndefined()
   })
@@ -77,7 +77,7 @@ describe('a feed on the chain', () => {
     ['answers by an earlier round', good(100n, { roundId: 9n, answeredInRound: 8n })],
     ['was not updated for too long', good(100n, { updatedAt: NOW - 90_001 })],
     ['has more digits than any feed', good(100n, { decimals: 200 })],
-  ])('is not believed where it %s', async (_name, round) => {
+  ])('is not believed if it %s', async (_name, round) => {
     await eur.tell(round)
     await expect(rateOf('EUR', 'USD')).rejects.toMatchObject(UNAVAILABLE)
   })
@@ -88,7 +88,7 @@ describe('a feed on the chain', () => {
     await expect(rateOf('EUR', 'USD', { maxAgeSeconds: 599 })).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('is none where there is no contract, or another one', async () => {
+  it('gives no rate if there is no contract or another one', async () => {
     const nobody = `0x${'12'.repeat(20)}`
     const addresses = [nobody, devnet.asset, await deploy(devnet, endlessCode)]
     for (const address of addresses)
@@ -99,7 +99,7 @@ describe('a feed on the chain', () => {
 })
 
 describe('a node', () => {
-  it('that is away makes the rate unavailable, and is not named', async () => {
+  it('makes the rate unavailable while it is away, and is not named', async () => {
     const rates = rateOf('EUR', 'USD', { rpcUrl: 'http://127.0.0.1:9/v2/secret-provider-key' })
     const error: unknown = await rates.catch((thrown: unknown) => thrown)
     expect(error).toMatchObject(UNAVAILABLE)
@@ -107,12 +107,12 @@ describe('a node', () => {
     expect(`${message} ${String(cause)} ${String((cause as Error).cause)}`).not.toContain('secret')
   })
 
-  it('of another chain gives no rates', async () => {
+  it('gives no rates if it is on another chain', async () => {
     const rates = rateOf('EUR', 'USD', { network: 'base' })
     await expect(rates).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('is asked again after the default time where that is undefined (rule 20)', async () => {
+  it('is asked again after the default time if that option is undefined (rule 20)', async () => {
     await eur.tell(good(108_000_000n))
     const proxy = await startRpcProxy(devnet.rpcUrl)
     try {
@@ -127,7 +127,7 @@ describe('a node', () => {
     }
   })
 
-  it('is asked once for a while, and may be away then', async () => {
+  it('is asked once for a while, and can be away then', async () => {
     await eur.tell(good(108_000_000n))
     const proxy = await startRpcProxy(devnet.rpcUrl)
     try {
@@ -149,7 +149,7 @@ describe('a node', () => {
 })
 
 describe('the known feeds', () => {
-  it.each([1, 8453])('on chain %i are addresses with their checksum, each once', (chainId) => {
+  it.each([1, 8453])('are addresses with their checksum, each once, on chain %i', (chainId) => {
     const feeds = [...knownFeeds(chainId)]
     const addresses = feeds.map(([, { address }]) => address)
     expect(addresses.map((address) => getAddress(address))).toStrictEqual(addresses)
@@ -157,7 +157,7 @@ describe('the known feeds', () => {
     expect(feeds.map(([pair]) => pair)).toContain('EUR/USD')
   })
 
-  it('are none on a chain without', () => {
+  it('are none on a chain without feeds', () => {
     expect(knownFeeds(84532).size).toBe(0)
   })
 })
@@ -168,7 +168,7 @@ describe('options', () => {
     ['a URL that is none', { rpcUrl: 'node' }, 'rates.chainlink.rpcUrl'],
     ['a feed without a pair', { feeds: { EUR: '0x' } }, 'rates.chainlink.feeds["EUR"]'],
     ['a feed without an address', { feeds: { 'A/USD': 'x' } }, 'rates.chainlink.feeds["A/USD"]'],
-  ])('refuse %s by its name', (_name, overrides, option) => {
+  ])('refuse %s by name', (_name, overrides, option) => {
     const make = () => chainlinkRates(optionsWith(overrides))
     expect(make).toThrow(ConfigError)
     expect(make).toThrow(option)

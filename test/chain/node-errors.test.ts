@@ -5,7 +5,7 @@ const send = (message: string, code = -32000) => classifyNodeError({ code, messa
 const read = (message: string, code = -32000) => classifyNodeError({ code, message }, 'read')
 const sync = (message: string, code = -32000) => classifyNodeError({ code, message }, 'sync')
 
-describe('rule 16: node errors are classified by their raw words', () => {
+describe('the words of node errors (rule 16)', () => {
   it.each([
     ['geth', 'already known', 'already_known'],
     ['Nethermind', 'AlreadyKnown', 'already_known'],
@@ -35,7 +35,7 @@ describe('rule 16: node errors are classified by their raw words', () => {
     ['Arc', 'request limit reached', 'rate_limited'],
     ['Alchemy', 'Monthly capacity limit exceeded.', 'rate_limited'],
     ['proxyd', 'no backend is currently healthy to serve traffic', 'not_ready'],
-  ])('reads what %s says to a transaction: %s', (_client, message, kind) => {
+  ])('classify how %s rejects a transaction: %s', (_client, message, kind) => {
     expect(send(message)).toBe(kind)
   })
 
@@ -45,12 +45,12 @@ describe('rule 16: node errors are classified by their raw words', () => {
     [429, 'try again later', 'rate_limited'],
     [-32011, 'whatever', 'not_ready'],
     [-32011, 'request limit reached', 'rate_limited'],
-  ])('knows the code %s with the words "%s"', (code, message, kind) => {
+  ])('classify the code %s with the words "%s"', (code, message, kind) => {
     expect(send(message, code)).toBe(kind)
     expect(read(message, code)).toBe(kind)
   })
 
-  it('takes an internal error for a refusal of a transaction only where its words are known', () => {
+  it('classify an internal error as the refusal of a transaction only if its words are known', () => {
     expect(send('something broke', -32603)).toBe('ambiguous')
     expect(send('nonce too low', -32603)).toBe('stale_nonce')
     expect(send('already known', -32603)).toBe('already_known')
@@ -67,7 +67,7 @@ describe('rule 16: node errors are classified by their raw words', () => {
     ['Infura', 'daily request count exceeded, request rate limited', -32005, 'rate_limited'],
     ['geth', 'execution aborted (timeout = 5s)', -32000, 'ambiguous'],
     ['geth', 'header not found', -32000, 'not_ready'],
-  ])('reads what %s says to a question: %s', (_client, message, code, kind) => {
+  ])('classify how %s fails a call: %s', (_client, message, code, kind) => {
     expect(read(message, code)).toBe(kind)
   })
 
@@ -77,20 +77,20 @@ describe('rule 16: node errors are classified by their raw words', () => {
     ['Alchemy', 'Unsupported method: eth_sendRawTransactionSync', -32600],
     ['Cloudflare', 'rpc method is not whitelisted', -32000],
     ['Reth', "method isn't supported", -32000],
-  ])('knows how %s says that it has no such method', (_client, message, code) => {
+  ])('classify how %s reports a missing method', (_client, message, code) => {
     expect(sync(message, code)).toBe('unknown_method')
   })
 
   it.each(['transaction type not supported', 'sender is not allowed', 'not allowed', 'not found'])(
-    'takes "%s" for a word about a transaction, not about a method',
+    'read "%s" as about a transaction, not about a method',
     (message) => {
       expect(sync(message)).toBe('other')
     },
   )
 })
 
-describe('rule 13: what a node says is fit for a log', () => {
-  it('is bounded, and has no control characters and no URL', () => {
+describe('a node’s message in the log (rule 13)', () => {
+  it('is bounded, without control characters and URLs', () => {
     const message = `slow\u001b[31m down\r\nsee https://node.example/v2/key ${'x'.repeat(500)}`
     const words = nodeWords({ redacted: message, code: -32005 })
     expect(words).toMatch(/^slow \[31m down see \[url\] x+… \(-32005\)$/)

@@ -20,7 +20,7 @@ describe('redacting an RPC URL', () => {
     expect(redactUrl('execution reverted: v2', url)).toBe('execution reverted: v2')
   })
 
-  it('hides what is no URL as a whole', () => {
+  it('hides a text that is not a URL completely', () => {
     expect(redactUrl('cannot open ::nonsense::', '::nonsense::')).toBe('cannot open [rpc url]')
   })
 })

@@ -106,7 +106,7 @@ const refused = (url: string) => async (): Promise<boolean> =>
 
 describe('the program', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'answers, and ends by %s as one should',
+    'answers, and ends cleanly by %s',
     async (signal) => {
       const program = serve(devnet.rpcUrl)
       const url = await urlOf(program)
@@ -115,7 +115,7 @@ describe('the program', () => {
     },
   )
 
-  it('says at start what it uses and what it has found, and logs settlements', async () => {
+  it('prints at start what it uses and finds, and logs settlements', async () => {
     const program = serve(devnet.rpcUrl)
     const url = await urlOf(program)
     const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
@@ -138,7 +138,7 @@ describe('the program', () => {
       expect(program.output()).not.toContain(secret)
   })
 
-  it('starts where the node does not answer, says so, and logs a relayer that runs dry', async () => {
+  it('starts while the node does not answer, reports that, and logs a relayer that runs out of gas money', async () => {
     const away = serve('http://127.0.0.1:9')
     await urlOf(away)
     await logs(away, /"level":"(error)".*The node did not answer/)
@@ -153,7 +153,7 @@ describe('the program', () => {
     expect(low).toMatchObject({ level: 'warn', relayer: address, balance: '0' })
   })
 
-  it('finishes what is under way before it ends, and takes nothing new', async () => {
+  it('finishes requests in progress before it ends, and accepts no new ones', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const program = serve(proxy.url)
     const url = await urlOf(program)
@@ -169,7 +169,7 @@ describe('the program', () => {
     await proxy.close()
   })
 
-  it('ends in time with what cannot be finished written down, and the next goes on with it', async () => {
+  it('ends in time and records what it cannot finish, which the next process completes', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const program = serve(proxy.url)
     const url = await urlOf(program)
@@ -197,7 +197,7 @@ describe('the program', () => {
     expect(await (await post(next, 'settle', submission)).json()).toMatchObject({ success: true })
   })
 
-  it('ends at once when it is told twice', async () => {
+  it('ends at once at the second signal', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const program = serve(proxy.url)
     const url = await urlOf(program)
@@ -215,7 +215,7 @@ describe('the program', () => {
     await proxy.close()
   })
 
-  it('needs no package where Node has SQLite, and names the one that is missing elsewhere', async () => {
+  it('needs no package if Node has SQLite, and otherwise names the missing one', async () => {
     // A copy that finds what we depend on, and not what is optional.
     const home = join(cwd, 'without-peers')
     const packages = [
@@ -248,7 +248,7 @@ describe('the program', () => {
 })
 
 /** A node that takes forever to say anything is no reason not to end. */
-it('ends though the node does not answer', async () => {
+it('the program ends even if the node does not answer', async () => {
   const node = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(node, 'listening')
   const program = serve(`http://127.0.0.1:${(node.address() as AddressInfo).port}`)

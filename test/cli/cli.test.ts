@@ -118,7 +118,7 @@ async function serve(argv: readonly string[], env?: Environment) {
 }
 
 describe('serve', () => {
-  it('answers once it has printed its URL, in one line, until it is ended', async () => {
+  it('answers from when it has printed its URL, in one line, until it is ended', async () => {
     const { url, printed, status, code, poweredBy } = await serve([], ENVIRONMENT)
     expect(printed).toStrictEqual([expect.stringMatching(/http:\/\/127\.0\.0\.1:[1-9]\d*$/)])
     expect([status, code, poweredBy]).toStrictEqual([200, 0, null])
@@ -130,7 +130,7 @@ describe('serve', () => {
     ['GET', '/favicon.ico'],
     ['POST', '/api/v1/payment/settle'],
     ['DELETE', '/%zz'],
-  ])('answers %s %s, which is not its own, with problem details', async (method, path) => {
+  ])('answers the unknown %s %s with problem details', async (method, path) => {
     const command = start(['serve', '--port', '0'], ENVIRONMENT)
     const url = /http:\/\/\S+$/.exec(await command.firstLine)?.[0]
     const answer = await fetch(`${url}${path}`, { method })
@@ -151,13 +151,13 @@ describe('serve', () => {
     expect(Object.keys(profile)).toStrictEqual(['com.example.file'])
   })
 
-  it('reads the file it is told to', async () => {
+  it('reads the file of --config', async () => {
     await writeConfig({ ...CONFIG, handlerId: 'com.example.other' }, 'other.json')
     const { profile } = await serve(['--config', 'other.json', '--host', '127.0.0.1'])
     expect(Object.keys(profile)).toStrictEqual(['com.example.other'])
   })
 
-  it('puts the environment over the file', async () => {
+  it('lets the environment override the file', async () => {
     await writeConfig({
       publicUrl: 'https://file.example',
       networks: { 'eip155:8453': { ...CONFIG.networks.base, assets: ['EURC'] } },
@@ -185,14 +185,14 @@ describe('serve', () => {
     expect(accepts).toHaveLength(1)
   })
 
-  it('takes the only network of the file for the one that is meant', async () => {
+  it('applies variables to the only network of the file', async () => {
     const { networks: _, ...rest } = CONFIG
     await writeConfig({ ...rest, networks: { base: { rpcUrl: 'http://127.0.0.1:9' } } })
     const { status } = await serve([], { X402_RELAYER_KEY: KEY })
     expect(status).toBe(200)
   })
 
-  it('needs neither node nor key beside a facilitator elsewhere', async () => {
+  it('needs neither node nor key with a remote facilitator', async () => {
     await writeConfig({ ...CONFIG, networks: { base: {} } })
     const { status } = await serve([], {
       X402_FACILITATOR_URL: 'http://127.0.0.1:9/api/v2/payment',
@@ -201,13 +201,13 @@ describe('serve', () => {
     expect(status).toBe(200)
   })
 
-  it('makes a project of its own where the file has none', async () => {
+  it('creates a project from variables if the file has none', async () => {
     await writeConfig({ networks: CONFIG.networks })
     const { status } = await serve([], { X402_PAY_TO: PAY_TO, X402_PROJECT_TOKEN: TOKEN })
     expect(status).toBe(200)
   })
 
-  it('takes secrets from the environment and from .env, where the file refers to them', async () => {
+  it('takes secrets that the file refers to from the environment and from .env', async () => {
     await writeConfig(`{
       // The node, with its key.
       "networks": { "base": { "rpcUrl": "http://127.0.0.1:9/\${RPC_KEY}", "relayerKeys": [{ "env": "KEY" }] } },
@@ -236,7 +236,7 @@ describe('serve', () => {
     expect(messages).toContain('X402_FOO: nothing reads this variable')
   })
 
-  it('listens where PORT and HOST say, unless a flag does', async () => {
+  it('listens at PORT and HOST unless flags override them', async () => {
     const command = start(['serve', '--memory'], { ...ENVIRONMENT, PORT: '0', HOST: '127.0.0.1' })
     expect(await command.firstLine).toMatch(/127\.0\.0\.1:[1-9]/)
     expect(await command.end()).toBe(0)
@@ -249,7 +249,7 @@ describe('serve', () => {
     expect(flagged.status).toBe(200)
   })
 
-  it('logs a line of JSON for what an operator should know', async () => {
+  it('logs a line of JSON for each event that an operator should know', async () => {
     const { complained } = await serve([], ENVIRONMENT)
     const lines = complained.map((line) => JSON.parse(line) as { message: string })
     expect(lines.filter(({ message }) => message.includes('browser'))).toStrictEqual([
@@ -318,26 +318,26 @@ describe('the ledger of serve', () => {
     await ledger.close()
   })
 
-  it('keeps payments nowhere with --memory, whatever DATABASE_URL says', async () => {
+  it('keeps payments in memory with --memory, whatever DATABASE_URL says', async () => {
     const url = 'postgres://127.0.0.1:9/none'
     const env = { ...ENVIRONMENT, DATABASE_URL: url, X402_DATABASE_URL: url }
     expect((await serve(['--memory'], env)).status).toBe(200)
     expect(existsSync(ledgerFile())).toBe(false)
   })
 
-  it('creates no ledger where its options are wrong', async () => {
+  it('creates no ledger if its options are wrong', async () => {
     await run(['serve'], { ...ENVIRONMENT, X402_PAY_TO: 'x' })
     expect(existsSync(ledgerFile())).toBe(false)
   })
 
-  it('refuses a file that cannot be a ledger: it says so, and names the way out', async () => {
+  it('refuses a file that is no ledger, and names the remedy', async () => {
     await mkdir(ledgerFile(), { recursive: true })
     const { code, printed, complained } = await run(['serve', '--port', '0'], ENVIRONMENT)
     expect([code, printed]).toStrictEqual([1, []])
     expect(complained).toMatch(/^ledger: .*data\/ledger\.db.*--memory/)
   })
 
-  it('refuses a file that another holds locked for good', async () => {
+  it('refuses a file that another process holds locked', async () => {
     await mkdir(join(cwd, 'data'))
     const locking = new Database(ledgerFile())
     locking.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE')
@@ -366,7 +366,7 @@ describe('the ledger of serve', () => {
     expect(complained).not.toContain('pa55word')
   })
 
-  it('keeps payments in the file of --ledger, relative to the configuration, which only its owner can read', async () => {
+  it('keeps payments in the file of --ledger, relative to the configuration and readable by its owner only', async () => {
     await mkdir(join(cwd, 'etc'), { recursive: true })
     await writeConfig(CONFIG, 'etc/shop.json')
     const { complained } = await serve(['--config', 'etc/shop.json', '--ledger', 'kept/a.db'])
@@ -380,7 +380,7 @@ describe('the ledger of serve', () => {
     )
   })
 
-  it('keeps payments beside its configuration, and refuses to begin an empty one where an earlier version has kept one', async () => {
+  it('keeps payments beside its configuration, and refuses to start an empty ledger if an earlier version has left one elsewhere', async () => {
     await mkdir(join(cwd, 'srv'), { recursive: true })
     await writeConfig(CONFIG, 'srv/shop.json')
     await serve(['--config', 'srv/shop.json'])
@@ -422,7 +422,7 @@ describe('serve with a wrong configuration', () => {
     expect(complained).toMatch(where)
   })
 
-  it('refuses bad JSON without showing what is in it', async () => {
+  it('refuses malformed JSON without quoting it', async () => {
     await writeConfig(`{ "relayerKeys": ["${KEY}" }`)
     expect((await run(['serve'])).complained).not.toContain('5e5e')
   })
@@ -434,13 +434,13 @@ describe('serve with a wrong configuration', () => {
     expect(complained).toMatch(/^config: .*object/)
   })
 
-  it('refuses a file that is not there, where it was named', async () => {
+  it('refuses a file of --config that does not exist', async () => {
     const { code, complained } = await run(['serve', '--config', 'missing.json'], ENVIRONMENT)
     expect(code).toBe(1)
     expect(complained).toMatch(/^config: .*missing\.json.*ENOENT/)
   })
 
-  it('refuses options that are wrong, one a line, by variable or by path', async () => {
+  it('refuses wrong options, one a line, by variable or by path', async () => {
     await writeConfig({ ...CONFIG, handlerID: 'x', projects: [{ id: 'a', tokens: ['short'] }] })
     const { code, complained } = await run(['serve'], {
       X402_PUBLIC_URL: 'pay.example.com',
@@ -462,7 +462,7 @@ describe('serve with a wrong configuration', () => {
     expect(complained).not.toContain('5e5e')
   })
 
-  it('refuses what a file says of another network by its path, not by the variable', async () => {
+  it('names the path, not the variable, for a mistake in another network of the file', async () => {
     await writeConfig({ ...CONFIG, networks: { ...CONFIG.networks, polygon: { rpcUrl: 'x' } } })
     const { complained } = await run(['serve'], {
       X402_NETWORK: 'base',
@@ -474,7 +474,7 @@ describe('serve with a wrong configuration', () => {
     ])
   })
 
-  it('refuses variables that could be about several networks or projects', async () => {
+  it('refuses variables that could mean several networks or projects', async () => {
     await writeConfig({
       ...CONFIG,
       networks: { ...CONFIG.networks, polygon: CONFIG.networks.base },
@@ -493,14 +493,14 @@ describe('serve with a wrong configuration', () => {
     ['ledger', '--ledger'],
     ['facilitator', 'X402_FACILITATOR_URL'],
     ['logger', 'standard error'],
-  ])('refuses %s in a file, and says what to use instead', async (option, instead) => {
+  ])('refuses %s in a file, and names the replacement', async (option, instead) => {
     await writeConfig({ ...CONFIG, [option]: 'x' })
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)
     expect(complained).toMatch(new RegExp(`^${option}: cannot be set in a file.*${instead}`))
   })
 
-  it('refuses misspelled members and networks, and says what was probably meant', async () => {
+  it('refuses misspelt members and networks, and suggests the right ones', async () => {
     await writeConfig({
       networks: { Base: { rpcURL: 'http://127.0.0.1:9', relayerKeys: [KEY] }, 8453: {} },
       projects: [{ id: 'acme', merchant: { payto: PAY_TO } }],
@@ -515,33 +515,33 @@ describe('serve with a wrong configuration', () => {
     expect(complained).toContain("merchant.payto: there is no such option; did you mean 'payTo'?")
   })
 
-  it('refuses to guess where it is: it says that there is no file', async () => {
+  it('reports the missing file in an empty folder', async () => {
     const { complained } = await run(['serve'])
     expect(complained).toContain(`config: there is no ${join(cwd, 'gateway.config.json')}; npx`)
     expect(complained).toContain('X402_NETWORK: is missing')
   })
 
-  it('refuses a mistyped variable beside a missing one: it says which was meant', async () => {
+  it('refuses a misspelt variable, and suggests the missing one', async () => {
     const { complained } = await run(['serve'], { X402_PAYTO: PAY_TO, X402_NETWORK: 'base' })
     expect(complained).toContain(
       'X402_PAY_TO: is missing: the address that is paid; X402_PAYTO is set: did you mean X402_PAY_TO?',
     )
   })
 
-  it('refuses to guess: without a file it names every variable it needs', async () => {
+  it('names every variable that it needs without a file', async () => {
     const { code, complained } = await run(['serve'])
     expect(code).toBe(1)
     for (const name of ['X402_PAY_TO', 'X402_NETWORK', 'X402_RPC_URL', 'X402_RELAYER_KEY'])
       expect(complained).toContain(`${name}: `)
   })
 
-  it('refuses a facilitator that is none, by its variable', async () => {
+  it('refuses a malformed facilitator URL by its variable', async () => {
     await writeConfig(CONFIG)
     const { complained } = await run(['serve'], { X402_FACILITATOR_URL: 'nowhere' })
     expect(complained).toMatch(/^X402_FACILITATOR_URL: /)
   })
 
-  it('refuses a port in use and a host that is not here', async () => {
+  it('refuses a port in use and a host of another machine', async () => {
     const other: Server = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as AddressInfo
@@ -577,7 +577,7 @@ describe('the command line', () => {
     [['devnet', '--port', '-1'], undefined],
     [['devnet', '--block-time', 'soon'], undefined],
     [['token', '--length', '5'], 'There is no --length here.'],
-  ])('is misused by %j: exit code 2, with the usage', async (argv, message) => {
+  ])('fails with exit code 2 and the usage for %j', async (argv, message) => {
     const { code, printed, complained } = await run(argv)
     expect([code, printed]).toStrictEqual([2, []])
     const [name = ''] = argv
@@ -599,7 +599,7 @@ describe('the command line', () => {
     [['help', 'devnet'], 'devnet '],
     [['ledger', '--help'], 'ledger export'],
     [['ledger', 'prune', '--help'], 'ledger prune'],
-  ])('explains one command on %j', async (argv, usage) => {
+  ])('explains a single command on %j', async (argv, usage) => {
     const { code, printed, complained } = await run(argv)
     expect([code, complained]).toStrictEqual([0, ''])
     expect(printed.join()).toMatch(new RegExp(`^Usage: express-x402-gateway ${usage}`))
@@ -612,7 +612,7 @@ describe('the command line', () => {
 })
 
 describe('token', () => {
-  it('prints a token and the hash of it', async () => {
+  it('prints a token and its hash', async () => {
     const { code, printed } = await run(['token'])
     expect(code).toBe(0)
     const [token = '', hash] = printed
@@ -623,7 +623,7 @@ describe('token', () => {
 })
 
 describe('devnet', () => {
-  it('prints what is on the chain as one line of JSON, and ends when told to', async () => {
+  it('prints the accounts and URL as one line of JSON, and ends by a signal', async () => {
     const command = start(['devnet', '--port', '0', '--block-time', '1'])
     const info = JSON.parse(await command.firstLine) as { rpcUrl: string; chainId: number }
     expect(info.chainId).toBe(84532)
@@ -639,7 +639,7 @@ describe('devnet', () => {
     await expect(fetch(info.rpcUrl)).rejects.toThrow('fetch failed')
   })
 
-  it('says that it is ready where what it prints goes to a file', async () => {
+  it('says that it is ready if its output goes to a file', async () => {
     const command = start(['devnet', '--port', '0'], {}, { isRedirected: true })
     const { rpcUrl } = JSON.parse(await command.firstLine) as { rpcUrl: string }
     expect(command.complained).toStrictEqual([
@@ -663,7 +663,7 @@ describe('devnet', () => {
     },
   )
 
-  it('says where the variables are, and keeps them out of what it prints', async () => {
+  it('writes the variables to a file, and prints only its name', async () => {
     const command = start(['devnet', '--env', 'chain.env', '--port', '0'])
     await until(() => command.complained.length === 2)
     expect(command.complained[1]).toContain('node --env-file=chain.env')
@@ -672,7 +672,7 @@ describe('devnet', () => {
     expect(command.printed).toStrictEqual([])
   })
 
-  it('fails where the time between blocks is none', async () => {
+  it('fails if the time between blocks is malformed', async () => {
     const { code, complained } = await run(['devnet', '--block-time', '0'])
     expect(code).toBe(1)
     expect(complained).toMatch(/^blockTime: /)

@@ -125,14 +125,14 @@ async function listenUntrusted(): Promise<number> {
 }
 
 describe('doctor on a sound setup', () => {
-  it('says that all is well, and nothing else, and changes nothing', async () => {
+  it('prints only that all is well, and changes nothing', async () => {
     await write()
     expect(await doctor()).toStrictEqual({ code: 0, printed: ['All is well.'], complained: [] })
     expect(await readFile(join(cwd, 'gateway.config.json'), 'utf8')).toContain('base-sepolia')
     await expect(readFile(join(cwd, 'data/ledger.db'))).rejects.toThrow('ENOENT')
   })
 
-  it('says that all is well, with a ledger in use and a public URL that leads here', async () => {
+  it('says that all is well with a ledger in use and a public URL that leads here', async () => {
     const gateway = createGateway(
       shopOptions(devnet, { ledger: openSqliteLedger(join(cwd, 'data/ledger.db')) }),
     )
@@ -143,7 +143,7 @@ describe('doctor on a sound setup', () => {
     await gateway.close()
   })
 
-  it('says that all is well, on PostgreSQL', async () => {
+  it('says that all is well on PostgreSQL', async () => {
     // Said aloud where there is none.
     if (postgres === undefined) return
     const schema = await createSchema(postgres)
@@ -156,7 +156,7 @@ describe('doctor on a sound setup', () => {
     expect((await doctor([], env)).printed).toStrictEqual(['All is well.'])
   })
 
-  it('says everything it has seen, with --json', async () => {
+  it('prints everything it has seen with --json', async () => {
     await write()
     const { code, printed } = await doctor(['--json'])
     const { ok, findings } = JSON.parse(printed.join()) as { ok: boolean; findings: object[] }
@@ -167,7 +167,7 @@ describe('doctor on a sound setup', () => {
 })
 
 describe('doctor on the configuration', () => {
-  it('finds JSON that is broken', async () => {
+  it('finds malformed JSON', async () => {
     await writeFile(join(cwd, 'gateway.config.json'), '{ "networks": ')
     const { code, printed } = await doctor()
     expect(code).toBe(1)
@@ -180,7 +180,7 @@ describe('doctor on the configuration', () => {
     expect(await named()).toStrictEqual(['error missing_variable'])
   })
 
-  it('finds a member that nobody reads, and a variable', async () => {
+  it('finds a member and a variable that nobody reads', async () => {
     await write({ publicURL: 'x' })
     expect(await named([], { X402_PAYTO: 'x' })).toStrictEqual([
       ...['warning unknown_variable', 'error unknown_option'],
@@ -197,7 +197,7 @@ describe('doctor on the configuration', () => {
     expect(await named()).toStrictEqual(['warning file_readable'])
   })
 
-  it('finds nobody who is paid', async () => {
+  it('finds that nobody is paid', async () => {
     await write({ projects: [] })
     expect(await named()).toStrictEqual(['warning project_missing'])
     await write({ projects: [{ id: 'shop', tokens: [] }] })
@@ -206,14 +206,14 @@ describe('doctor on the configuration', () => {
     ])
   })
 
-  it('finds money that would be lost, or be paid to a relayer', async () => {
+  it('finds a payTo at which money would be lost, or that is a relayer', async () => {
     await write({}, {}, { payTo: devnet.asset })
     expect(await named()).toStrictEqual(['error invalid_address'])
     await write({}, {}, { payTo: privateKeyToAddress(devnet.relayerKeys[0]!) })
     expect(await named()).toStrictEqual(['warning pay_to_is_relayer'])
   })
 
-  it('finds a currency that no token has', async () => {
+  it('finds a currency that no token is pegged to', async () => {
     await write({}, {}, { currency: 'EUR' })
     expect(await named()).toStrictEqual(['error unsupported_currency'])
   })
@@ -230,7 +230,7 @@ describe('doctor on a network', () => {
     expect(await named()).toStrictEqual(['error chain_unreachable'])
   })
 
-  it('prints nothing of a node that a terminal obeys', async () => {
+  it('prints no terminal control sequences of a node', async () => {
     await write()
     proxy.fault = () => ({ kind: 'refuse', code: -32000, message: 'no\u001b]0;pwned\u0007\u202e' })
     for (const args of [[], ['--json']]) {
@@ -266,7 +266,7 @@ describe('doctor on a network', () => {
     expect(await named()).toContain('error relayer_without_funds')
   })
 
-  it('finds a token that is not there, has another domain, or other decimals', async () => {
+  it('finds a token that does not exist, or has another domain or other decimals', async () => {
     await write({}, token({ address: `0x${'0b'.repeat(20)}` }))
     expect(await named()).toStrictEqual(['error token_missing'])
     await write({}, token({ eip712: { name: 'USD Coin', version: '2' } }))
@@ -275,7 +275,7 @@ describe('doctor on a network', () => {
     expect(await named()).toStrictEqual(['error token_decimals_mismatch'])
   })
 
-  it('finds a relayer that waits for a nonce which no transaction has', async () => {
+  it('finds a relayer that waits for a nonce of no known transaction', async () => {
     const file = join(cwd, 'data/ledger.db')
     const ledger = openSqliteLedger(file)
     await ledger.payments.listSubmitted()
@@ -328,7 +328,7 @@ describe('doctor on webhooks', () => {
   const open = { webhooks: { allowPrivate: true } }
   const error = 'The receiver responded with HTTP 500.'
 
-  it('finds no fault where they can be delivered, also the operator’s own', async () => {
+  it('finds no fault if they can be delivered, including the operator’s own', async () => {
     await write(open)
     const url = await listen(express())
     await register({ url }, { url, project: OPERATOR })
@@ -346,7 +346,7 @@ describe('doctor on webhooks', () => {
     expect(printed.join()).not.toContain('a-secret-path')
   })
 
-  it('finds a receiver that does not answer, once for all webhooks that it has', async () => {
+  it('finds a receiver that does not answer, once for all its webhooks', async () => {
     await write(open)
     await register({ url: 'http://127.0.0.1:9/one' }, { url: 'http://127.0.0.1:9/two' })
     const { printed } = await doctor()
@@ -356,7 +356,7 @@ describe('doctor on webhooks', () => {
     ])
   })
 
-  it('finds a certificate that cannot be trusted, and none where there should be one', async () => {
+  it('finds a certificate that cannot be trusted, and a missing one', async () => {
     await write({ ...open, handlerId: 'localhost.pay' })
     const plain = new URL(await listen(express()))
     await register(
@@ -367,7 +367,7 @@ describe('doctor on webhooks', () => {
     expect(names).toStrictEqual(['error webhook_tls_untrusted', 'error webhook_tls_failed'])
   })
 
-  it('finds deliveries that have failed, that are tried again, or that nobody tries', async () => {
+  it('finds deliveries that failed, that are retried, or that nobody tries', async () => {
     await write(open)
     await register({ url: await listen(express()) })
     await deliver({ kind: 'failed', error }, { kind: 'failed', error })
@@ -384,7 +384,7 @@ describe('doctor on webhooks', () => {
     expect((await doctor()).printed[0]).toMatch(/webhook_untried: .* for 10 min: start a gateway/)
   })
 
-  it('finds a project that is not there any more', async () => {
+  it('finds the webhooks of a project that no longer exists', async () => {
     await write(open)
     await register({ url: await listen(express()), project: 'gone' })
     expect(await named()).toStrictEqual(['warning webhook_without_project'])
@@ -410,8 +410,8 @@ describe('doctor on webhooks', () => {
   })
 })
 
-describe('doctor on the way to the gateway', () => {
-  it('finds a public URL at which nobody answers, or somebody else', async () => {
+describe('doctor on the public URL', () => {
+  it('finds that nobody or somebody else answers', async () => {
     await write({ publicUrl: 'http://127.0.0.1:9' })
     expect(await named()).toStrictEqual(['warning public_url_unreachable'])
     await write({ publicUrl: await listen(express()) })
@@ -437,7 +437,7 @@ describe('doctor on the ledger', () => {
     ])
   })
 
-  it('finds a file that is no database, that others can read, or that a newer version has migrated', async () => {
+  it('finds a file that is no database, that others can read, or of a newer version', async () => {
     await write()
     const file = join(cwd, 'a.db')
     await writeFile(file, 'this is no database, however long it is'.repeat(100), { mode: 0o600 })
@@ -457,13 +457,13 @@ describe('doctor on the ledger', () => {
     expect(await named(['--ledger', 'a.db'])).toContain('warning migration_missing')
   })
 
-  it('finds a folder in which no file can be made', async () => {
+  it('finds a folder in which no file can be created', async () => {
     await write()
     await writeFile(join(cwd, 'data'), 'a file')
     expect(await named()).toStrictEqual(['error ledger_unavailable'])
   })
 
-  it('finds a user without rights, and a database that is not there', async () => {
+  it('finds a user without rights, and a database that does not exist', async () => {
     if (postgres === undefined) return
     const schema = await createSchema(postgres)
     const role = `${schema.name}_poor`

@@ -90,14 +90,14 @@ describe('init', () => {
     ])
   })
 
-  it('says that git sees the key where .gitignore cannot be written', async () => {
+  it('warns that git sees the key if .gitignore cannot be written', async () => {
     await mkdir(join(cwd, '.gitignore'))
     const { code, complained } = await init(['--yes', '--pay-to', PAY_TO])
     expect(code).toBe(0)
     expect(complained).toContain('out of version control yourself')
   })
 
-  it('takes what flags say, and converts prices where no token is pegged to their currency', async () => {
+  it('follows its flags, and enables conversion if no token is pegged to the currency', async () => {
     const { complained } = await init([
       ...['--pay-to', PAY_TO, '--network', 'eip155:137', '--currency', 'GBP', '--port', '5000'],
       ...['--rpc-url', 'https://node.example/key', '--public-url', 'https://pay.example.com'],
@@ -112,7 +112,7 @@ describe('init', () => {
     expect(await text('gateway.config.json')).not.toContain('node.example')
   })
 
-  it('asks until an answer is good, with its defaults', async () => {
+  it('asks until an answer is valid, with defaults', async () => {
     const { code, asked, complained } = await init(
       ['--public-url', ''],
       ['bse', 'base', '', '0x1', PAY_TO, 'EUR'],
@@ -140,7 +140,7 @@ describe('init', () => {
     [['--pay-to', PAY_TO, '--currency', 'EURO'], '--currency: '],
     [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],
     [['--pay-to', PAY_TO, '--public-url', 'pay.example.com'], '--public-url: must be an absolute'],
-  ])('says what is wrong with %j, and writes nothing', async (args, message) => {
+  ])('explains what is wrong with %j, and writes nothing', async (args, message) => {
     const { code, complained } = await init(['--yes', ...args])
     expect(code).toBe(2)
     expect(complained).toContain(message)
@@ -156,7 +156,7 @@ describe('init', () => {
     expect(await text(name)).toBe('mine')
   })
 
-  it('keeps the files that --force replaces, because their key may hold money', async () => {
+  it('keeps a copy of the files that --force replaces, because their key may hold money', async () => {
     await init(['--yes', '--pay-to', PAY_TO])
     const before = await text('.env')
     expect((await init(['--yes', '--pay-to', PAY_TO, '--force'])).code).toBe(0)
@@ -166,7 +166,7 @@ describe('init', () => {
     expect((await stat(join(cwd, kept))).mode & 0o777).toBe(0o600)
   })
 
-  it('leaves everything as it was where it cannot write', async () => {
+  it('changes nothing if it cannot write', async () => {
     await writeFile(join(cwd, 'folder'), 'a file')
     const { code, complained } = await init(['--yes', '--pay-to', PAY_TO, '--dir', 'folder'])
     expect(code).toBe(1)

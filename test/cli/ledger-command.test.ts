@@ -104,7 +104,7 @@ async function record(
 describe.each([
   ['SQLite', sqlitePlace] as const,
   ...(postgres === undefined ? [] : [['PostgreSQL', () => postgresPlace(postgres)] as const]),
-])('ledger, on %s', (_name, createPlace) => {
+])('the command ledger on %s', (_name, createPlace) => {
   let place: Place
   beforeEach(async () => {
     place = await createPlace()
@@ -123,7 +123,7 @@ describe.each([
   }
 
   describe('export', () => {
-    it('writes what was sent, with amounts in units and in tokens, and times in ISO 8601', async () => {
+    it('writes payments with amounts in units and in tokens, and times in ISO 8601', async () => {
       const usdc = { chainId: 84532, asset: USDC, value: 1_230_000n } as const
       const [settled] = await write(
         [{ ...usdc, project: 'shop' }, 'delivered'],
@@ -167,7 +167,7 @@ describe.each([
       expect(await typesOf('--refunds')).toStrictEqual([payment, refund])
     })
 
-    it('quotes CSV by RFC 4180, and leaves spreadsheets nothing to compute', async () => {
+    it('quotes CSV by RFC 4180, with no cell that a spreadsheet computes', async () => {
       const project = '=HYPERLINK("http://x", 1)'
       await write([{ project, validBefore: 2n ** 200n }, 'settled'])
       const { output } = await run(['export'], place.context)
@@ -177,7 +177,7 @@ describe.each([
       expect(rest).toBe('')
     })
 
-    it('takes the beginning of a time span and leaves its end', async () => {
+    it('includes the start of a period and excludes its end', async () => {
       await write([{}, 'settled'])
       await place.execute(`UPDATE x402_authorizations SET created_at = ${Date.UTC(2026, 0, 31)}`)
       const count = async (...flags: readonly string[]): Promise<number> => {
@@ -192,7 +192,7 @@ describe.each([
       expect(await count('--to', '2026-01-31T00:00:00.001Z')).toBe(1)
     })
 
-    it('writes every payment of several pages once, oldest first, and shows how far it is', async () => {
+    it('writes every payment of several pages once, oldest first, and shows its progress', async () => {
       await write([{ project: 'a' }, 'settled'])
       await place.execute(fillStatement(place.dialect, { count: 1234 }))
       await place.execute(fillStatement(place.dialect, { count: 500, start: 5000, project: 'z' }))
@@ -215,7 +215,7 @@ describe.each([
       expect(shown.slice(-2)).toStrictEqual([expect.stringMatching(/^█+ 1735 of 1735$/), ''])
     })
 
-    it('loses no payment of those that were created in the same millisecond', async () => {
+    it('loses no payment among those of the same millisecond', async () => {
       await write([{ project: 'a' }, 'settled'])
       await place.execute(fillStatement(place.dialect, { count: 1100 }))
       await place.execute('UPDATE x402_authorizations SET created_at = 1800000000000')
@@ -223,7 +223,7 @@ describe.each([
       expect(output.split('\r\n')).toHaveLength(1 + 1101 + 1)
     })
 
-    it('reads no further than its reader does', async () => {
+    it('reads only as far as its own reader', async () => {
       await write([{}, 'settled'])
       await place.execute(fillStatement(place.dialect, { count: 1500 }))
       const chunks: string[] = []
@@ -276,7 +276,7 @@ describe.each([
       expect(await nonces()).toStrictEqual([payment!.nonce])
     })
 
-    it('deletes what is final, delivered and lapsed, and nothing else', async () => {
+    it('deletes only payments that are final, delivered and lapsed', async () => {
       const open = await write(
         [lapsed, 'submitted'],
         // Its buyer may still come for what he has paid.
@@ -293,7 +293,7 @@ describe.each([
       expect(await prune(Date.now())).toMatchObject({ output: 'payments deleted: 0\n' })
     })
 
-    it('keeps what was changed after the date, or within the last hour', async () => {
+    it('keeps payments that were changed after the date, or within the last hour', async () => {
       await write([lapsed, 'delivered'])
       await age(30 * 60_000)
       expect((await prune(Date.now())).output).toBe('payments deleted: 0\n')
@@ -323,7 +323,7 @@ describe.each([
       [['--before', 'yesterday']],
       [['--before', '2026-02-30']],
       [['--after', '2026']],
-    ])('is misused by %j: exit code 2, with its usage', async (flags) => {
+    ])('fails with exit code 2 and its usage for %j', async (flags) => {
       const { code, complained } = await run(['prune', ...flags], place.context)
       expect([code, complained]).toStrictEqual([
         2,
@@ -333,7 +333,7 @@ describe.each([
   })
 
   describe('migrate', () => {
-    it('--check fails with the names of what is missing, until it was migrated', async () => {
+    it('fails with --check and the names of missing migrations until it was run', async () => {
       await write([{}, 'settled'])
       const last = NAMES.at(-1)
       await place.execute('DROP TABLE x402_migrations')
@@ -369,7 +369,7 @@ describe.each([
 })
 
 describe('ledger', () => {
-  it('knows tokens of the configuration', async () => {
+  it('formats amounts of tokens of the configuration', async () => {
     const place = await sqlitePlace()
     const asset = `0x${'99'.repeat(20)}` as const
     const ledger = place.open()
@@ -389,7 +389,7 @@ describe('ledger', () => {
   })
 
   it.each([['export'], ['prune', '--before', '2026-01-01'], ['migrate', '--check']])(
-    '%s creates no ledger where there is none',
+    '%s creates no ledger if there is none',
     async (...argv) => {
       const cwd = await newFolder()
       const { code, complained } = await run(argv, { cwd, env: {} })
@@ -407,7 +407,7 @@ describe('ledger', () => {
     expect((await run(['migrate', '--check'], { cwd, env: {} })).code).toBe(0)
   })
 
-  it('names the variable, and not the password, where the database does not answer', async () => {
+  it('names the variable, but not the password, if the database does not answer', async () => {
     const env = { DATABASE_URL: 'postgres://user:s3cret@127.0.0.1:9/payments' }
     const { code, complained } = await run(['migrate', '--check'], { cwd: tmpdir(), env })
     expect([code, complained]).toStrictEqual([
@@ -425,7 +425,7 @@ describe('ledger', () => {
   })
 
   it.each([[[]], [['drop']], [['export', '--format', 'xml']], [['migrate', 'now']]])(
-    'is misused by %j: exit code 2',
+    'fails with exit code 2 for %j',
     async (argv) => {
       const { code, complained } = await run(argv, { cwd: tmpdir(), env: {} })
       expect([code, complained]).toStrictEqual([

@@ -28,7 +28,7 @@ function argumentsOf(instruction: RegExp): string[] {
 }
 
 describe('the container', () => {
-  it('runs as a user without rights, and what it starts is the program itself', () => {
+  it('runs the program itself as a user without rights', () => {
     expect(dockerfile).toContain('\nUSER node\n')
     expect(dockerfile.indexOf('USER node')).toBeLessThan(dockerfile.indexOf('\nCMD '))
     expect(argumentsOf(/\nCMD (\[.*\])/)).toStrictEqual([
@@ -36,7 +36,7 @@ describe('the container', () => {
     ])
   })
 
-  it('is healthy while payments can be taken, and only then', async () => {
+  it('is healthy only while payments can be accepted', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const program = startProgram([resolve('dist/esm/cli/bin.js'), 'serve', '--memory'], {
       cwd,
@@ -62,7 +62,7 @@ describe('the container', () => {
     await proxy.close()
   })
 
-  it('is given longer to end than the program takes, with a database that is there first', async () => {
+  it('gets more time to end than the program needs, and starts after its database', async () => {
     const { services } = parse(await readFile('example-app/compose.yaml', 'utf8')) as {
       services: Record<string, Record<string, unknown>>
     }

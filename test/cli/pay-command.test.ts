@@ -106,7 +106,7 @@ async function pay(
 }
 
 describe('pay', () => {
-  it('buys, tells each step, and the money moves once', async () => {
+  it('buys, prints each step, and moves the money once', async () => {
     const before = await balances()
     const { code, bought, told } = await pay([`${shop.url}/report`, '--devnet'])
     expect([code, bought]).toStrictEqual([0, '{"sold":true}\n'])
@@ -131,7 +131,7 @@ describe('pay', () => {
     expect([code, bought]).toStrictEqual([0, 'sold by others\n'])
   })
 
-  it('sends what it is told to, with a key of the environment or of a file', async () => {
+  it('sends the request of its flags, with a key of the environment or of a file', async () => {
     const [, , second] = devnet.payers
     await writeFile(join(cwd, 'key'), `${second!.privateKey.slice(2)}\n`)
     const request = ['--data', '{"a":1}', '--header', 'X-Extra: yes', '--method', 'put']
@@ -153,7 +153,7 @@ describe('pay', () => {
     expect(overridden.told).toContain('The variable BUYER must be 0x')
   })
 
-  it('writes what is no text to a file', async () => {
+  it('writes a binary response to a file', async () => {
     const shown = await pay([`${shop.url}/image`, '--devnet'])
     expect([shown.code, shown.bought]).toStrictEqual([0, ''])
     expect(shown.told).toContain('4 bytes that are no text: --output')
@@ -161,7 +161,7 @@ describe('pay', () => {
     expect([...(await readFile(join(cwd, 'a.png')))]).toStrictEqual([137, 80, 78, 71])
   })
 
-  it('pays nothing for what is free, or fails', async () => {
+  it('pays nothing for a free or failing resource', async () => {
     const before = await balances()
     expect(await pay([`${shop.url}/free`, '--devnet'])).toMatchObject({
       ...{ code: 0, told: expect.stringContaining('Nothing to pay.') },
@@ -172,7 +172,7 @@ describe('pay', () => {
     expect(await balances()).toStrictEqual(before)
   })
 
-  it('pays no more than --max-amount, which is $1.00', async () => {
+  it('pays no more than --max-amount, by default $1.00', async () => {
     const before = await balances()
     const refused = await pay([`${shop.url}/dear`, '--devnet'])
     expect(refused.code).toBe(1)
@@ -183,7 +183,7 @@ describe('pay', () => {
     expect((await pay([`${shop.url}/dear`, '--devnet', '--max-amount', '$1.01'])).code).toBe(0)
   })
 
-  it('presents the same payment again while its outcome is not known, and pays once', async () => {
+  it('presents the same payment again while its outcome is unknown, and pays once', async () => {
     const before = await balances()
     let isLost = true
     proxy.fault = (method) =>
@@ -205,7 +205,7 @@ describe('pay', () => {
     expect((await balances())[1] - before[1]).toBe(250_000n)
   })
 
-  it('says why a payment could not be taken, and presents the same one once it can', async () => {
+  it('explains why a payment was not accepted, and presents the same one once it can be', async () => {
     const before = await balances()
     const told: string[] = []
     proxy.fault = () => ({ kind: 'http', status: 503 })
@@ -219,7 +219,7 @@ describe('pay', () => {
   })
 })
 
-describe('pay, where each answer to a payment is 503,', () => {
+describe('pay, when each answer to a payment is 503,', () => {
   const problem = (code: ProblemCode) => problemDetails({ code, detail: `Why: ${code}.` }, 503)
   /** Presents a payment to a server with these answers, of which the last one is repeated. */
   async function present(bodies: readonly object[], headers: Record<string, string> = {}) {
@@ -246,7 +246,7 @@ describe('pay, where each answer to a payment is 503,', () => {
     'The seller could not take the payment now. Nothing was settled; the same payment can be presented again.'
 
   it.each(['chain_unreachable', 'rate_unavailable', 'relayer_without_funds', 'gas_price_too_high'])(
-    'says that nothing was settled where the code guarantees it: %s',
+    'says that nothing was settled if the code guarantees it: %s',
     async (code) => {
       const { told, last } = await present([problem(code as ProblemCode)])
       expect(told).toContain(`→ Answer: 503 ${code}: Why: ${code}.`)
@@ -271,18 +271,18 @@ describe('pay, where each answer to a payment is 503,', () => {
       [problem('chain_unreachable')],
       { [PAYMENT_RESPONSE]: encodeHeader({ success: false, transaction: `0x${'0a'.repeat(32)}` }) },
     ],
-  ])('does not say that nothing was settled where %s', async (_name, bodies, headers) => {
+  ])('does not say that nothing was settled if %s', async (_name, bodies, headers) => {
     const { told, last } = await present(bodies, headers)
     expect(told).toContain('→ The outcome is not known yet')
     expect(last).toMatch(/^The outcome is not known\. .* may have taken the payment/)
   })
 
-  it('shows nothing of a problem that a terminal obeys', async () => {
+  it('shows no terminal control sequences of a problem', async () => {
     const { told } = await present([{ code: 'a\x1b[2J', detail: 'b\x07' }])
     expect(told).toContain('→ Answer: 503 a?[2J: b?')
   })
 
-  it('writes to a terminal nothing that it would obey, and to a file what was bought', async () => {
+  it('writes no control sequences to a terminal, and the bytes as bought to a file', async () => {
     const server = await listen(
       express().get('/', (_req, res) => void res.type('text').send('a\u001b[2Jb')),
     )
@@ -294,7 +294,7 @@ describe('pay, where each answer to a payment is 503,', () => {
     expect(await readFile(join(cwd, 'bought.txt'), 'utf8')).toBe('a\u001b[2Jb')
   })
 
-  it('says why there is no price', async () => {
+  it('explains why there is no price', async () => {
     const app = express().get('/', (_req, res) => {
       res.status(503).type('application/problem+json')
       res.send(JSON.stringify(problem('rate_unavailable')))
@@ -308,7 +308,7 @@ describe('pay, where each answer to a payment is 503,', () => {
   })
 })
 
-describe('pay, asked for what it must not pay,', () => {
+describe('pay, if it must not pay,', () => {
   const offer = (overrides: object) => ({
     ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', maxTimeoutSeconds: 60 },
     ...{ payTo: devnet.merchant.address, asset: devnet.asset },
@@ -353,7 +353,7 @@ describe('pay, asked for what it must not pay,', () => {
     expect(told).not.toContain('Signing')
   })
 
-  it('signs nothing for real money with a key that everybody knows, even with --yes', async () => {
+  it('signs nothing for real money with a publicly known key, even with --yes', async () => {
     offers = [offer(mainnet)]
     const { code, told } = await pay([odd.url, '--devnet', '--yes'])
     expect(code).toBe(1)
@@ -400,7 +400,7 @@ describe('pay, asked for what it must not pay,', () => {
     expect(told).not.toMatch(/pa55word|5e5e/)
   })
 
-  it('signs nothing for a key that is none, without repeating it', async () => {
+  it('signs nothing for a malformed key, which it does not repeat', async () => {
     const wrong = await pay(['http://127.0.0.1:9', '--key-env', 'KEY'], { KEY: 'hunter2' })
     expect(wrong.code).toBe(1)
     expect(wrong.told).toContain('The variable KEY must be 0x and 64 hexadecimal digits')

@@ -67,7 +67,7 @@ async function serve(options: object, ...flags: readonly string[]) {
 }
 
 describe('serve', () => {
-  it('starts where a node does not answer, lives, and is not ready', async () => {
+  it('starts while a node does not answer, and is alive but not ready', async () => {
     const { url } = await serve({})
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     const ready = await fetch(`${url}/readyz`)
@@ -77,7 +77,7 @@ describe('serve', () => {
     expect(text).not.toMatch(/secret|127\.0\.0\.1/)
   })
 
-  it('has a console where there is an admin token, and stops at once while it is watched', async () => {
+  it('has a console if there is an admin token, and stops at once while one is open', async () => {
     const plain = await serve({})
     expect(plain.urlIn('console')).toBeUndefined()
     expect((await fetch(`${plain.url}/console/`)).status).toBe(404)
@@ -98,7 +98,7 @@ describe('serve', () => {
     expect(complained.join()).not.toContain(token)
   })
 
-  it('has no metrics unless they are asked for, and then on a port of their own', async () => {
+  it('has metrics only if configured, on a port of their own', async () => {
     const plain = await serve({})
     expect((await fetch(`${plain.url}/metrics`)).status).toBe(404)
     expect(plain.urlIn('metrics')).toBeUndefined()
@@ -115,7 +115,7 @@ describe('serve', () => {
     await expect(fetch(metrics)).rejects.toThrow('fetch failed')
   })
 
-  it('has metrics without a token for requests to this machine only, whatever name leads to it', async () => {
+  it('has metrics without a token only for requests to this machine, under any name', async () => {
     const { urlIn } = await serve({ metrics: { port: 0 } })
     await until(() => urlIn('metrics') !== undefined)
     const { origin, port } = new URL(urlIn('metrics')!)
@@ -132,7 +132,7 @@ describe('serve', () => {
       expect([host, await statusFor(host)]).toEqual([host, 421])
   })
 
-  it('names the option where the port for metrics is taken', async () => {
+  it('names the option if the port for metrics is in use', async () => {
     const first = await serve({ metrics: { port: 0 } })
     await until(() => first.urlIn('metrics') !== undefined)
     const port = Number(new URL(first.urlIn('metrics')!).port)
@@ -143,7 +143,7 @@ describe('serve', () => {
     await endFirst()
   })
 
-  it('logs a line for each request where it is asked to, without queries and tokens', async () => {
+  it('logs a line for each request if configured, without queries and tokens', async () => {
     const { url, lines } = await serve({}, '--access-log')
     const headers = { 'X-Project-Identify-Token': TOKEN, 'X-Request-Id': 'proxy-7' }
     await fetch(`${url}/api/v2/payment/supported`, { headers })
@@ -160,7 +160,7 @@ describe('serve', () => {
     expect(JSON.stringify(requests())).not.toMatch(/secret|token-of-the-shop/)
   })
 
-  it('logs none otherwise, and all where the configuration says so', async () => {
+  it('logs no requests by default, and all if the configuration says so', async () => {
     const silent = await serve({})
     await fetch(`${silent.url}/livez`)
     expect(await end!()).toBe(0)
@@ -190,14 +190,14 @@ describe('serve', () => {
       expect(warningsIn(lines())).toEqual([])
     })
 
-    it('that is not trusted, warns once, and takes the address of nobody for another', async () => {
+    it('warns once of a proxy that is not trusted, and ignores its forwarded addresses', async () => {
       const { url, lines } = await serve({ trustProxy: '192.0.2.1, 10.0.0.0/8' }, '--access-log')
       expect(await addressIn(url, lines)).toBe('127.0.0.1')
       await fetch(`${url}/livez`, { headers: forwarded })
       expect(warningsIn(lines())).toMatchObject([{ level: 'warn', ip: '127.0.0.1' }])
     })
 
-    it('lets a stranger fail to sign in as often as he likes, and the operator sign in', async () => {
+    it('still lets the operator sign in after a stranger has failed many times', async () => {
       const token = 'an-admin-token-of-the-tests'
       const { url } = await serve({ admin: { tokens: [token] } })
       const signIn = async (address: string, given: string): Promise<number> => {
@@ -217,7 +217,7 @@ describe('serve', () => {
       expect(await signIn('198.51.100.7', token)).toBe(200)
     })
 
-    it('is not started where everybody would be trusted', async () => {
+    it('refuses to start if it would trust everybody', async () => {
       const { exit, complained } = await serve({}, '--trust-proxy', 'true')
       expect(await exit).not.toBe(0)
       expect(complained.join()).toMatch(/trust.*everybody/)

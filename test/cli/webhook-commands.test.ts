@@ -42,7 +42,7 @@ async function serve(allowPrivate = true) {
 const registered = async (api: GatewayApi) => (await api.get(PATH)).body.webhooks as object[]
 
 describe('listen', () => {
-  it('registers itself, prints and forwards what it is told, and leaves nothing behind', async () => {
+  it('registers itself, prints and forwards events, and leaves nothing behind', async () => {
     const { api, ledger } = await serve()
     const app = await startReceiver(toEnd)
     const listening = start(['listen', '--forward-to', app.url, '--gateway', `${api.url}/`], {
@@ -62,7 +62,7 @@ describe('listen', () => {
     expect(listening.complained).toEqual([])
   })
 
-  it('passes failures of the app on to the gateway, which tries again', async () => {
+  it('passes failures of the app on to the gateway, which retries', async () => {
     const { api, ledger } = await serve()
     const app = await startReceiver(toEnd)
     app.respond = withStatus(500, 'broken')
@@ -83,7 +83,7 @@ describe('listen', () => {
     expect(deliveries).toHaveLength(1)
   })
 
-  it('prints nothing of a gateway that a terminal obeys, and reads no endless answer', async () => {
+  it('prints no control sequences of a gateway, and reads no endless answer', async () => {
     const toRespond = [
       (res: ServerResponse) =>
         res.writeHead(400).end(JSON.stringify({ detail: 'no\u001b[2J\u202e' })),
@@ -105,7 +105,7 @@ describe('listen', () => {
     }
   })
 
-  it('refuses what is not signed by its gateway', async () => {
+  it('refuses events that its gateway has not signed', async () => {
     const { api } = await serve()
     const app = await startReceiver(toEnd)
     const flags = ['--gateway', api.url, '--token', SHOP_TOKEN]
@@ -127,7 +127,7 @@ describe('listen', () => {
     expect(app.received).toEqual([])
   })
 
-  it('repeats what the gateway says against it', async () => {
+  it('repeats the gateway’s refusal', async () => {
     const { api } = await serve(false)
     const refused = start(['listen', '--gateway', api.url, '--token', SHOP_TOKEN])
     expect(await refused.exit).toBe(1)
@@ -152,7 +152,7 @@ describe('listen', () => {
     [['listen'], /--token is missing/],
     [['listen', '--token', 'x', '--forward-to', 'localhost:3000'], /--forward-to takes an http/],
     [['listen', '--forward', 'x'], /--forward-to/],
-  ])('explains a command line that is wrong: %j', async (argv, words) => {
+  ])('explains the wrong command line %j', async (argv, words) => {
     const wrong = start(argv)
     expect(await wrong.exit).toBe(2)
     expect(wrong.complained.join()).toMatch(words)
@@ -178,7 +178,7 @@ describe('trigger', () => {
     expect(app.received[0]).toMatchObject({ type, data: { test: true, ...data } })
   })
 
-  it('fails where the app does, and shows what it said', async () => {
+  it('fails if the app fails, and shows its response', async () => {
     const app = await startReceiver(toEnd)
     app.respond = withStatus(400, 'bad signature')
     const flags = ['--to', app.url, '--secret', createWebhookSecret()]
@@ -190,7 +190,7 @@ describe('trigger', () => {
     expect(away.complained).toEqual(['The connection was refused.'])
   })
 
-  it('prints nothing of what the app said that a terminal obeys', async () => {
+  it('prints no control sequences of the app’s response', async () => {
     const app = await startReceiver(toEnd)
     app.respond = withStatus(400, 'a\u001b]0;b\u0007\u202ec')
     const flags = ['--to', app.url, '--secret', createWebhookSecret()]
@@ -213,7 +213,7 @@ describe('trigger', () => {
       /--to must be an absolute http/,
     ],
     [['trigger', 'payment.settled', 'now'], /'now' is one word too many/],
-  ])('explains a command line that is wrong: %j', async (argv, words) => {
+  ])('explains the wrong command line %j', async (argv, words) => {
     const wrong = start(argv)
     expect(await wrong.exit).toBe(2)
     expect(wrong.complained.join()).toMatch(words)

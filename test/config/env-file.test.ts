@@ -16,7 +16,7 @@ describe('the file .env beside a configuration', () => {
     expect(await withEnvFile(join(folder, 'nowhere'), env)).toStrictEqual({ env })
   })
 
-  it('adds variables, which the environment overrides, and none of an app', async () => {
+  it('adds variables of the gateway, which the environment overrides, and none of the app', async () => {
     const text =
       '\uFEFF# keys\nA=file\nB="two words"\nDATABASE_URL=x\nPORT=1\nNODE_ENV=x\nX402_DATABASE_URL=y\n'
     await writeFile(join(folder, '.env'), text)

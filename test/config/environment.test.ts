@@ -38,7 +38,7 @@ describe('the environment', () => {
     expect(wrong(COMPLETE)).toStrictEqual([])
   })
 
-  it('may say all that there is to say', () => {
+  it('can set every option', () => {
     const env = {
       ...COMPLETE,
       X402_RELAYER_KEY: ` ${KEY}, ${OTHER_KEY} `,
@@ -64,7 +64,7 @@ describe('the environment', () => {
     expect(wrong(env)).toStrictEqual([])
   })
 
-  it('says what an operator sees of the gateway', () => {
+  it('names the gateway as its operator sees it', () => {
     const observed = (variables: Environment) => {
       const { metrics, traces, accessLog } = optionsFromEnvironment({ ...COMPLETE, ...variables })
       return { metrics, traces, accessLog }
@@ -93,7 +93,7 @@ describe('the environment', () => {
     ['X402_METRICS_PORT', { X402_METRICS_PORT: '70000' }],
     ['X402_METRICS_TOKEN', { X402_METRICS_TOKEN: 'short' }],
     ['X402_METRICS_TOKEN', { X402_METRICS_HOST: '0.0.0.0' }],
-  ])('is told by %s what is wrong with %j', (variable, env) => {
+  ])('is reported by %s with the mistake in %j', (variable, env) => {
     expect(wrong({ ...COMPLETE, ...env })).toStrictEqual([variable])
   })
 
@@ -103,16 +103,16 @@ describe('the environment', () => {
     ['false', false],
     ['loopback, uniquelocal', ['loopback', 'uniquelocal']],
     ['10.0.0.7,fd00::/8', ['10.0.0.7', 'fd00::/8']],
-  ])('reads from X402_TRUST_PROXY=%s which proxies are trusted', (given, trustProxy) => {
+  ])('trusts the proxies of X402_TRUST_PROXY=%s', (given, trustProxy) => {
     const options = optionsFromEnvironment({ ...COMPLETE, X402_TRUST_PROXY: given })
     expect(resolveOptions(options).trustProxy).toStrictEqual(trustProxy)
   })
 
-  it('is told of a secret that is too short, by its variable', () => {
+  it('is reported by variable if a secret is too short', () => {
     expect(wrong({ ...COMPLETE, X402_QUOTE_SECRET: 'short' })).toStrictEqual(['X402_QUOTE_SECRET'])
   })
 
-  it('keeps payments in the database it names, and in no other kind', async () => {
+  it('keeps payments in the database that it names, of a known kind', async () => {
     const { ledger } = optionsFromEnvironment({
       ...COMPLETE,
       X402_DATABASE_URL: 'postgres://127.0.0.1:9/none',
@@ -147,7 +147,7 @@ describe('the environment', () => {
     await ledger?.close()
   })
 
-  it('needs no node and no key beside a facilitator elsewhere', () => {
+  it('needs no node and no key with a remote facilitator', () => {
     const remote = {
       X402_PAY_TO: PAY_TO,
       X402_NETWORK: 'base',
@@ -193,7 +193,7 @@ describe('the environment', () => {
     expect(wrong({ ...COMPLETE, X402_ASSET: 'DOGE' })).toStrictEqual(['X402_ASSET'])
   })
 
-  it('has no secret in what it complains about', () => {
+  it('shows no secret in its errors', () => {
     const env = { ...COMPLETE, X402_NETWORK: COMPLETE.X402_RPC_URL, X402_RELAYER_KEY: KEY.slice(3) }
     const refuse = (): unknown => resolveOptions(optionsFromEnvironment(env))
     expect(refuse).toThrow(ConfigError)
@@ -214,7 +214,7 @@ describe('the default gateway', () => {
   })
 
   // One module for both claims: it is built once, at its first success.
-  it('is refused when the first route is declared, then built once the variables are there', async () => {
+  it('is refused when the first route is declared, and is built once the variables are set', async () => {
     const { gatewayRouter, x402Protect } = await import('../../src/index.js')
     for (const declare of [() => x402Protect('$0.01'), gatewayRouter])
       expect(declare).toThrow(

@@ -29,7 +29,7 @@ describe('options from the environment', () => {
     expect(wrong({ ...fromEnvironment(COMPLETE), publicUrl: 'https://shop.example' })).toEqual([])
   })
 
-  it('remember nothing that other programs have set', () => {
+  it('keep no variables of other programs', () => {
     const options = fromEnvironment({ ...COMPLETE, CLOUD_SECRET: 'not for the log' })
     expect(inspect({ ...options })).toContain('X402_NETWORK')
     expect(inspect({ ...options })).not.toContain('not for the log')
@@ -45,14 +45,14 @@ describe('options from the environment', () => {
     ])
   })
 
-  it('say how to begin where none of them is set', () => {
+  it('explain how to begin if none of them is set', () => {
     const issues = issuesOf(() => createGateway(fromEnvironment({})))
     expect(issues.at(-1)?.message).toBe(
       'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env devnet.env`, and start the app with `node --env-file=devnet.env app.mjs`',
     )
   })
 
-  it('name the variable that was set by a typing error instead of a missing one', () => {
+  it('name the misspelt variable in place of the missing one', () => {
     const { X402_PAY_TO: _payTo, ...env } = COMPLETE
     const mistyped = { ...env, X402_PAYTO: PAY_TO, X402_SHOP: 'mine' }
     expect(issuesOf(() => createGateway(fromEnvironment(mistyped)))).toEqual([
@@ -65,7 +65,7 @@ describe('options from the environment', () => {
     ])
   })
 
-  it('keep those names when they are spread, beside mistakes in code', () => {
+  it('keep the names of variables when they are spread, beside mistakes in code', () => {
     const env = { ...COMPLETE, X402_PAY_TO: 'vitalik.eth' }
     expect(wrong({ ...fromEnvironment(env), settleTimeoutMs: -1 })).toEqual([
       'settleTimeoutMs out_of_range',
@@ -73,7 +73,7 @@ describe('options from the environment', () => {
     ])
   })
 
-  it('are not blamed for what replaces them', () => {
+  it('are not blamed for options that replace them', () => {
     const { X402_PAY_TO: _payTo, ...env } = COMPLETE
     const shop = (payTo: string) => [{ id: 'shop', merchant: { payTo } }]
     expect(wrong({ ...fromEnvironment(env), projects: shop(PAY_TO) })).toEqual([])
@@ -82,7 +82,7 @@ describe('options from the environment', () => {
     ])
   })
 
-  it('are refused at once where a variable opens nothing', () => {
+  it('are refused at once if the value of a variable cannot be opened', () => {
     const codesOf = (env: Record<string, string>): string[] =>
       issuesOf(() => fromEnvironment(env)).map(({ option, code }) => `${option} ${code}`)
     expect(codesOf({ X402_FACILITATOR_URL: 'pay.example' })).toEqual([
@@ -93,7 +93,7 @@ describe('options from the environment', () => {
     ])
   })
 
-  it('tell the logger of variables that nobody reads, and of those that were meant', () => {
+  it('log the variables that nobody reads, and the ones that were meant', () => {
     const logger = recordLog()
     const env = { ...COMPLETE, X402_PAYTO: PAY_TO, PAYTO: PAY_TO }
     expect(wrong({ ...fromEnvironment(env), logger })).toEqual([])

@@ -87,8 +87,8 @@ describe('the defaults', () => {
   })
 })
 
-describe('options that are as they should be', () => {
-  it('are taken in every form that the documentation shows', () => {
+describe('valid options', () => {
+  it('are accepted in every form that the documentation shows', () => {
     const { networks, projects, publicUrl, docsUrl } = resolveOptions({
       publicUrl: 'https://pay.example.com/',
       handlerId: 'com.example.pay',
@@ -135,7 +135,7 @@ describe('options that are as they should be', () => {
     ])
   })
 
-  it('take limits of the relayers at their bounds, in their own units', () => {
+  it('accept relayer limits at their bounds, in their own units', () => {
     for (const [maxFeePerGasGwei, maxFeePerGas] of [
       [1e-9, 1n],
       [1e6, 10n ** 15n],
@@ -149,7 +149,7 @@ describe('options that are as they should be', () => {
       ).toMatchObject({ stuckMs: replaceAfterSeconds * 1000 })
   })
 
-  it('need no node and no key where the facilitator is elsewhere', () => {
+  it('need no node and no key with a remote facilitator', () => {
     const resolved = resolveOptions({ facilitator, networks: { base: {} }, projects: [shop()] })
     expect(resolved.networks[0]).toMatchObject({ core: undefined, assets: [{ symbol: 'USDC' }] })
     expect(wrong({ networks: { base: {} } })).toStrictEqual([
@@ -158,7 +158,7 @@ describe('options that are as they should be', () => {
     ])
   })
 
-  it('take rates from a source', async () => {
+  it('accept a source of rates', async () => {
     const rates = { getRate: async () => undefined }
     expect(resolveOptions({ rates }).rates).toBe(rates)
     const fixed = resolveOptions({ rates: { 'EUR/USD': '1.08' } }).rates
@@ -167,7 +167,7 @@ describe('options that are as they should be', () => {
 })
 
 describe('options that are undefined', () => {
-  it('count as not given, wherever they are', () => {
+  it('count as not given on every level', () => {
     const base = { ...BASE, maxFeePerGasGwei: undefined, replaceAfterSeconds: undefined }
     const merchant = { currency: undefined, minAmount: undefined, accepts: undefined }
     const given = {
@@ -194,7 +194,7 @@ describe('options that are undefined', () => {
   })
 })
 
-describe('options that are wrong', () => {
+describe('wrong options', () => {
   it('are all named at once, each by its path', () => {
     const options = {
       publicUrl: 'pay.example.com',
@@ -353,14 +353,14 @@ describe('options that are wrong', () => {
     expect(wrong(options)).toStrictEqual(paths)
   })
 
-  it('are not blamed on what depends on them', () => {
+  it('are reported without their consequences', () => {
     const accepts = [{ network: 'base', asset: 'USDC' }]
     expect(
       wrong({ networks: { base: { ...BASE, rpcUrl: 1 } }, projects: [shop({ accepts })] }),
     ).toStrictEqual(['networks.base.rpcUrl'])
   })
 
-  it('are refused with the first named on its own', () => {
+  it('throw an error whose message names the first one', () => {
     const refuse = (): unknown => resolveOptions({ settleTimeoutMs: 0, handlerId: '' })
     expect(refuse).toThrow(ConfigError)
     expect(refuse).toThrow(expect.objectContaining({ code: 'config_invalid', option: 'handlerId' }))
@@ -428,13 +428,13 @@ describe('payTo', () => {
   const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
   it.each([USDC_ON_BASE, USDC_ON_BASE.toLowerCase()])(
-    'may not be the contract of a token, where the money would be lost: %s',
+    'cannot be the contract of a token, where the money would be lost: %s',
     (address) => {
       expect(payTo(address)).toStrictEqual(['projects.0.merchant.payTo'])
     },
   )
 
-  it.each([CHECKSUMMED, CHECKSUMMED.toLowerCase()])('may be %s', (address) => {
+  it.each([CHECKSUMMED, CHECKSUMMED.toLowerCase()])('can be %s', (address) => {
     expect(payTo(address)).toStrictEqual([])
   })
 
@@ -443,7 +443,7 @@ describe('payTo', () => {
     ['the zero address', `0x${'0'.repeat(40)}`],
     ['too long', `${CHECKSUMMED}0`],
     ['without 0x', CHECKSUMMED.slice(2)],
-  ])('is refused where it is %s', (_name, address) => {
+  ])('is refused if it is %s', (_name, address) => {
     expect(payTo(address)).toStrictEqual(['projects.0.merchant.payTo'])
   })
 })
@@ -453,7 +453,7 @@ describe('a private key', () => {
     wrong({ networks: { base: { ...BASE, relayerKeys } } })
   const ORDER = '0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 
-  it('may be any number below the order of the curve', () => {
+  it('can be any number below the order of the curve', () => {
     expect(keys(KEY, `${ORDER.slice(0, -1)}0`)).toStrictEqual([])
   })
 
@@ -462,18 +462,18 @@ describe('a private key', () => {
     ['not below the order of the curve', ORDER],
     ['a digit short', KEY.slice(0, -1)],
     ['not hexadecimal', KEY.replace('5e', 'zz')],
-  ])('is refused where it is %s', (_name, key) => {
+  ])('is refused if it is %s', (_name, key) => {
     expect(keys(KEY, key)).toStrictEqual(['networks.base.relayerKeys.1'])
   })
 
-  it('is refused where it is there twice', () => {
+  it('is refused if it is given twice', () => {
     expect(keys(KEY, KEY.toUpperCase().replace('0X', '0x'))).toStrictEqual([
       'networks.base.relayerKeys',
     ])
   })
 })
 
-describe('what an error says', () => {
+describe('the message of a configuration error', () => {
   const SECRET = 'very-secret-5e5e5e5e'
 
   it.each<[string, unknown]>([
@@ -493,14 +493,14 @@ describe('what an error says', () => {
       'a key in place of an address',
       { networks: { base: BASE }, projects: [shop({ payTo: SECRET })] },
     ],
-  ])('holds no secret, where %s is wrong', (_name, options) => {
+  ])('shows no secret if %s is wrong', (_name, options) => {
     const issues = issuesOf(options)
     expect(issues.length).toBeGreaterThan(0)
     expect(JSON.stringify(issues)).not.toContain(SECRET.slice(0, 11))
     expect(JSON.stringify(issues)).not.toContain('5e5e5e5e')
   })
 
-  it('tells what to write instead', () => {
+  it('says what to write instead', () => {
     const issues = issuesOf({
       networks: { base: {}, nowhere: BASE, polygon: { ...BASE, assets: ['EURC'] } },
       projects: [{ id: 'a', tokens: ['short'] }],

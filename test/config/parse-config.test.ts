@@ -27,12 +27,12 @@ describe('a configuration file', () => {
     ['{ "a": [1 }', 'line 1, column 11', ''],
     ['', 'line 1, column 1', 'a value is expected'],
     ['{ /* ', 'line 1, column 3', 'a comment is not closed'],
-  ])('is refused where it is not JSON, with the place: %j', (text, place, mistake) => {
+  ])('is refused with the position of a syntax error: %j', (text, place, mistake) => {
     expect(wrong(text)).toContain(`is not JSON (${place})`)
     expect(wrong(text)).toContain(mistake)
   })
 
-  it('is never repeated where it is not JSON', () => {
+  it('is never quoted in a syntax error', () => {
     expect(wrong('{ "relayerKeys": ["0x5e5e" "hunter2" }')).not.toMatch(/5e5e|hunter2/)
   })
 })
@@ -40,7 +40,7 @@ describe('a configuration file', () => {
 describe('a reference to a variable', () => {
   const env = { NAME: 'value', BLANK: ' ' }
 
-  it('is replaced wherever a text stands', () => {
+  it('is replaced in every string', () => {
     const options = { a: '${NAME}', b: ['x${NAME}y${NAME}', { env: 'NAME' }], c: 1, d: null }
     expect(fillVariables(options, env)).toStrictEqual({
       ...{ a: 'value', b: ['xvalueyvalue', 'value'], c: 1, d: null },
@@ -48,13 +48,13 @@ describe('a reference to a variable', () => {
     expect(variablesIn(options)).toStrictEqual(['NAME', 'NAME', 'NAME', 'NAME'])
   })
 
-  it('is left alone where it is escaped, or none', () => {
+  it('is left alone if it is escaped or malformed', () => {
     const options = { a: '$${NAME}', b: '$NAME ${} ${1}', c: { env: 'NAME', other: 1 } }
     expect(fillVariables(options, env)).toStrictEqual({ ...options, a: '${NAME}' })
     expect(variablesIn(options)).toStrictEqual([])
   })
 
-  it('is reported with its path where the variable is not set', () => {
+  it('is reported with its path if the variable is not set', () => {
     const options = { a: { b: ['${MISSING}', '${BLANK}'] }, c: { env: 'GONE' } }
     expect(() => fillVariables(options, env)).toThrow(
       expect.objectContaining({

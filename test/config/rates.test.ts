@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('rates', () => {
-  it('may come from a file: an API, a chain’s feeds, and fixed ones, in this order', async () => {
+  it('can come from an API, a chain’s feeds, and fixed ones, in this order', async () => {
     const options = {
       networks: { base: BASE },
       rates: [
@@ -57,7 +57,7 @@ describe('rates', () => {
     expect(await rateOf(options, 'SEK', 'USD')).toBeUndefined()
   })
 
-  it('may be one description alone', async () => {
+  it('can be a single source', async () => {
     const now = () => Date.UTC(2026, 0, 30, 12)
     const options = { rates: { http: { url: server.url } }, now }
     expect(await rateOf(options, 'HKD', 'USD')).toBe('0.1285 http')
@@ -66,7 +66,7 @@ describe('rates', () => {
     expect(await rateOf(chain, 'SEK', 'USD')).toBeUndefined()
   })
 
-  it('may be of tokens that are priced or guarded by them, and of no others', async () => {
+  it('can be of tokens that are priced or guarded by them, and of no others', async () => {
     const assets = [WETH, { asset: 'USDC', depegGuardBps: 100 }]
     const networks = { base: { ...BASE, assets } }
     const rates = { 'ETH/USD': '3200', 'USDC/USD': '1.001' }
@@ -101,7 +101,7 @@ describe('rates', () => {
       { chainlink: { network: 'base', rpcUrl: BASE.rpcUrl, freshSeconds: -1, fresh: 1 } },
       ['rates.chainlink.freshSeconds', 'rates.chainlink.fresh'],
     ],
-  ])('are refused by their name: %s', (_name, rates, options) => {
+  ])('are refused by name: %s', (_name, rates, options) => {
     expect(wrong({ rates }).filter((option, index, all) => all.indexOf(option) === index)).toEqual(
       expect.arrayContaining(options),
     )
@@ -115,7 +115,7 @@ describe('a token', () => {
     rates: { 'EUR/USD': '1' },
   })
 
-  it('may have settings, though it is of our own table', () => {
+  it('can have settings even if it is a known token', () => {
     const { networks } = resolveOptions({
       networks: { base: { ...BASE, assets: [{ asset: 'USDC', depegGuardBps: 50 }] } },
       rates: { 'USDC/USD': '1' },
@@ -159,7 +159,7 @@ describe('the limits of a merchant', () => {
 })
 
 describe('the secret of quotes', () => {
-  it('has thirty-two characters at least, and is not repeated', () => {
+  it('has at least thirty-two characters, and is not quoted in errors', () => {
     expect(wrong({ quoteSecret: 'x'.repeat(32) })).toStrictEqual([])
     expect(wrong({ quoteSecret: 'x'.repeat(31) })).toStrictEqual(['quoteSecret'])
     expect(() => resolveOptions({ quoteSecret: 'hunter2' })).toThrow(/^(?!.*hunter2)/)

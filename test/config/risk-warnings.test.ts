@@ -44,19 +44,19 @@ const risks: ReadonlyArray<readonly [string, () => GatewayOptions, RegExp]> = [
 ]
 
 describe('in production, a gateway', () => {
-  it('is not warned of while it runs no risk, and elsewhere never', async () => {
+  it('causes no warning without a risk, and never elsewhere', async () => {
     expect(await warnings(optionsOf())).toEqual([])
     expect(await warnings({ ...optionsOf(), publicUrl: 'https://shop.example' })).toEqual([])
     expect(await warnings({ ...optionsOf(), publicUrl: 'http://localhost:3000' })).toEqual([])
     for (const [, options] of risks) expect(await warnings(options(), 'development')).toEqual([])
   })
 
-  it.each(risks)('is warned of once a process: %s', async (_risk, options, words) => {
+  it.each(risks)('causes one warning a process: %s', async (_risk, options, words) => {
     expect(await warnings(options())).toEqual([expect.stringMatching(words)])
     expect(await warnings(options())).toEqual([])
   })
 
-  it('never shows the key that it warns of', async () => {
+  it('never shows the key in a warning', async () => {
     const all = await warnings(optionsOf({ key: DEVNET_KEY, network: 'base-sepolia' }))
     expect(all.join()).not.toContain(DEVNET_KEY.slice(2))
   })
@@ -69,7 +69,7 @@ describe('a merchant whose currency nothing is pegged to', () => {
     ...(rates !== undefined && { rates }),
   })
 
-  it('is warned of at the start, wherever it runs', async () => {
+  it('causes a warning at start in every environment', async () => {
     expect(await warnings(optionsIn('euros', { currency: 'EUR' }), 'development')).toEqual([
       expect.stringMatching(
         /pegged to its currency.*"project":"euros","currency":"EUR","tokens":"USDC on Base"/,
@@ -77,13 +77,13 @@ describe('a merchant whose currency nothing is pegged to', () => {
     ])
   })
 
-  it('is warned of if it converts prices without any rates', async () => {
+  it('causes a warning if it converts prices without any rates', async () => {
     const merchant = { currency: 'EUR', crossCurrency: true }
     expect(await warnings(optionsIn('unrated', merchant))).toHaveLength(1)
     expect(await warnings(optionsIn('rated', merchant, { 'EUR/USD': '1.08' }))).toEqual([])
   })
 
-  it('is not warned of if it names no currency, or has a token of it', async () => {
+  it('causes no warning if it names no currency, or accepts a token of it', async () => {
     expect(await warnings(optionsIn('dollars', { currency: 'USD' }))).toEqual([])
     const networks = { base: { ...optionsOf().networks!['base'], assets: ['EURC'] } }
     expect(await warnings({ ...optionsIn('unnamed', {}), networks })).toEqual([])

@@ -30,7 +30,7 @@ const PATHS = [
 ] as const
 
 describe('The admin API', () => {
-  it('is not there without admin tokens', async () => {
+  it('does not exist without admin tokens', async () => {
     api = await serveGateway(CLOSED)
     for (const [method, path] of PATHS) {
       const { status, headers } = await adminOf(api).ask(method, path)
@@ -39,7 +39,7 @@ describe('The admin API', () => {
     }
   })
 
-  it('is not there for a path that is none of its own', async () => {
+  it('answers 404 on paths that are not its own', async () => {
     api = await serveGateway(OPEN)
     for (const path of ['', '/', '/nothing', '/projects/shop/nothing', '/projects//tokens'])
       expect(await adminOf(api).ask('GET', path)).toMatchObject({
@@ -50,7 +50,7 @@ describe('The admin API', () => {
     expect([status, body.code]).toEqual([400, 'invalid_request'])
   })
 
-  it('says which methods an endpoint takes', async () => {
+  it('names the methods of an endpoint', async () => {
     api = await serveGateway(OPEN)
     const put = await adminOf(api).ask('PUT', '/projects/shop', {})
     expect(put).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } })
@@ -61,7 +61,7 @@ describe('The admin API', () => {
     expect((await adminOf(api).ask('HEAD', '/projects')).status).toBe(200)
   })
 
-  it('refuses requests without a token, and with any other than an admin’s', async () => {
+  it('refuses requests without an admin’s token', async () => {
     api = await serveGateway(OPEN)
     const wrong = [
       {},
@@ -86,7 +86,7 @@ describe('The admin API', () => {
       expect((await api.send(method, `/api/v2/admin${path}`)).status).toBe(401)
   })
 
-  it('slows down who tries tokens, and lets the operator of the same address in', async () => {
+  it('slows down guesses of tokens, and lets the operator in from the same address', async () => {
     api = await serveGateway({ ...OPEN, rateLimit: false })
     const statuses = new Map<number, number>()
     // All of them within the minute that is counted, on a slow machine, too.
@@ -123,7 +123,7 @@ describe('The admin API', () => {
 })
 
 describe('Admin tokens', () => {
-  it('are refused at declaration where they are too short, doubled, or a project’s', async () => {
+  it('are refused at declaration if they are too short, doubled, or a project’s', async () => {
     api = await serveGateway(OPEN)
     const issuesOf = (tokens: readonly string[]): unknown => {
       try {

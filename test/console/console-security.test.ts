@@ -39,7 +39,7 @@ const codeOf = ({ status, body }: RawAnswer): unknown => [status, body?.code]
 const cookieOf = ({ headers }: RawAnswer): string => headers['set-cookie']?.join() ?? ''
 
 describe('The console', () => {
-  it('is not there without admin tokens, nor where it is switched off', async () => {
+  it('does not exist without admin tokens, or if it is switched off', async () => {
     for (const options of [CLOSED, { ...OPEN, console: false }]) {
       await serve(options)
       for (const path of ['/console', '/console/', '/console/session'])
@@ -57,13 +57,13 @@ describe('The console', () => {
     )
   })
 
-  it('leads to its folder by a relative URL, whatever it is mounted under', async () => {
+  it('redirects to its folder by a relative URL, wherever it is mounted', async () => {
     await serve(OPEN, { prefix: '/pay' })
     const { status, headers } = await sendRaw(api.url, 'GET', '/pay/console')
     expect([status, headers.location]).toEqual([308, './console/'])
   })
 
-  it('says what it takes', async () => {
+  it('names the methods that it accepts', async () => {
     await serve()
     const methods = [
       ['/console/', 'GET, HEAD, OPTIONS'],
@@ -81,7 +81,7 @@ describe('The console', () => {
     expect((await sendRaw(api.url, 'GET', '/console/nothing')).status).toBe(404)
   })
 
-  it('has its security headers on every answer, whatever it is', async () => {
+  it('has its security headers on every answer of any kind', async () => {
     await serve({ ...OPEN, rateLimit: { limit: 6 } })
     const requests = [
       ['GET', '/console'],
@@ -109,7 +109,7 @@ describe('The console', () => {
     expect(statuses.at(-1)).toBe(429)
   })
 
-  it('names the explorers that viem names', () => {
+  it('links to the explorers that viem names', () => {
     const shown = knownNetworks.filter((network) => explorerUrl(network) !== undefined)
     expect(shown.length).toBeGreaterThan(20)
     for (const network of shown) {
@@ -147,7 +147,7 @@ describe('The files of the console', () => {
     await serve()
   })
 
-  it('are the page, which is asked for again, and assets, which never are', async () => {
+  it('are the page, which is revalidated, and assets, which are cached for good', async () => {
     const url = await open()
     const page = await sendRaw(url, 'GET', '/console/')
     expect(page).toMatchObject({ status: 200, text: '<!doctype html>the page' })
@@ -166,7 +166,7 @@ describe('The files of the console', () => {
     expect([head.status, head.text]).toEqual([200, ''])
   })
 
-  it('are compressed for those who take that', async () => {
+  it('are compressed for clients that accept it', async () => {
     const response = await fetch(`${await open()}/console/assets/main-1a2b.js`, {
       headers: { 'Accept-Encoding': 'gzip' },
     })
@@ -174,7 +174,7 @@ describe('The files of the console', () => {
     expect(await response.text()).toBe('export {}\n'.repeat(100))
   })
 
-  it('are those of one folder, however its name is written', async () => {
+  it('all come from one folder, however a path is written', async () => {
     const url = await open()
     for (const name of [
       '..%2fsecret.txt',
@@ -199,7 +199,7 @@ describe('The files of the console', () => {
     }
   })
 
-  it('are missed in words where nobody has built them', async () => {
+  it('are reported as missing if nobody has built them', async () => {
     const { status, text } = await sendRaw(await open(false), 'GET', '/console/')
     expect(status).toBe(503)
     expect(text).toContain('npm run build')
@@ -270,7 +270,7 @@ describe('A page of another origin', () => {
     }
   })
 
-  it('is told by the public URL, behind a proxy', async () => {
+  it('is recognised by the public URL behind a proxy', async () => {
     await serve({ ...OPEN, publicUrl: 'https://pay.example.com/gateway' })
     const browser = new Browser(api)
     const signIn = (Origin: string) =>
@@ -290,7 +290,7 @@ describe('A page of another origin', () => {
     expect((await browser.send('DELETE', '/console/session', out)).status).toBe(204)
   })
 
-  it('is told by forwarded headers, if the proxy is trusted', async () => {
+  it('is recognised by forwarded headers if the proxy is trusted', async () => {
     const headers = {
       Origin: 'https://pay.example.com',
       'X-Forwarded-Proto': 'https',
@@ -308,7 +308,7 @@ describe('A page of another origin', () => {
 })
 
 describe('The cookie of the console', () => {
-  it('belongs to where the gateway is mounted', async () => {
+  it('is scoped to the path of the gateway', async () => {
     await serve(OPEN, { prefix: '/pay' })
     const browser = new Browser(api, '/pay')
     const done = await browser.signIn(ADMIN_TOKEN)
@@ -318,7 +318,7 @@ describe('The cookie of the console', () => {
     expect((await browser.send('GET', ADMIN_PATH)).status).toBe(200)
   })
 
-  it('is worth nothing for payments', async () => {
+  it('gives no access to payments', async () => {
     await serve()
     const browser = await signedIn(SHOP_TOKEN)
     for (const path of ['requirements', 'verify', 'settle'])
@@ -326,7 +326,7 @@ describe('The cookie of the console', () => {
     expect((await browser.send('GET', '/api/v2/payment/supported')).status).toBe(401)
   })
 
-  it('gives way to a token', async () => {
+  it('yields to a token', async () => {
     await serve()
     const admin = await signedIn()
     const wrong = { Authorization: 'Bearer a-wrong-admin-token' }
@@ -345,7 +345,7 @@ describe('The cookie of the console', () => {
     expect((await admin.send('GET', ADMIN_PATH, { headers: basic })).status).toBe(200)
   })
 
-  it('is refused where there are two of its name', async () => {
+  it('is refused if there are two of its name', async () => {
     await serve()
     const { cookie = '' } = await signedIn()
     const second = `x402-console=${'B'.repeat(43)}`
@@ -358,7 +358,7 @@ describe('The cookie of the console', () => {
     expect((await sendRaw(api.url, 'GET', ADMIN_PATH, { headers: { Cookie } })).status).toBe(200)
   })
 
-  it('may be garbage of any size', async () => {
+  it('is ignored if it is garbage of any size', async () => {
     await serve()
     for (const value of [
       '',
@@ -381,7 +381,7 @@ describe('The cookie of the console', () => {
     expect(api.log.lines.filter((line) => line.startsWith('error'))).toEqual([])
   })
 
-  it('does not let strangers ask the database without end', async () => {
+  it('does not let strangers query the database without limit', async () => {
     await serve({ ...OPEN, rateLimit: false })
     const browser = await signedIn()
     expect((await browser.send('GET', ADMIN_PATH)).status).toBe(200)
@@ -398,7 +398,7 @@ describe('The cookie of the console', () => {
     expect((await browser.send('GET', ADMIN_PATH)).status).toBe(200)
   })
 
-  it('lets a session in that it has not seen before, whatever cookies others at its address have sent', async () => {
+  it('admits a session that is new to the process, whatever cookies others at its address have sent', async () => {
     await serve({ ...OPEN, rateLimit: false })
     const fresh = await signedIn()
     const Cookie = `x402-console=${'A'.repeat(43)}`
@@ -411,7 +411,7 @@ describe('The cookie of the console', () => {
 })
 
 describe('Signing in', () => {
-  it('is over for a while for wrong tokens after ten of them, also if they come at once, and never for a good one', async () => {
+  it('is blocked for wrong tokens after ten of them, even at once, and never for a valid one', async () => {
     await serve({ ...OPEN, rateLimit: false })
     const browser = new Browser(api)
     for (let count = 0; count < 20; count++)

@@ -88,7 +88,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
 
     const get = (path: string, browser = shop) => browser.send('GET', MERCHANT + path)
 
-    it('sees no other project’s data, by whatever id or cursor', async () => {
+    it('sees no other project’s data by any id or cursor', async () => {
       const theirs = await get('/settlements?limit=100', other)
       const [{ id }] = theirs.body.settlements
       const webhook = await other.send('POST', `${MERCHANT}/webhooks`, {
@@ -126,7 +126,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       expect((await get('/webhooks')).body.webhooks).toEqual([])
     })
 
-    it('reaches nothing of the admin API', async () => {
+    it('cannot use the admin API', async () => {
       for (const path of [
         'projects',
         'projects/other',
@@ -142,7 +142,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
         expect((await shop.send('GET', `/api/v2/admin/${path}`)).status).toBe(401)
     })
 
-    it('downloads what the list has, to the last page and unit', async () => {
+    it('downloads everything in the list, to the last page and unit', async () => {
       const listed = await idsOf(shop)
       const { rows } = await csvOf('', shop)
       expect(rows).toHaveLength(COUNT + 1)
@@ -168,14 +168,14 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       expect(text).toContain(`'+GET`)
     })
 
-    it('is given all projects’ payments in one file as an operator only', async () => {
+    it('cannot download all projects’ payments in one file, as an operator can', async () => {
       const admin = new Browser(api)
       expect((await admin.signIn(ADMIN_TOKEN)).status).toBe(200)
       const all = await admin.send('GET', '/api/v2/admin/settlements.csv')
       expect(all.text.split('\r\n')).toHaveLength(2 * COUNT + 3)
     })
 
-    it('may run two downloads at once, and one that is left makes room', async () => {
+    it('can run two downloads at once, and an abandoned one makes room', async () => {
       // The second page of each waits.
       let letGo = (): void => undefined
       beforePage = () => new Promise<void>((resolve) => (letGo = resolve))
@@ -189,7 +189,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       expect(api.log.lines.filter((line) => line.includes('download'))).toEqual([])
     })
 
-    it('has a file that is cut, not one that ends early, when the ledger goes away', async () => {
+    it('gets an aborted download, not a short file, when the ledger goes away', async () => {
       beforePage = async () => {
         throw new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.')
       }

@@ -49,7 +49,7 @@ describe.each(stores)('webhooks of the operator, on %s', (_name, openStore) => {
     return created.body as { id: string; events: string[]; secret: string }
   }
 
-  it('tell of a relayer without gas money once, whichever gateways look, and again after it was funded', async () => {
+  it('tell of a relayer without gas money once for all gateways, and again after it was funded', async () => {
     const gateways = [await serve(ledgers[0]!), await serve(ledgers[1]!)]
     const { id, events, secret } = await register(gateways[0]!)
     expect(events).toEqual(['relayer.low'])
@@ -74,7 +74,7 @@ describe.each(stores)('webhooks of the operator, on %s', (_name, openStore) => {
     })
   })
 
-  it('are the operator’s alone, and take no events of projects', async () => {
+  it('belong to the operator alone, and refuse events of projects', async () => {
     const api = await serve(ledgers[0]!)
     const { id } = await register(api)
     expect((await api.ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ id }])

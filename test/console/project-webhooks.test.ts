@@ -41,7 +41,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
   const audit = async (): Promise<ApiAnswer['body']> =>
     (await api.ask('GET', '/audit-log')).body.entries
 
-  it('are the project’s own, with the same documents', async () => {
+  it('equal those of the project’s own API', async () => {
     for (const project of ['shop', 'acme']) {
       const path = `/projects/${project}/webhooks`
       const { secret, ...shown } = await register(path)
@@ -53,7 +53,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     }
   })
 
-  it('are changed, rotated, tried, sent again and deleted, each told of in the audit log', async () => {
+  it('can be changed, rotated, tested, sent again and deleted, each with an entry in the audit log', async () => {
     const receiver = await startReceiver(toEnd)
     const { id, url, secret } = await register(HOOKS, { url: receiver.url })
     const changed = await api.ask('PATCH', `${HOOKS}/${id}`, { events: ['payment.failed'] })
@@ -94,7 +94,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     expect(JSON.stringify(entries)).not.toContain('whsec_')
   })
 
-  it('write nothing into the audit log where nothing was changed, nor what projects do themselves', async () => {
+  it('write nothing into the audit log if nothing changed, or if projects act themselves', async () => {
     const before = await audit()
     expect((await api.ask('DELETE', `${HOOKS}/${NOBODY}`)).status).toBe(404)
     expect((await api.ask('POST', `${HOOKS}/${NOBODY}/rotate-secret`)).status).toBe(404)
@@ -140,14 +140,14 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     }
   })
 
-  it('end with their project, for the admin API', async () => {
+  it('disappear from the admin API with their project', async () => {
     const { id } = await register('/projects/acme/webhooks')
     expect((await api.ask('DELETE', '/projects/acme')).status).toBe(204)
     for (const path of ['', `/${id}`])
       expect((await api.ask('GET', `/projects/acme/webhooks${path}`)).status).toBe(404)
   })
 
-  it('need an admin token: that of the project is none', async () => {
+  it('need an admin token and refuse the project’s', async () => {
     for (const headers of [{}, shopToken, { Authorization: `Bearer ${SHOP_TOKEN}` }])
       for (const method of ['GET', 'POST']) {
         const asked = await api.send(method, `/api/v2/admin${HOOKS}`, { headers })
@@ -159,7 +159,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     )
   })
 
-  it('are created once for an Idempotency-Key, which each admin and project has for itself', async () => {
+  it('are created once for an Idempotency-Key, separate for each admin and project', async () => {
     const key = { 'Idempotency-Key': 'one' }
     const other = adminOf(api, SECOND_ADMIN)
     const ask = (client: AdminClient, project: string, url = URL_A) =>
@@ -178,7 +178,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     expect((await asShop()).body.webhooks).toHaveLength(3)
   })
 
-  it('are created once by requests that race', async () => {
+  it('are created once by concurrent requests', async () => {
     const key = { 'Idempotency-Key': 'race' }
     const made = await Promise.all(
       Array.from({ length: 8 }, () => api.ask('POST', HOOKS, { url: URL_A }, key)),

@@ -55,7 +55,7 @@ describe('Projects', () => {
     expect(await create()).toMatchObject({ status: 409, body: { code: 'project_exists' } })
   })
 
-  it('are checked by the schema of the configuration, member by member', async () => {
+  it('are checked member by member with the schema of the configuration', async () => {
     const wrong = {
       payTo: '0x12',
       currency: 'EURO',
@@ -96,7 +96,7 @@ describe('Projects', () => {
     expect(now).toMatchObject({ merchant, version: 1 })
   })
 
-  it('refuse bodies that are no JSON, huge, or nested without end', async () => {
+  it('refuse bodies that are malformed, huge, or endlessly nested', async () => {
     expect(await api.ask('POST', '/projects', '{')).toMatchObject({
       status: 400,
       body: { code: 'invalid_json' },
@@ -126,7 +126,7 @@ describe('Projects', () => {
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
   })
 
-  it('of the configuration can be read, but not changed', async () => {
+  it('can be read but not changed if they are configured', async () => {
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect((await api.ask('GET', '/projects/shop')).body).toEqual({
       ...{ id: 'shop', source: 'configuration', merchant: configured },
@@ -139,13 +139,13 @@ describe('Projects', () => {
     expect(await api.ask('DELETE', '/projects/shop')).toMatchObject(refused)
   })
 
-  it('are made once, however many ask for the same id at once', async () => {
+  it('are created once, however many requests use the same id at once', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => create()))
     const statuses = answers.map(({ status }) => status)
     expect(statuses.toSorted((a, b) => a - b)).toEqual([201, ...Array(49).fill(409)])
   })
 
-  it('lose no change of several at once, and none that was read before', async () => {
+  it('lose no change when several are made at once or on an old version', async () => {
     await create()
     const changes = ['minAmount', 'maxAmount', 'fxBufferBps', 'crossCurrency', 'name'].map(
       (member) => {
@@ -197,7 +197,7 @@ describe('Projects', () => {
       expect((await api.ask('GET', `/projects?${query}`)).status).toBe(400)
   })
 
-  it('that are unknown are 404 wherever they are named', async () => {
+  it('are answered 404 on every path if they are unknown', async () => {
     for (const id of ['none', '%00', '%3Cb%3E', 'x'.repeat(300), '__proto__', "'%20OR%201=1"]) {
       for (const [method, path, body] of [
         ['GET', `/projects/${id}`, undefined],
@@ -215,7 +215,7 @@ describe('Projects', () => {
 describe('Tokens', () => {
   beforeEach(() => create())
 
-  it('are shown once, work at once, and stop when they are revoked', async () => {
+  it('are shown once, work immediately, and stop when they are revoked', async () => {
     const made = await api.ask('POST', '/projects/acme/tokens', { label: 'till 1' })
     expect(made.status).toBe(201)
     const { id, token } = made.body
@@ -232,7 +232,7 @@ describe('Tokens', () => {
     expect(body.tokens).toMatchObject([{ id, revokedAt: ISO }])
   })
 
-  it('are replaced without a gap: both work until the old one is revoked', async () => {
+  it('can be replaced without a gap, because both work until the old one is revoked', async () => {
     const old = await tokenOf('acme')
     const next = await tokenOf('acme')
     expect([await statusOf(old.token), await statusOf(next.token)]).toEqual([200, 200])
@@ -240,7 +240,7 @@ describe('Tokens', () => {
     expect([await statusOf(old.token), await statusOf(next.token)]).toEqual([401, 200])
   })
 
-  it('of a deleted project stop with it', async () => {
+  it('stop when their project is deleted', async () => {
     const { token } = await tokenOf('acme')
     await api.ask('DELETE', '/projects/acme')
     expect(await statusOf(token)).toBe(401)
@@ -262,7 +262,7 @@ describe('Tokens', () => {
     expect(await statusOf(token)).toBe(401)
   })
 
-  it('of another project cannot be revoked through this one', async () => {
+  it('cannot be revoked through another project', async () => {
     await create('other')
     const { id, token } = await tokenOf('acme')
     for (const project of ['other', 'shop'])
@@ -289,7 +289,7 @@ describe('Tokens', () => {
     expect(elsewhere.status).toBe(201)
   })
 
-  it('have labels of one line', async () => {
+  it('can have only labels of one line', async () => {
     for (const label of ['a\nb', 'x'.repeat(201), 7, null])
       expect((await api.ask('POST', '/projects/acme/tokens', { label })).status).toBe(400)
     expect((await api.ask('POST', '/projects/acme/tokens', {})).status).toBe(201)
@@ -323,7 +323,7 @@ describe('The audit log', () => {
     expect((await api.ask('GET', '/audit-log?projcet=acme')).status).toBe(400)
   })
 
-  it('has nothing of what was refused', async () => {
+  it('has no entry for refused changes', async () => {
     await create('shop')
     await api.ask('POST', '/projects', { id: 'acme', merchant: {} })
     await api.ask('DELETE', '/projects/none')
@@ -332,7 +332,7 @@ describe('The audit log', () => {
 })
 
 describe('Without admin tokens', () => {
-  it('a gateway serves the projects of its configuration only', async () => {
+  it('a gateway serves only the projects of its configuration', async () => {
     const { admin: _admin, ...closed } = OPEN
     const other = await serveAdmin(closed)
     expect((await other.ask('GET', '/projects')).status).toBe(404)

@@ -57,7 +57,7 @@ async function sign(id: string, amount?: bigint) {
 }
 
 describe('refunds by the admin API', () => {
-  it('pay the buyer of any project back, and are the merchant’s own', async () => {
+  it('pay back the buyer of any project, as the merchant’s own refunds', async () => {
     for (const token of [SHOP_TOKEN, OTHER_TOKEN]) {
       const settlement = await sell(token)
       const before = await balanceOf(devnet, devnet.payers[0]!.address)
@@ -86,7 +86,7 @@ describe('refunds by the admin API', () => {
     }
   })
 
-  it('are in the audit log before they are sent, once each', async () => {
+  it('are written to the audit log once each, before they are sent', async () => {
     const { id } = await sell()
     const signed = await sign(id)
     const made = await admin.ask('POST', refundsOf(id), signed)
@@ -100,7 +100,7 @@ describe('refunds by the admin API', () => {
     expect(about).toMatchObject([{ action: 'refund.requested', actor, project: 'shop', after }])
   })
 
-  it('are not told of in the audit log where the merchant sends them, or they are refused', async () => {
+  it('leave no entry in the audit log if the merchant sends them or they are refused', async () => {
     const { id } = await sell()
     const logged = async () => (await admin.ask('GET', '/audit-log')).body.entries.length
     const before = await logged()
@@ -111,7 +111,7 @@ describe('refunds by the admin API', () => {
     expect(await logged()).toBe(before)
   })
 
-  it('have Idempotency-Keys of each admin’s own', async () => {
+  it('have separate Idempotency-Keys for each admin', async () => {
     const { id } = await sell()
     const key = { 'Idempotency-Key': 'refund-1' }
     const [one, two] = [await sign(id, 100_000n), await sign(id, 50_000n)]
@@ -127,7 +127,7 @@ describe('refunds by the admin API', () => {
     expect(merchants).toMatchObject({ status: 201, body: { amount: '100000' } })
   })
 
-  it('never pay more than was paid, however many are asked for at once', async () => {
+  it('never exceed what was paid, however many are requested at once', async () => {
     const { id } = await sell()
     const before = await balanceOf(devnet, devnet.payers[0]!.address)
     const signed = await Promise.all(Array.from({ length: 10 }, () => sign(id)))
@@ -142,7 +142,7 @@ describe('refunds by the admin API', () => {
     expect(await balanceOf(devnet, devnet.payers[0]!.address)).toBe(before + PAID)
   })
 
-  it('refuse what is no settlement, no refund of it, and anyone but an admin', async () => {
+  it('are refused without a settlement, for another refund, and to anyone but an admin', async () => {
     const { id } = await sell()
     const { id: another } = await sell(OTHER_TOKEN)
     const signed = await sign(another)
@@ -161,7 +161,7 @@ describe('refunds by the admin API', () => {
     expect(own.status).toBe(404)
   })
 
-  it('can be made of a project that was deleted', async () => {
+  it('are possible for a project that was deleted', async () => {
     const made = await admin.ask('POST', '/projects', {
       id: 'gone',
       merchant: { payTo: merchant.address },

@@ -62,7 +62,7 @@ function describeSessions(
     const ADMIN_PATH = '/api/v2/admin/projects'
     const SHOP_PATH = '/api/v2/merchant/settlements'
 
-    it('open the admin API for an admin token', async () => {
+    it('give an admin token access to the admin API', async () => {
       const browser = new Browser(await serve())
       expect((await browser.send('GET', '/console/session')).status).toBe(401)
       const signedIn = await browser.signIn(ADMIN_TOKEN)
@@ -98,7 +98,7 @@ function describeSessions(
       expect(log.body.entries).toMatchObject([{ actor: signedIn.body.name }])
     })
 
-    it('open the merchant API for a project’s token, and no other project', async () => {
+    it('give a project’s token access to the merchant API of that project only', async () => {
       const browser = new Browser(await serve())
       const { status, body } = await browser.signIn(SHOP_TOKEN)
       expect([status, body.role, body.name, body.project]).toEqual([
@@ -121,7 +121,7 @@ function describeSessions(
       expect(await sessions.find(secret)).toBeUndefined()
     })
 
-    it('have a new secret at each sign-in, and the old one opens nothing any more', async () => {
+    it('get a new secret at each sign-in, after which the old one is invalid', async () => {
       const api = await serve()
       const browser = new Browser(api)
       await browser.signIn(SHOP_TOKEN)
@@ -135,7 +135,7 @@ function describeSessions(
       expect(await statusOf(browser, ADMIN_PATH)).toBe(200)
     })
 
-    it('are not made from a secret that somebody else has chosen', async () => {
+    it('never use a secret that somebody else has chosen', async () => {
       const api = await serve()
       const browser = new Browser(api)
       const chosen = `x402-console=${'A'.repeat(43)}`
@@ -172,7 +172,7 @@ function describeSessions(
       expect(await statusOf(browser, ADMIN_PATH)).toBe(401)
     })
 
-    it('end when somebody signs out, and take the cookie with them', async () => {
+    it('end at sign-out, which removes the cookie', async () => {
       const api = await serve()
       const browser = new Browser(api)
       await browser.signIn(ADMIN_TOKEN)
@@ -184,7 +184,7 @@ function describeSessions(
       expect((await browser.send('DELETE', '/console/session')).status).toBe(204)
     })
 
-    it('end with the token that they were opened with', async () => {
+    it('end when their token is revoked', async () => {
       const api = await serve()
       const admin = adminOf(api)
       await admin.ask('POST', '/projects', { id: 'acme', merchant: { payTo: PAY_TO } })
@@ -203,7 +203,7 @@ function describeSessions(
       expect(await statusOf(other, SHOP_PATH)).toBe(401)
     })
 
-    it('drop the one that was used least when a token opens too many', async () => {
+    it('drop the least recently used one when a token opens too many', async () => {
       const api = await serve()
       const first = new Browser(api)
       await first.signIn(ADMIN_TOKEN)
@@ -223,7 +223,7 @@ function describeSessions(
 
     if (name === 'memory') return
 
-    it('are valid at every gateway, until one of them ends them', async () => {
+    it('are valid at every gateway until one gateway ends them', async () => {
       const [one, other] = [await serve(), await serve()]
       const here = new Browser(one)
       await here.signIn(ADMIN_TOKEN)
@@ -234,7 +234,7 @@ function describeSessions(
       expect(await statusOf(here, ADMIN_PATH)).toBe(401)
     })
 
-    it('survive a restart, but not with an admin token that the configuration has lost', async () => {
+    it('survive a restart unless their admin token has left the configuration', async () => {
       const browser = new Browser(await serve())
       await browser.signIn(ADMIN_TOKEN)
       const { cookie } = browser
@@ -249,7 +249,7 @@ function describeSessions(
       expect(await statusOf(late, ADMIN_PATH)).toBe(401)
     })
 
-    it('end at another gateway, too, when their token is revoked', async () => {
+    it('end at other gateways, too, when their token is revoked', async () => {
       const [one, other] = [await serve(), await serve()]
       const admin = adminOf(one)
       await admin.ask('POST', '/projects', { id: 'acme', merchant: { payTo: PAY_TO } })

@@ -122,14 +122,14 @@ describe('A route of a merchant that the configuration does not have', () => {
     await gateway.close()
   })
 
-  it('is checked at declaration for what no merchant could mend', async () => {
+  it('is checked at declaration for mistakes that no merchant could mend', async () => {
     const gateway = createGateway(shopOptions(devnet, { admin: { tokens: [ADMIN_TOKEN] } }))
     const declare = () => gateway.x402Protect('$0.01', { merchant: 'acme', maxHeldBytes: -1 })
     expect(declare).toThrow(ConfigError)
     await gateway.close()
   })
 
-  it('answers 503 until there is one, and says so to the operator once', async () => {
+  it('answers 503 until the merchant exists, and tells the operator once', async () => {
     const node = await open(memoryLedger())
     for (let index = 0; index < 5; index++) {
       const response = await fetch(`${node.url}/item`)
@@ -142,7 +142,7 @@ describe('A route of a merchant that the configuration does not have', () => {
     expect((await fetch(`${node.url}/all`, { method: 'OPTIONS' })).status).toBe(204)
   })
 
-  it('charges for the merchant as soon as it is there, and as it is now', async () => {
+  it('charges for the merchant as soon as it exists, at its current settings', async () => {
     const node = await open(memoryLedger())
     await node.ask('POST', '/projects', { id: 'acme', merchant: merchantAt(FIRST) })
     const { payTo, headers } = await sign(node, 0)
@@ -161,7 +161,7 @@ describe('A route of a merchant that the configuration does not have', () => {
     expect((await fetch(`${node.url}/item`, { headers: late.headers })).status).toBe(503)
   })
 
-  it('is among what check() looks at', async () => {
+  it('is checked by check()', async () => {
     const node = await open(memoryLedger())
     await node.ask('POST', '/projects', { id: 'acme', merchant: merchantAt(FIRST) })
     const findings = await node.check()
@@ -170,7 +170,7 @@ describe('A route of a merchant that the configuration does not have', () => {
     ])
   })
 
-  it('finishes a payment under way on its own terms, whatever becomes of the merchant', async () => {
+  it('finishes a payment in progress on its own terms, whatever happens to the merchant', async () => {
     const node = await open(memoryLedger())
     await node.ask('POST', '/projects', { id: 'acme', merchant: merchantAt(FIRST) })
     const path = '/item?wait'
@@ -185,7 +185,7 @@ describe('A route of a merchant that the configuration does not have', () => {
     expect((await balanceOf(devnet, FIRST)) - before).toBe(10_000n)
   })
 
-  it('whose price does not fit the merchant fails as a mistake of the developer', async () => {
+  it('fails as a mistake of the developer if its price does not fit the merchant', async () => {
     const node = await open(memoryLedger())
     const accepts = [{ network: 'base-sepolia', asset: 'USDC' }]
     const merchant = { payTo: FIRST, accepts, minAmount: '5' }
@@ -198,7 +198,7 @@ describe('A route of a merchant that the configuration does not have', () => {
 
 /** What gateways do that share a database. */
 function describeGateways(database: () => { open: () => Ledger }): void {
-  it('take a change by one at all of them within a second', async () => {
+  it('all apply a change within a second', async () => {
     const one = await open(database().open())
     const other = await open(database().open(), 1)
     expect((await fetch(`${other.url}/item`)).status).toBe(503)
@@ -222,7 +222,7 @@ function describeGateways(database: () => { open: () => Ledger }): void {
     expect((await fetch(`${other.url}/item`)).status).toBe(503)
   })
 
-  it('let one of many create a project', async () => {
+  it('create a project once if many try at once', async () => {
     const nodes = [await open(database().open()), await open(database().open(), 1)]
     const body = { id: 'acme', merchant: merchantAt(FIRST) }
     const create = async (node: Node): Promise<number> => {
@@ -245,7 +245,7 @@ function describeGateways(database: () => { open: () => Ledger }): void {
     expect(await late.statusOf('a-token-of-nobody-at-all')).toBe(401)
   })
 
-  it('write down when a token was last used', async () => {
+  it('record when a token was last used', async () => {
     const node = await open(database().open())
     await node.ask('POST', '/projects', { id: 'acme', merchant: merchantAt(FIRST) })
     const { body } = await node.ask('POST', '/projects/acme/tokens', {})
@@ -294,7 +294,7 @@ describePostgres('Gateways on one PostgreSQL', () => {
     await within(REACH_MS, async () => (await other.statusOf(body.token)) === 401)
   })
 
-  it('serve what they know while the database is away, and change nothing', async () => {
+  it('serve the projects that they know while the database is away, and refuse changes', async () => {
     const node = await open(openNamed())
     await node.ask('POST', '/projects', { id: 'acme', merchant: merchantAt(FIRST) })
     const { body } = await node.ask('POST', '/projects/acme/tokens', {})

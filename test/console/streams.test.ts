@@ -160,7 +160,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
     }
     const settledOf = ({ events }: Reader) => events.filter(({ data }) => data.status === 'settled')
 
-    it('tell of a payment while it happens, and only to those it concerns', async () => {
+    it('tell of a payment while it happens, only to its project and the operator', async () => {
       const admin = await read('/api/v2/admin/events', asAdmin)
       const oneProject = await read('/api/v2/admin/events?project=other', asAdmin)
       const own = await read('/api/v2/merchant/events', { ...asShop, 'Accept-Encoding': 'gzip' })
@@ -191,7 +191,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
       for (const reader of [admin, oneProject, own, others]) reader.close()
     })
 
-    it('begin with what happens next', async () => {
+    it('begin with the next change', async () => {
       const reader = await read('/api/v2/merchant/events', asShop)
       await buy('/tea', 2)
       await reader.waitFor(() => settledOf(reader).length > 0)
@@ -199,7 +199,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
       reader.close()
     })
 
-    it('are limited to twelve for one project, and leave nothing behind', async () => {
+    it('are limited to twelve for one project, and free their places when they end', async () => {
       const path = '/api/v2/merchant/events'
       const readers = await Promise.all(Array.from({ length: 12 }, () => read(path, asShop)))
       const refused = await Reader.open(shop.url + path, asShop)
@@ -217,7 +217,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
       }
     })
 
-    it('have a head, and no stream, for HEAD', async () => {
+    it('answer HEAD with headers and no stream', async () => {
       for (const path of ['events', 'settlements.csv']) {
         const head = await sendRaw(shop.url, 'HEAD', `/api/v2/merchant/${path}`, {
           headers: asShop,
@@ -247,7 +247,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
       unconcerned.close()
     })
 
-    it('are refused without access, and for queries they do not know', async () => {
+    it('are refused without access and for unknown parameters', async () => {
       const paths = ['events', 'settlements.csv']
       for (const path of paths) {
         expect((await sendRaw(shop.url, 'GET', `/api/v2/merchant/${path}`)).status).toBe(401)
@@ -260,7 +260,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
       }
     })
 
-    it('write files whose sums are those of the chain', async () => {
+    it('write files whose sums equal the chain’s', async () => {
       const before = await balanceOf(devnet, OTHER_PAYEE)
       const sumOf = async (query: string, headers: Record<string, string>, face: string) => {
         const path = `/api/v2/${face}/settlements.csv${query}`
@@ -302,7 +302,7 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
 
     if (name === 'memory') return
 
-    it('tell of payments that another gateway has taken', async () => {
+    it('tell of payments that another gateway has received', async () => {
       const other = await serve(1)
       const reader = await read('/api/v2/merchant/events', asShop)
       await buy('/tea?elsewhere', 3, other)

@@ -93,7 +93,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
     const sum = (groups: readonly { amount: string }[]): bigint =>
       groups.reduce((total, { amount }) => total + BigInt(amount), 0n)
 
-    it('sums equal the chain’s, however they are grouped', async () => {
+    it('have sums that equal the chain’s, however they are grouped', async () => {
       for (const by of ['day', 'project', 'asset', 'resource']) {
         const [own, others, all] = await Promise.all([
           asMerchant(`/revenue?by=${by}`),
@@ -107,7 +107,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       }
     })
 
-    it('tell what was sold, with its token', async () => {
+    it('show what was sold, with its token', async () => {
       const { body } = await asMerchant('/revenue?by=resource')
       const token = { network: 'eip155:84532', asset: devnet.asset, symbol: 'USDC', decimals: 6 }
       expect(body).toMatchObject({ by: 'resource', from: expect.any(String) })
@@ -124,7 +124,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       ])
     })
 
-    it('count what was asked, presented, refused and settled', async () => {
+    it('count requests, payments, refusals and settlements', async () => {
       const { body } = await asMerchant('/funnel')
       expect(body.total).toStrictEqual({
         ...{ asked: 5, presented: 6, refused: 2, waived: 0, settled: 4, failed: 0 },
@@ -137,7 +137,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       expect((await asAdmin('/funnel?project=shop')).body).toStrictEqual(body)
     })
 
-    it('tell how long the phases took', async () => {
+    it('show how long the phases took', async () => {
       const { body } = await asMerchant('/latency')
       for (const phase of ['verify', 'handler', 'settle', 'total']) {
         expect(body.phases[phase]).toMatchObject({ count: 4 })
@@ -147,7 +147,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       expect(total.p95 * 1.2).toBeGreaterThanOrEqual(settle.p50)
     })
 
-    it('show all at a glance', async () => {
+    it('summarise everything in one overview', async () => {
       const { body } = await asMerchant('/overview')
       expect(body).toMatchObject({
         revenue: [{ amount: '280000', count: 4 }],
@@ -180,7 +180,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       expect(paidBy).toHaveLength(2)
     })
 
-    it('tell the operator what relayers have, have spent, and wait for', async () => {
+    it('show the operator what relayers hold, have spent, and wait for', async () => {
       const { body } = await asAdmin('/relayers')
       expect(body.relayers).toHaveLength(devnet.relayerKeys.length)
       for (const relayer of body.relayers) {
@@ -198,7 +198,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       expect(busy.runway.days).toBeGreaterThan(0)
     })
 
-    it('tell the operator how networks are, without their URLs', async () => {
+    it('show the operator the state of networks, without their URLs', async () => {
       const { body } = await asAdmin('/networks')
       expect(body.networks).toMatchObject([
         { network: 'eip155:84532', chainId: 84532, block: expect.any(Number), status: 'ok' },
@@ -210,7 +210,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       }
     })
 
-    it('are nobody else’s, by no id and no cursor', async () => {
+    it('are closed to other projects by any id or cursor', async () => {
       const own = (await asMerchant('/settlements?limit=1')).body
       const id = own.settlements[0].id
       const nextCursor = own.nextCursor
@@ -255,7 +255,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
 }
 
 describe('the views of a gateway whose node is away', () => {
-  it('say so in words, without its URL', async () => {
+  it('say that in words, without its URL', async () => {
     const shop = await openShop(devnet, (app, gateway) => void app.use(gateway.gatewayRouter()), {
       networks: {
         'base-sepolia': {

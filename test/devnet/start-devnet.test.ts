@@ -71,11 +71,11 @@ describe('startDevnet', () => {
     }
   })
 
-  it('gives the merchant nothing', async () => {
+  it('gives the merchant no tokens', async () => {
     expect(await balanceOf(devnet.merchant.address)).toBe(0n)
   })
 
-  it('mints, also many times at once', async () => {
+  it('mints, even many times at once', async () => {
     const address = '0x00000000000000000000000000000000000000a1'
     await Promise.all(Array.from({ length: 20 }, () => devnet.mint(address, 3n)))
     expect(await balanceOf(address)).toBe(60n)
@@ -90,7 +90,7 @@ describe('startDevnet', () => {
     expect(await balanceOf(address)).toBe(1n)
   })
 
-  it.each([-1n, 2n ** 256n])('rejects to mint %d', async (amount) => {
+  it.each([-1n, 2n ** 256n])('refuses to mint %d', async (amount) => {
     await expect(devnet.mint(devnet.merchant.address, amount)).rejects.toThrow(RangeError)
   })
 
@@ -157,7 +157,7 @@ describe('startDevnet with a block time', () => {
     }
   })
 
-  it('mines by itself, in fractions of a second too', async () => {
+  it('mines by itself, even every fraction of a second', async () => {
     const devnet = await startDevnet({ blockTime: 0.1 })
     try {
       await devnet.mint(devnet.merchant.address, 1n)
@@ -183,7 +183,7 @@ describe('the options of startDevnet', () => {
     await expect(startDevnet(options)).rejects.toMatchObject({ code: 'config_invalid', option })
   })
 
-  it('takes the port it is given', async () => {
+  it('uses the given port', async () => {
     const port = await freePort()
     const devnet = await startDevnet({ port })
     expect(devnet.rpcUrl).toBe(`http://127.0.0.1:${port}`)
@@ -211,7 +211,7 @@ describe('the options of startDevnet', () => {
 })
 
 describe('closing', () => {
-  it('frees the port, and may be repeated', async () => {
+  it('frees the port, and can be repeated', async () => {
     const devnet = await startDevnet()
     await Promise.all([devnet.close(), devnet.close()])
     await devnet.close()
@@ -230,13 +230,13 @@ describe('closing', () => {
   })
 })
 
-describe('rule 26: the devnet’s clock', () => {
+describe('the devnet’s clock (rule 26)', () => {
   const ageOf = async ({ rpcUrl }: Devnet): Promise<number> => {
     const { timestamp } = await publicClient(rpcUrl).getBlock()
     return Date.now() / 1000 - Number(timestamp)
   }
 
-  it('does not stand still: there is a block at least every five seconds', async () => {
+  it('advances with a block at least every five seconds', async () => {
     const devnet = await startDevnet()
     try {
       const ages: number[] = []
@@ -256,7 +256,7 @@ describe('rule 26: the devnet’s clock', () => {
     }
   })
 
-  it('stands still where instant mining was stopped', async () => {
+  it('stands still once instant mining was stopped', async () => {
     const devnet = await startDevnet()
     try {
       await sendBatch(devnet.rpcUrl, [['evm_setAutomine', false]])

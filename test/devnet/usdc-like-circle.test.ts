@@ -33,7 +33,7 @@ async function eventsOf(transaction: Hex) {
 }
 
 describe("the token's proxy", () => {
-  it('runs the code at the address that it keeps where ERC-1967 says', async () => {
+  it('runs the code at the address in its ERC-1967 slot', async () => {
     const { asset: proxy } = devnet
     const kept = await implementation()
     expect(kept).not.toBe(proxy)
@@ -95,7 +95,7 @@ describe.each(overloads)('transferWithAuthorization(…, %s) of a contract accou
     expect(await balanceOf(devnet, wallet)).toBe(250_000n)
   })
 
-  it('goes by the account where its address has a key as well (EIP-7702)', async () => {
+  it('asks the account even if its address also has a key (EIP-7702)', async () => {
     const payer = devnet.payers[9]!
     const message = authorization({ from: payer.address })
     const proof = prove(await sign(message, { payer: 9 }))
@@ -111,7 +111,7 @@ describe('a token that is paused', () => {
     if (await isPaused()) await operate(devnet, 'unpause')
   })
 
-  it.each(overloads)('refuses an authorization (%s), and takes it afterwards', async (_, prove) => {
+  it.each(overloads)('refuses an authorization (%s), and accepts it afterwards', async (_, prove) => {
     const message = authorization()
     const proof = prove(await sign(message))
     expect(await isPaused()).toBe(false)
@@ -137,7 +137,7 @@ describe('an account on the blacklist', () => {
   const blacklisted = 'Blacklistable: account is blacklisted'
 
   it.each(overloads)(
-    'does not pay by authorization (%s), until it is taken off',
+    'cannot pay by authorization (%s) until it is removed',
     async (_, prove) => {
       const message = authorization()
       const proof = prove(await sign(message))
@@ -156,7 +156,7 @@ describe('an account on the blacklist', () => {
     },
   )
 
-  it('is not paid either, and others pay each other', async () => {
+  it('cannot be paid either, while others pay each other', async () => {
     const { address: to } = await newPayer(devnet)
     await operate(devnet, 'blacklist', to)
     const refused = authorization({ to })
@@ -165,7 +165,7 @@ describe('an account on the blacklist', () => {
     expect((await transfer(fine, asVrs(await sign(fine)))).status).toBe('success')
   })
 
-  it('moves nothing by itself', async () => {
+  it('cannot transfer by itself', async () => {
     const payer = await newPayer(devnet)
     await operate(devnet, 'blacklist', payer.address)
     const args = [devnet.merchant.address, 1n] as const

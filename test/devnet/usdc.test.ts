@@ -45,7 +45,7 @@ describe('the token', () => {
     expect(told).toMatchObject(domain())
   })
 
-  it('computes its domain anew where its code is placed elsewhere', async () => {
+  it('computes its domain anew if its code is at another address', async () => {
     const elsewhere = '0x00000000000000000000000000000000000000c0'
     const client = publicClient(devnet.rpcUrl)
     const code = await client.getCode({ address: await implementation() })
@@ -65,7 +65,7 @@ describe('the token', () => {
 })
 
 describe.each(overloads)('transferWithAuthorization(…, %s)', (_, prove) => {
-  it('moves the money when a relayer brings it', async () => {
+  it('moves the money when a relayer sends it', async () => {
     const message = authorization()
     const [payer, merchant] = [await balanceOf(message.from), await balanceOf(message.to)]
     const receipt = await transfer(message, prove(await sign(message)))
@@ -90,7 +90,7 @@ describe.each(overloads)('transferWithAuthorization(…, %s)', (_, prove) => {
     )
   })
 
-  it('refuses the signature of another', async () => {
+  it('refuses the signature of another account', async () => {
     const message = authorization()
     const proof = prove(await sign(message, { payer: 1 }))
     await expect(transfer(message, proof)).rejects.toMatchObject(refusal('ERC3009InvalidSignature'))

@@ -125,7 +125,7 @@ async function problemOf(block: Block): Promise<string> {
 useEndpoints()
 
 describe('the fenced blocks of the documentation', () => {
-  it('are found at all', () => {
+  it('are found', () => {
     expect(blocks.length).toBeGreaterThan(60)
     for (const lang of Object.keys(CHECKS))
       expect(blocks.map((block) => block.lang)).toContain(lang)
@@ -146,13 +146,13 @@ describe('the fenced blocks of the documentation', () => {
     { lang: 'ini', meta: '', code: '[Service]\nExecStart=/bin/true\n' },
     { lang: 'nginx', meta: '', code: 'location / {\n' },
     { lang: 'mermaid', meta: '', code: 'flowchart LR\n  a -> b\n' },
-  ])('would be refused: $lang $meta $code', async (block) => {
+  ])('would be refused if broken: $lang $meta $code', async (block) => {
     expect(await problemOf({ ...block, at: 'x.md:1' })).not.toBe('')
   })
 })
 
 describe('the accounts in the documentation', () => {
-  it('are none whose keys are public: somebody would send money to them', () => {
+  it('have no publicly known keys', () => {
     const relayers = RELAYER_KEYS.map((key) => privateKeyToAddress(key))
     const accounts = [...PAYERS, MERCHANT].map(({ address }) => address)
     const known = [...accounts, ...relayers].map((address) => address.toLowerCase())

@@ -114,7 +114,7 @@ async function problemOf({ at, command }: Found): Promise<string> {
 useEndpoints()
 
 describe('the commands of the documentation', () => {
-  it('are found at all', () => {
+  it('are found', () => {
     expect(inBlocks.length).toBeGreaterThan(30)
     expect(inProse.length).toBeGreaterThan(10)
   })
@@ -136,12 +136,12 @@ describe('the commands of the documentation', () => {
     ['npm install left-pad', 'left-pad is no package of ours or of our tests'],
     ['curl https://pay.example.com/api/v2/payment/sttle', 'there is no GET /api/v2/payment/sttle'],
     ['node other.mjs', 'no block of the page is other.mjs'],
-  ])('would be refused: %s', async (line, problem) => {
+  ])('would be refused if wrong: %s', async (line, problem) => {
     const [command = []] = commandsIn(line)
     expect(await problemOf({ at: 'README.md:1', command })).toBe(problem)
   })
 
-  it('name every flag that the command line has, on the page of the configuration', async () => {
+  it('name every flag of the command line on the page of the configuration', async () => {
     const rows = inlineCode(page('configuration.md'))
     const missing: string[] = []
     const help = (await helpOf(['help'])) ?? ''

@@ -45,7 +45,7 @@ const sections = new Map(
 )
 
 describe('the page of errors', () => {
-  it('is held against all codes of the package', () => {
+  it('is compared with all codes of the package', () => {
     expect(errorCodes).toEqual(expect.arrayContaining(['invalid_price', 'ledger_full']))
     expect(findingCodes).toEqual(expect.arrayContaining(['block_stale', 'tls_untrusted', 'ok']))
     expect(codes.size).toBeGreaterThan(120)
@@ -64,7 +64,7 @@ describe('the page of errors', () => {
     expect(new Set(headings).size).toBe(headings.length)
   })
 
-  it('says of every code what to do', () => {
+  it('says what to do about every code', () => {
     const without = [...sections].filter(([, text]) => !/\*\*Fix:\*\*\s+\S/.test(text))
     expect(without.map(([code]) => code)).toEqual([])
   })

@@ -73,7 +73,7 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
 }
 
 describe('an example of the documentation', () => {
-  it('is there at all', () => {
+  it('is found', () => {
     expect(examples.length).toBeGreaterThan(50)
   })
 
@@ -81,11 +81,11 @@ describe('an example of the documentation', () => {
     expect(problems.get(at) ?? []).toEqual([])
   })
 
-  it('is checked with sources that have no fault of their own', () => {
+  it('is checked together with sources that compile', () => {
     expect(problems.get('elsewhere') ?? []).toEqual([])
   })
 
-  it('is marked as TypeScript wherever it is an @example', () => {
+  it('is marked as TypeScript in every @example', () => {
     expect(unmarkedExamples(source)).toEqual([])
   })
 })
@@ -105,7 +105,7 @@ describe('the documentation of an exported function', () => {
 describe('the documentation of exported options', () => {
   const options = entries.flatMap((entry) => exportedOptions(entry, source))
 
-  it('is found at all', () => {
+  it('is found', () => {
     expect(options.length).toBeGreaterThan(20)
   })
 

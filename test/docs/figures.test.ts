@@ -29,13 +29,13 @@ describe('the figures of the documentation', () => {
   it.each([
     ['README.md', /^\| (?:paid requests|CPU|statements|RPC calls|verified|unpaid|gas per payment)/],
     ['comparison.md', /^\| (?:paid requests per second|requests to the node)/],
-  ])('are those of the benchmark: %s', (name, first) => {
+  ])('equal the benchmark’s: %s', (name, first) => {
     const figures = cellsOf(name, first).flatMap(numbersIn)
     expect(figures.length).toBeGreaterThan(5)
     expect(figures.filter((figure) => !isMeasured(figure))).toEqual([])
   })
 
-  it('would be missed if nobody had measured them', () => {
+  it('would be refused if nobody had measured them', () => {
     expect(isMeasured('123456789')).toBe(false)
   })
 })

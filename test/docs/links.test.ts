@@ -44,19 +44,19 @@ function problemOf({ from, target }: Link): string {
 }
 
 describe('the links of the documentation', () => {
-  it('are found at all', () => {
+  it('are found', () => {
     expect(links.filter(isExternal).length).toBeGreaterThan(5)
     expect(links.length).toBeGreaterThan(100)
   })
 
-  it('lead to files and headings that are there', () => {
+  it('lead to files and headings that exist', () => {
     const broken = links
       .filter((link) => !isExternal(link))
       .flatMap((link) => (problemOf(link) === '' ? [] : [`${name(link)}: ${problemOf(link)}`]))
     expect(broken).toEqual([])
   })
 
-  it('lead from what is published to what is published', () => {
+  it('lead from published pages to published pages', () => {
     const missing = links
       .filter((link) => !isExternal(link) && isPublished(link.from.path))
       .map((link) => ({ ...link, to: pathOf(link) }))
@@ -64,7 +64,7 @@ describe('the links of the documentation', () => {
     expect(missing.map(name)).toEqual([])
   })
 
-  it('are well-formed and safe where they lead elsewhere', () => {
+  it('are well-formed and safe if they lead elsewhere', () => {
     const odd = links.filter(isExternal).filter(({ target }) => {
       if (!URL.canParse(target)) return true
       const { protocol, hostname, username } = new URL(target)
@@ -73,7 +73,7 @@ describe('the links of the documentation', () => {
     expect(odd.map(name)).toEqual([])
   })
 
-  it('are recognised as broken, too', () => {
+  it('are refused if they are broken', () => {
     const from = everyFile[0]!
     expect(problemOf({ from, target: 'nowhere.md' })).toContain('there is no')
     expect(problemOf({ from, target: '#nothing-of-this-name' })).toContain('has no heading')

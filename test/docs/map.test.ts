@@ -11,7 +11,7 @@ const tests = readdirSync(join(source, '../test'), { recursive: true, encoding: 
 const named = [...new Set([...map.matchAll(/`([\w/-]+\.(?:ts|md))`/g)].map(([, name]) => name!))]
 
 describe('the map in src/README.md', () => {
-  it.each(named.filter((name) => name.includes('/')))('names a file that is there: %s', (name) => {
+  it.each(named.filter((name) => name.includes('/')))('names an existing file: %s', (name) => {
     expect([...files, ...tests.map((test) => join('test', test))]).toContain(name)
   })
 

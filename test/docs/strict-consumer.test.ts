@@ -46,7 +46,7 @@ function brokenRules(name: string, code: string): readonly string[] {
 }
 
 describe('the types of the package', () => {
-  it('let strict rules pass what its users write: functions taken apart, async listeners', () => {
+  it('pass strict rules in users’ code with destructured functions and async listeners', () => {
     const code = `
       import express from 'express'
       import { createGateway, defaultGateway, paidRequest } from 'express-x402-gateway'
@@ -68,7 +68,7 @@ describe('the types of the package', () => {
     expect(brokenRules('good.ts', code)).toEqual([])
   })
 
-  it('are read by rules that do find what is wrong', () => {
+  it('are read by rules that do find mistakes', () => {
     const code = `
       class Emitter {
         name = 'emitter'

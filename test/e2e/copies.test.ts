@@ -29,7 +29,7 @@ async function run<T>(file: string, env: Record<string, string> = {}): Promise<T
   return message
 }
 
-describe('rule 20: two copies of the package in one process', () => {
+describe('two copies of the package in one process (rule 20)', () => {
   it('share one default gateway, and recognise each other’s errors', async () => {
     const { port, isTwice } = await run<{ port: number; isTwice: boolean }>('both.mjs', {
       X402_NETWORK: 'base-sepolia',
@@ -56,8 +56,8 @@ describe('rule 20: two copies of the package in one process', () => {
   })
 })
 
-describe('rule 20: a cluster with ledgers in memory', () => {
-  it('is warned of, once by each process', async () => {
+describe('a cluster with ledgers in memory (rule 20)', () => {
+  it('is warned of once by each process', async () => {
     const warnings = await run<string[][]>('worker.mjs')
     expect(warnings).toHaveLength(2)
     for (const warned of warnings) {
@@ -66,7 +66,7 @@ describe('rule 20: a cluster with ledgers in memory', () => {
     }
   })
 
-  it('is seen in pm2’s instances but the first; a process alone is left in peace', async () => {
+  it('is recognised in pm2’s instances but the first, and not in a single process', async () => {
     const warned: string[] = []
     const logger = {
       debug: () => undefined,

@@ -39,7 +39,7 @@ async function buy(page: Page, title: string): Promise<Locator> {
 const suite = executable === undefined ? describe.skip : describe
 
 suite('the page of the example', () => {
-  it('sells one thing of each kind for play money, without a complaint of the browser', async () => {
+  it('sells one thing of each kind for play money without an error in the browser', async () => {
     // A browser reports each 402, which is how a price is asked for.
     const { page, context, complaints } = await openTab(browser, { expected: /status of 402/ })
     await page.goto(shop)
@@ -72,7 +72,7 @@ suite('the page of the example', () => {
     await context.close()
   })
 
-  it('gives money back once', async () => {
+  it('refunds once', async () => {
     const { page, context } = await openTab(browser, { expected: /status of 402/ })
     await page.goto(shop)
     await page.getByText(/^Account 0x/).waitFor()
@@ -89,7 +89,7 @@ suite('the page of the example', () => {
     await context.close()
   })
 
-  it('says so where a payment is refused, and where there is no wallet', async () => {
+  it('explains a refused payment and a missing wallet', async () => {
     const { page, context } = await openTab(browser, { expected: /status of 402/ })
     await page.goto(shop)
     await page.getByText(/^Account 0x/).waitFor()
@@ -107,7 +107,7 @@ suite('the page of the example', () => {
     await context.close()
   })
 
-  it('fits a phone, in the dark, and is a list for programs', async () => {
+  it('fits a phone and dark mode, and is a list for programs', async () => {
     const { page, context, complaints } = await openTab(browser, {
       ...{ colorScheme: 'dark', width: 360, height: 740 },
     })
@@ -124,7 +124,7 @@ suite('the page of the example', () => {
     for (const { path } of products) expect((await fetch(shop + path)).status).toBe(402)
   })
 
-  it('leads to the paywall, the documentation of the API, the console and the metrics', async () => {
+  it('links to the paywall, the documentation of the API, the console and the metrics', async () => {
     const { page, context } = await openTab(browser)
     await page.goto(shop)
     await page.getByRole('link', { name: '/essay' }).click()

@@ -26,7 +26,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 describe('npm run example', () => {
-  it('ends after one purchase with --once, and takes the chain with it', async () => {
+  it('ends after one purchase with --once, and ends its chain', async () => {
     const example = startExample(['--once'])
     const chain = await example.prints(/^Chain +(http\S+)/m)
     expect(await example.exitCode()).toBe(0)
@@ -41,7 +41,7 @@ describe('npm run example', () => {
     expect(await answers(chain)).toBe(false)
   })
 
-  it('stays up for more purchases until Ctrl-C, and takes the chain with it', async () => {
+  it('stays up for more purchases until Ctrl-C, and ends its chain', async () => {
     const example = startExample([])
     const chain = await example.prints(/^Chain +(http\S+)/m)
     const shop = await example.prints(/^Shop +(http\S+)/m)
@@ -53,7 +53,7 @@ describe('npm run example', () => {
     expect(await answers(chain)).toBe(false)
   })
 
-  it('offers a signed payment to try by hand, good once', async () => {
+  it('prints a signed payment to try by hand, which is good once', async () => {
     const example = startExample([])
     const shop = await example.prints(/^Shop +(http\S+)/m)
     const signature = await example.prints(/PAYMENT-SIGNATURE: ([^']+)'\n/)
@@ -63,7 +63,7 @@ describe('npm run example', () => {
     expect(await example.end('SIGINT')).toBe(0)
   })
 
-  it('takes a free port where its own is taken', async () => {
+  it('uses a free port if its own is in use', async () => {
     const taken = await listen((_req, res) => void res.end())
     try {
       const example = startExample(['--once'], taken.port)

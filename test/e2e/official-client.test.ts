@@ -42,7 +42,7 @@ describe('the official client', () => {
     })
   })
 
-  it('is told to the handler', async () => {
+  it('is shown to the handler as the payer', async () => {
     const payer = devnet.payers[1]!
     const { text } = await buy('/weather', payer)
     expect(JSON.parse(text)).toEqual({ city: 'Berlin', celsius: 21, paidBy: payer.address })
@@ -61,7 +61,7 @@ describe('the official client', () => {
     )
   })
 
-  it('is handed a second 402 when its account is empty, and nothing moves', async () => {
+  it('gets a second 402 when its account is empty, and nothing moves', async () => {
     const before = await merchantBalance()
     const response = await payingFetch(generatePrivateKey())(`${shop.url}/weather`)
     expect(response.status).toBe(402)
@@ -84,14 +84,14 @@ describe('the official client', () => {
 })
 
 describe('what costs nothing', () => {
-  it('stays free', async () => {
+  it('needs no payment', async () => {
     const { response, paid } = await buy('/', devnet.payers[4]!)
     expect(response.status).toBe(200)
     expect(response.headers.get('payment-response')).toBeNull()
     expect(paid).toBe(0n)
   })
 
-  it('is the report for members, and for nobody else', async () => {
+  it('includes the report for members only', async () => {
     const report = (headers: Record<string, string>) => fetch(`${shop.url}/report`, { headers })
     const member = await report({ 'X-API-Key': MEMBER_KEY })
     expect(member.status).toBe(200)
@@ -101,7 +101,7 @@ describe('what costs nothing', () => {
   })
 
   it.each(['', '?words=0', '?words=-5', '?words=1.5', '?words=1001', '?words=many'])(
-    'is a question that cannot be sold: /headlines%s',
+    'includes a request that cannot be sold: /headlines%s',
     async (query) => {
       expect((await fetch(`${shop.url}/headlines${query}`)).status).toBe(400)
     },
@@ -109,7 +109,7 @@ describe('what costs nothing', () => {
 })
 
 describe('a price that follows the request', () => {
-  it('is asked for the request at hand', async () => {
+  it('is asked for the current request', async () => {
     const priceOf = async (words: number) => {
       const response = await fetch(`${shop.url}/headlines?words=${words}`)
       return paymentRequiredOf(response).accepts[0]?.amount

@@ -102,7 +102,7 @@ describe('an official resource server whose facilitator is our gateway', () => {
 })
 
 describe('our gateway, asked over HTTP', () => {
-  it('gives an answer that was lost again to who asked, and to nobody else', async () => {
+  it('repeats a lost answer to its own caller only', async () => {
     let isLost = true
     const gateway = createGateway(shopOptions(devnet))
     opened.push(gateway)
@@ -138,7 +138,7 @@ describe('our gateway, asked over HTTP', () => {
   })
 })
 
-describe('our middleware whose facilitator is our gateway elsewhere', () => {
+describe('our middleware with a remote gateway of ours as its facilitator', () => {
   /** Opens a shop without keys or node of its own. */
   async function openShop(token: string) {
     let runs = 0
@@ -179,7 +179,7 @@ describe('our middleware whose facilitator is our gateway elsewhere', () => {
     expect(shop.runs()).toBe(0)
   })
 
-  it('answers 503 where the gateway does not know its token, and runs nothing', async () => {
+  it('answers 503 if the gateway does not know its token, and runs nothing', async () => {
     const shop = await openShop('x402_a-token-that-nobody-gave-out')
     const before = await merchantBalance()
     const response = await buy(shop.url, devnet.payers[4]!.privateKey)

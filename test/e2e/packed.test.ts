@@ -47,7 +47,7 @@ describe.each([
   }, INSTALL_TIMEOUT_MS)
 
   it(
-    'stands beside the Express that the project has',
+    'uses the Express of the project',
     async () => {
       const { version: installed } = await readManifest(join(project, 'node_modules/express'))
       expect(installed).toMatch(new RegExp(`^${version}\\.`))
@@ -60,7 +60,7 @@ describe.each([
   describe.each([
     { file: 'shop.cjs', payer: () => devnet.payers[payers[0]!]! },
     { file: 'shop.mjs', payer: () => devnet.payers[payers[1]!]! },
-  ])('opened by $file', ({ file, payer }) => {
+  ])('loaded by $file', ({ file, payer }) => {
     let shop: Program
     let url: string
     beforeAll(async () => {
@@ -88,7 +88,7 @@ describe.each([
       fetch(url + path, { ...init, headers: paymentHeader(payment) })
     const balance = () => balanceOf(devnet, payer().address)
 
-    it('asks for the price, and sells for it', async () => {
+    it('asks for the price and sells', async () => {
       expect((await fetch(`${url}/paid`)).status).toBe(402)
       const before = await balance()
       const response = await pay('/paid', await sign())
@@ -127,7 +127,7 @@ describe.each([
       expect(before - (await balance())).toBe(10_000n)
     })
 
-    it('has the API of the gateway', async () => {
+    it('serves the API of the gateway', async () => {
       const response = await fetch(`${url}/api/v2/payment/supported`, {
         headers: { 'X-Project-Identify-Token': SHOP_TOKEN },
       })
@@ -136,7 +136,7 @@ describe.each([
       expect((await fetch(`${url}/api/v2/payment/supported`)).status).toBe(401)
     })
 
-    it('publishes the specification of its UCP handler', async () => {
+    it('serves the specification of its UCP handler', async () => {
       const response = await fetch(`${url}/ucp/gateway.md`)
       expect(response.status).toBe(200)
       const text = await response.text()
@@ -144,7 +144,7 @@ describe.each([
       expect(text).not.toContain('{{')
     })
 
-    it('checks signatures as fast as it can here', async () => {
+    it('checks signatures natively', async () => {
       expect((await pay('/throws', await sign())).status).toBe(500)
       const isNative = await (await fetch(`${url}/native`)).json()
       expect(isNative).toBe(nativeRecovery() !== undefined)
@@ -152,7 +152,7 @@ describe.each([
   })
 
   it(
-    'has a command line that makes tokens',
+    'has a command line that creates tokens',
     async () => {
       const lines = await npm(['exec', '--offline', '--', 'express-x402-gateway', 'token'], project)
       const [token, hash] = lines.trim().split('\n')

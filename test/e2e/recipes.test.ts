@@ -98,7 +98,7 @@ describe('a recipe for testing paid routes', () => {
   )
 
   it(
-    'fails where the route does not sell for the price that its test expects',
+    'fails if the route sells at another price than its test expects',
     async () => {
       const project = join(folder, 'node')
       const app = await readFile(join(project, 'app.js'), 'utf8')

@@ -27,13 +27,13 @@ afterAll(() => world.close())
 const namesOf = (answers: readonly RecordedAnswer[]): string[] => answers.map((one) => one.case)
 
 describe('HTTP answers', () => {
-  it('are given to the recorded cases, and to no others', () => {
+  it('exist for exactly the recorded cases', () => {
     expect(new Set(namesOf(world.answers)).size).toBe(world.answers.length)
     if (!isRecording) expect(namesOf(world.answers)).toEqual(namesOf(recorded))
   })
 
   if (!isRecording)
-    it.each(recorded)('are as recorded: $case', (answer) => {
+    it.each(recorded)('equal the recorded bytes: $case', (answer) => {
       expect(world.answers.find((one) => one.case === answer.case)).toEqual(answer)
     })
 })

@@ -26,7 +26,7 @@ describe('npm run example:scale-out', () => {
       expect(output).toMatch(/gateway 4 sold [1-9]/)
     }, 240_000)
 
-  it('says what it needs where there is no PostgreSQL', async () => {
+  it('says what it needs if there is no PostgreSQL', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -62,7 +62,7 @@ describe('the compose file', () => {
       expect(source).toContain(`'${name}'`)
   })
 
-  it('migrates with a command that there is', async () => {
+  it('migrates with a command that exists', async () => {
     const [npx, name, ...args] = services['migrate']?.command ?? []
     expect([npx, name]).toStrictEqual(['npx', 'express-x402-gateway'])
     const bin = `${root}/dist/esm/cli/bin.js`

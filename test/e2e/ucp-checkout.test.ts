@@ -60,7 +60,7 @@ describe('a checkout of UCP', () => {
     return answer.body
   }
 
-  it('is paid for with its envelope, the official client and the credential as it is', async () => {
+  it('is paid with its envelope by the official client, with the credential unchanged', async () => {
     const handlers = await prepare('chk_1')
     const { config } = handlers[HANDLER][0]
     const paymentPayload = await sign(config)
@@ -93,7 +93,7 @@ describe('a checkout of UCP', () => {
     expect(again.body).toEqual(settled.body)
   })
 
-  it('is not paid for by the payment of another one, once that is settled', async () => {
+  it('is not paid by the payment of another checkout once that is settled', async () => {
     const [one, other] = [await prepare('chk_2'), await prepare('chk_3')]
     const { config } = one[HANDLER][0]
     const paymentPayload = await sign(config)

@@ -11,7 +11,7 @@ interface Profile {
 }
 
 describe('the UCP profile of the example', () => {
-  it.each(UCP_VERSIONS)('is a business profile, as strict readers of UCP %s want it', async (v) => {
+  it.each(UCP_VERSIONS)('is a strictly valid business profile of UCP %s', async (v) => {
     const response = await fetch(`${shop.url}/.well-known/ucp`)
     const profile = await response.json()
     expect(response.status).toBe(200)
@@ -23,7 +23,7 @@ describe('the UCP profile of the example', () => {
     expect(businessProfile({ ucp: { version: '2026-04-08', services: {} } })).toBe(false)
   })
 
-  it('names our handler, and documents that are there', async () => {
+  it('names the handler and documents that exist', async () => {
     const { ucp } = (await (await fetch(`${shop.url}/.well-known/ucp`)).json()) as Profile
     const [[name, entries] = ['', []]] = Object.entries(ucp.payment_handlers)
     const [entry] = entries

@@ -5,7 +5,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { Reason } from '../../src/protocol/reasons.js'
 import { createEventBus } from '../../src/schemes/events.js'
 
-it('counts what another facilitator says under one label, whatever it says', async () => {
+it('events of a remote facilitator are counted under one label, whatever reason it gives', async () => {
   const ledger = createMemoryLedger()
   const counters = new Counters({
     store: ledger.counts,

@@ -39,11 +39,11 @@ const settle = (script: Script, options = {}) => {
 }
 
 describe('a facilitator over HTTP', () => {
-  it.each(['nonsense', 'ftp://facilitator.example', ''])('is not declared at %p', (url) => {
+  it.each(['nonsense', 'ftp://facilitator.example', ''])('refuses the URL %p', (url) => {
     expect(() => httpFacilitator({ url })).toThrow(ConfigError)
   })
 
-  it('is asked as x402 says, with the token and the headers it wants', async () => {
+  it('is called by the x402 specification, with its token and headers', async () => {
     elsewhere.scripts = { verify: { body: { isValid: true, payer } } }
     const url = `${elsewhere.url}//`
     await open({ url, token: 'x402_token', headers: { 'x-else': '1' } }).verify(payment, offer)
@@ -61,7 +61,7 @@ describe('a facilitator over HTTP', () => {
     ])
   })
 
-  it('is asked with headers that a function makes for each request', async () => {
+  it('is called with headers from a function for each request', async () => {
     const made: string[] = []
     const headers = async ({ method, url }: FacilitatorRequest) => {
       await new Promise(setImmediate)
@@ -95,7 +95,7 @@ describe('a facilitator over HTTP', () => {
     ['returns what is no header', () => ({ authorization: 'secret-key\r\nx: y' }) as never],
     ['returns a Headers', () => new Headers({ authorization: 'secret-key' }) as never],
     ['returns a number', () => ({ authorization: 12 }) as never],
-  ])('is not asked, and no secret is told, when that function %s', async (_what, headers) => {
+  ])('is not called, and no secret is revealed, if that function %s', async (_what, headers) => {
     const refused = await verify({ body: { isValid: true } }, { headers, timeoutMs: 50 }).catch(
       (error: unknown) => error,
     )
@@ -113,18 +113,18 @@ describe('a facilitator over HTTP', () => {
     new Map([['authorization', 'secret']]),
     'secret',
     null,
-  ])('is not declared with headers that are none, which are not repeated: %j', (headers) => {
+  ])('refuses malformed headers without repeating them: %j', (headers) => {
     const issues = issuesOf(() => open({ headers: headers as never }))
     expect(issues).toMatchObject([{ option: 'facilitator.headers', code: 'invalid_type' }])
     expect(JSON.stringify(issues)).not.toContain('secret')
   })
 
-  it('is asked without a token where there is none', async () => {
+  it('is called without a token if none is configured', async () => {
     await verify({ body: { isValid: true, payer } })
     expect(elsewhere.requests[0]?.headers).not.toHaveProperty('x-project-identify-token')
   })
 
-  it('is asked to settle with a key of its own for each payment, alike again', async () => {
+  it('is called to settle with one Idempotency-Key for each payment', async () => {
     elsewhere.scripts = { verify: { body: { isValid: true } }, settle: 'break' }
     const [one, another] = [open(), open()]
     const second = await signPayment(PAYERS[0]!, offer)
@@ -143,13 +143,13 @@ describe('a facilitator over HTTP', () => {
     expect(elsewhere.requests.at(-1)?.headers).not.toHaveProperty('idempotency-key')
   })
 
-  it('passes on what verify answers', async () => {
+  it('passes on the answer of verify', async () => {
     expect(await verify({ body: { isValid: true, payer } })).toEqual({ isValid: true, payer })
     const refusal = { isValid: false, invalidReason: 'some_reason_of_theirs', payer }
     expect(await verify({ body: refusal })).toEqual(refusal)
   })
 
-  it('passes on what settle answers', async () => {
+  it('passes on the answer of settle', async () => {
     const network = 'eip155:84532'
     const paid = { success: true, transaction: TRANSACTION, network, payer }
     expect(await settle({ body: paid })).toEqual(paid)
@@ -157,7 +157,7 @@ describe('a facilitator over HTTP', () => {
     expect(await settle({ body: refusal })).toEqual(refusal)
   })
 
-  it('fills in what others leave out, or write as null', async () => {
+  it('fills in members that others omit or write as null', async () => {
     expect(await verify({ body: { isValid: true } })).toEqual({ isValid: true, payer })
     expect(await verify({ body: { isValid: true, payer: null } })).toMatchObject({ payer })
     const { network } = offer
@@ -179,7 +179,7 @@ describe('a facilitator over HTTP', () => {
     expect(await open().verify({ ...payment, payload: {} }, offer)).toMatchObject({ payer: '' })
   })
 
-  it.each([200, 400, 402, 403])('takes a refusal of HTTP %d for what it says', async (status) => {
+  it.each([200, 400, 402, 403])('accepts a refusal with HTTP %d', async (status) => {
     const body = { isValid: false, invalidReason: 'insufficient_funds', invalidMessage: 'too poor' }
     expect(await verify({ status, body })).toMatchObject(body)
     const failure = { success: false, errorReason: 'insufficient_funds', errorMessage: 'too poor' }
@@ -187,7 +187,7 @@ describe('a facilitator over HTTP', () => {
   })
 
   it.each([500, 502, 503, 504])(
-    'takes no answer of HTTP %d for a refusal: the transaction may be mined',
+    'does not treat HTTP %d as a refusal, because the transaction may be mined',
     async (status) => {
       const refused = { isValid: false, invalidReason: 'unexpected_error' }
       const unknown = { code: 'facilitator_refused', isUnsent: false }
@@ -205,7 +205,7 @@ describe('a facilitator over HTTP', () => {
     },
   )
 
-  it('believes a gateway of ours that a transaction was mined and failed', async () => {
+  it('believes a gateway of this package that a transaction was mined and failed', async () => {
     const failure = { success: false, errorReason: 'invalid_transaction_state' }
     const problem = { type: 'about:blank', status: 502, code: 'transaction_failed', ...failure }
     const mined = { ...problem, transaction: TRANSACTION }
@@ -230,7 +230,7 @@ describe('a facilitator over HTTP', () => {
     },
   )
 
-  it('is told when to come back', async () => {
+  it('passes on Retry-After', async () => {
     const busy = (after: string) =>
       settle({ status: 429, body: {}, headers: { 'retry-after': after } })
     await expect(busy('17')).rejects.toMatchObject({ retryAfterSeconds: 17 })
@@ -238,7 +238,7 @@ describe('a facilitator over HTTP', () => {
     await expect(busy('soon')).rejects.toMatchObject({ retryAfterSeconds: undefined })
   })
 
-  it('quotes what the other side says in one short line, and none of our secrets', async () => {
+  it('quotes the other side in one short line without our secrets', async () => {
     const token = 'x402_secret_token'
     const body = { error: `no\u0000\u202e\nproject\twith ${token} ${'x'.repeat(100_000)}` }
     const refused = await settle({ status: 400, body }, { token }).catch((error: unknown) => error)
@@ -275,13 +275,13 @@ describe('a facilitator over HTTP', () => {
       })
   })
 
-  it('hints at the token where that is refused', async () => {
+  it('hints at the token if that is refused', async () => {
     await expect(verify({ status: 401, body: {} })).rejects.toThrow('token')
     await expect(verify({ status: 500, body: {} })).rejects.not.toThrow('token')
   })
 
   it.each<Script>(['break', 'hang', 'hang_midway'])(
-    'is unreachable when it does: %s',
+    'is unreachable on this fault: %s',
     async (script) => {
       const asked = settle(script, { timeoutMs: 100, token: 'x402_secret' })
       await expect(asked).rejects.toBeInstanceOf(FacilitatorError)
@@ -290,7 +290,7 @@ describe('a facilitator over HTTP', () => {
     },
   )
 
-  it('tells what it supports', async () => {
+  it('lists what it supports', async () => {
     const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]
     elsewhere.scripts = { supported: { body: { kinds } } }
     expect(await open().supported()).toEqual({ kinds, extensions: [], signers: {} })

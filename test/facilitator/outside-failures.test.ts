@@ -47,7 +47,7 @@ function faulty(proxy: RpcProxy, method: string, ...faults: readonly Fault[]): v
   proxy.fault = (asked) => (asked === method ? left.shift() : undefined)
 }
 
-describe('a node that cannot be asked', () => {
+describe('a node that cannot be reached', () => {
   const everywhere: [string, Fault, object][] = [
     ['breaks connections', { kind: 'drop_request' }, { code: 'chain_unreachable' }],
     ['has had too many requests', { kind: 'http', status: 429 }, { code: 'chain_unreachable' }],
@@ -64,7 +64,7 @@ describe('a node that cannot be asked', () => {
     ['is on another chain', { kind: 'answer', result: '0x1' }, { code: 'chain_mismatch' }],
   ]
 
-  it.each(everywhere)('that %s makes no payment invalid', async (_name, fault, expected) => {
+  it.each(everywhere)('makes no payment invalid when it %s', async (_name, fault, expected) => {
     const { proxy, core } = await open()
     proxy.fault = () => fault
     const payment = await sign()
@@ -76,7 +76,7 @@ describe('a node that cannot be asked', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
-  it.each(everywhere)('that %s shows nothing of its URL', async (_name, fault) => {
+  it.each(everywhere)('reveals nothing of its URL when it %s', async (_name, fault) => {
     const { proxy, core } = await open()
     const { host, hostname } = new URL(proxy.url)
     const withUrl = fault.kind === 'refuse' ? { ...fault, message: `no ${proxy.url}` } : fault
@@ -87,14 +87,14 @@ describe('a node that cannot be asked', () => {
       expect(shown).not.toContain(secret)
   })
 
-  it('that is slow is given up', async () => {
+  it('is given up when it is slow', async () => {
     const { proxy, core } = await open({ rpcTimeoutMs: 50 })
     proxy.fault = () => ({ kind: 'delay', ms: 300 })
     const error = await rejection(core.facilitator.verify(await sign(), offerOf(devnet)))
     expect(error).toMatchObject({ code: 'chain_unreachable' })
   })
 
-  it('once is asked again', async () => {
+  it('is asked again after one failure', async () => {
     const { proxy, core } = await open()
     faulty(proxy, 'eth_call', { kind: 'drop_answer' })
     expect(await core.facilitator.verify(await sign(), offerOf(devnet))).toMatchObject({
@@ -103,7 +103,7 @@ describe('a node that cannot be asked', () => {
   })
 
   it.each(['eth_getBalance', 'eth_getBlockByNumber', 'eth_estimateGas', 'eth_getTransactionCount'])(
-    'for %s lets nothing be sent, and the payment be presented again',
+    'prevents sending while %s fails, and the payment can be presented again',
     async (method) => {
       const { proxy, core } = await open()
       const payment = await sign()
@@ -115,7 +115,7 @@ describe('a node that cannot be asked', () => {
     },
   )
 
-  it('about tips is given none', async () => {
+  it('gets a transaction without a tip if it cannot suggest one', async () => {
     const { proxy, core } = await open()
     const refusal = { kind: 'refuse', code: -32601, message: 'no such method' } as const
     proxy.fault = (method) => (method === 'eth_maxPriorityFeePerGas' ? refusal : undefined)
@@ -154,7 +154,7 @@ describe('an answer to a broadcast', () => {
     ],
   ]
 
-  it.each(lost)('%s is no failure: the payment is settled, once', async (_name, faults) => {
+  it.each(lost)('is no failure if %s, and the payment is settled once', async (_name, faults) => {
     const { proxy, core } = await open()
     const before = await merchantBalance()
     faulty(proxy, 'eth_sendRawTransaction', ...faults)
@@ -164,7 +164,7 @@ describe('an answer to a broadcast', () => {
     expect(await settle(core, await sign())).toMatchObject({ success: true })
   })
 
-  it('that refuses it once is asked again: the payment is settled by the very same transaction', async () => {
+  it('is retried with the same transaction after one refusal', async () => {
     const { proxy, core } = await open()
     const payment = await sign()
     const before = await merchantBalance()
@@ -176,7 +176,7 @@ describe('an answer to a broadcast', () => {
     expect((await merchantBalance()) - before).toBe(PRICE)
   })
 
-  it('that refuses it for now leaves it pending: what the node gets late is paid, once', async () => {
+  it('leaves the payment pending if the node refuses for now, and it is paid once later', async () => {
     const { proxy, core } = await open({ settleTimeoutMs: 200 })
     const payment = await sign()
     const before = await merchantBalance()
@@ -206,7 +206,7 @@ describe('a receipt', () => {
     ['with logs that are numbers', { kind: 'answer', result: receiptWith([1]) }],
   ]
 
-  it.each(withheld)('%s leaves the payment pending, to be redeemed later', async (_name, fault) => {
+  it.each(withheld)('leaves the payment pending if %s, to be redeemed later', async (_name, fault) => {
     const { proxy, core } = await open({ settleTimeoutMs: 150 })
     const payment = await sign()
     const before = await merchantBalance()
@@ -240,7 +240,7 @@ describe('a relayer without gas money', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
-  it('that runs out between two looks is told so by the node', async () => {
+  it('is noticed by the node’s refusal if its balance was read earlier', async () => {
     const relayerKey = newNonce()
     const { address } = privateKeyToAccount(relayerKey)
     await askNode(devnet, 'anvil_setBalance', address, ONE_ETHER)
@@ -254,7 +254,7 @@ describe('a relayer without gas money', () => {
     expect(await minedCount(devnet, address)).toBe(2)
   })
 
-  it('that has little left settles, and says so', async () => {
+  it('settles with little left, and warns', async () => {
     const relayerKey = newNonce()
     const { address } = privateKeyToAccount(relayerKey)
     const { core } = await open({ relayerKey })
@@ -289,7 +289,7 @@ describe('a ledger that cannot be written', () => {
   const withoutReceipts: RpcProxy['fault'] = (method) =>
     method === 'eth_getTransactionReceipt' ? { kind: 'answer', result: null } : undefined
 
-  it('since it is full lets nothing be sent', async () => {
+  it('prevents sending if it is full', async () => {
     const { proxy, core } = await open({ ledger: createMemoryLedger({ maxRecords: 1 }) })
     const [first, second] = [await sign(), await sign()]
     await core.facilitator.reserve(decoded(first, offerOf(devnet)), termsOf(devnet))
@@ -299,7 +299,7 @@ describe('a ledger that cannot be written', () => {
     expect(await settle(core, first)).toEqual(failed('duplicate_settlement'))
   })
 
-  it('at find verifies nothing, and refuses nothing that it may know', async () => {
+  it('gives neither a yes nor a refusal while find fails', async () => {
     const ledger = broken('find')
     const { core } = await open({ ledger })
     const payment = decoded(await sign(), offerOf(devnet))
@@ -310,7 +310,7 @@ describe('a ledger that cannot be written', () => {
   })
 
   it.each([['reserve'], ['submitNext']] as const)(
-    'at %s lets nothing be sent, and the payment be presented again',
+    'prevents sending while %s fails, and the payment can be presented again',
     async (...methods) => {
       const ledger = broken(...methods)
       const { proxy, core } = await open({ ledger })
@@ -322,7 +322,7 @@ describe('a ledger that cannot be written', () => {
     },
   )
 
-  it('at settle changes nothing about what the chain has decided', async () => {
+  it('does not change what the chain has decided while settle fails', async () => {
     const { proxy, core } = await open({ ledger: broken('markSettled'), settleTimeoutMs: 50 })
     proxy.fault = withoutReceipts
     const payment = await sign()
@@ -334,7 +334,7 @@ describe('a ledger that cannot be written', () => {
     expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
   })
 
-  it('in a way that no store should ends no process, and leaves the payment open', async () => {
+  it('ends no process and leaves the payment open when it throws outside its contract', async () => {
     const settleBadly = (): never => {
       throw new TypeError('a bug of theirs')
     }
@@ -349,7 +349,7 @@ describe('a ledger that cannot be written', () => {
     expect(core.errors).toMatchObject([{ fields: { error: new TypeError('a bug of theirs') } }])
   })
 
-  it('at yield still answers pending, and grants nothing twice', async () => {
+  it('still answers pending while yield fails, and delivers nothing twice', async () => {
     const { proxy, core } = await open({ ledger: broken('unlock'), settleTimeoutMs: 50 })
     proxy.fault = withoutReceipts
     const payment = await sign()
@@ -359,7 +359,7 @@ describe('a ledger that cannot be written', () => {
     expect(await settle(core, payment)).toEqual(failed('duplicate_settlement'))
   })
 
-  it('at release hides nothing of why the payment was not settled', async () => {
+  it('does not hide why the payment was not settled while release fails', async () => {
     const { proxy, core } = await open({ ledger: broken('release') })
     proxy.fault = (method) =>
       method === 'eth_estimateGas' ? { kind: 'http', status: 500 } : undefined

@@ -86,8 +86,8 @@ async function reserve(one: PaymentPayload = payment) {
   return reserved
 }
 
-describe('a remote facilitator with a ledger here', () => {
-  it('verifies there, but not what this merchant does not want', async () => {
+describe('a remote facilitator with a local ledger', () => {
+  it('verifies there, after a local check of what this merchant accepts', async () => {
     elsewhere.scripts = { verify: VALID }
     expect(await facilitator.verify(payment, offer, terms)).toEqual({ isValid: true, payer })
     const stranger = { ...terms, payTo: payer }
@@ -99,7 +99,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(asked()).toEqual(['verify'])
   })
 
-  it('tells what is supported there', async () => {
+  it('lists what is supported there', async () => {
     elsewhere.scripts = { supported: { body: { kinds: [] } } }
     expect(await facilitator.supported()).toMatchObject({ kinds: [] })
   })
@@ -108,7 +108,7 @@ describe('a remote facilitator with a ledger here', () => {
     ['another scheme', { scheme: 'upto' }, undefined, 'unsupported_scheme'],
     ['no EVM network', { network: 'solana:x' }, undefined, 'invalid_network'],
     ['no authorization', {}, {}, 'invalid_payload'],
-  ])('refuses %s without asking', async (_name, members, payload, refused) => {
+  ])('refuses %s without a call', async (_name, members, payload, refused) => {
     const changed = { ...offer, ...members }
     const presented = { ...payment, accepted: changed, ...(payload && { payload }) }
     expect(await facilitator.reserve(decodePayment(presented, changed))).toMatchObject({ refused })
@@ -124,13 +124,13 @@ describe('a remote facilitator with a ledger here', () => {
     ])
   })
 
-  it('refuses what is refused there, and keeps nothing of it', async () => {
+  it('passes on a refusal, and keeps no record', async () => {
     elsewhere.scripts = { verify: [USED, VALID], settle: PAID }
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
     expect(await settle()).toMatchObject({ success: true })
   })
 
-  it('keeps no transaction of a facilitator of the app’s own that names no hash', async () => {
+  it('keeps no transaction that is not a hash', async () => {
     const own: Facilitator = {
       verify: async () => ({ isValid: true, payer }),
       settle: async () => ({ success: true, transaction: 'receipt 7', network, payer }),
@@ -155,7 +155,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(asked()).toEqual(['verify', 'settle'])
   })
 
-  it('settles one of twenty copies that come at once', async () => {
+  it('settles a payment once if it comes twenty times at once', async () => {
     elsewhere.scripts = { verify: VALID, settle: PAID }
     const answers = await Promise.all(Array.from({ length: 20 }, () => settle()))
     expect(answers.filter(({ success }) => success)).toHaveLength(1)
@@ -173,14 +173,14 @@ describe('a remote facilitator with a ledger here', () => {
     expect(await settle()).toMatchObject({ success: true })
   })
 
-  it('releases what could not be settled', async () => {
+  it('releases a payment that could not be settled', async () => {
     elsewhere.scripts = { verify: VALID, settle: [refusal('insufficient_funds'), PAID] }
     expect(await settle()).toEqual(failed('insufficient_funds'))
     expect(await settle()).toMatchObject({ success: true })
   })
 
-  describe('that granted nothing for a payment', () => {
-    it('grants it once more, though it is used up there', async () => {
+  describe('that delivered nothing for a payment', () => {
+    it('delivers once for the payment even though it is used up there', async () => {
       elsewhere.scripts = { verify: VALID, settle: PAID }
       const reservation = await reserve()
       await reservation.settle()
@@ -193,7 +193,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
     })
 
-    it('grants nothing to whoever has not got the signature', async () => {
+    it('delivers nothing without the signature', async () => {
       elsewhere.scripts = { verify: VALID, settle: PAID }
       const reservation = await reserve()
       await reservation.settle()
@@ -209,7 +209,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toMatchObject({ success: true })
     })
 
-    it('asks there about one whose domain the offer does not tell', async () => {
+    it('asks the remote side about a payment if the offer lacks its domain', async () => {
       elsewhere.scripts = { verify: VALID, settle: PAID }
       const reservation = await reserve()
       await reservation.settle()
@@ -222,7 +222,7 @@ describe('a remote facilitator with a ledger here', () => {
       )
     })
 
-    it('gives a redeemed payment back when its request comes to nothing', async () => {
+    it('releases a redeemed payment if its request fails', async () => {
       elsewhere.scripts = { verify: VALID, settle: PAID }
       const reservation = await reserve()
       await reservation.settle()
@@ -240,7 +240,7 @@ describe('a remote facilitator with a ledger here', () => {
     ]
 
     it.each(outages)(
-      'since it %s: the payment is asked about again, and granted once',
+      'asks about the payment again after it %s, and delivers once',
       async (_name, outage) => {
         use(createMemoryLedger(), outage === 'hang' ? 5000 : undefined)
         elsewhere.scripts = { verify: VALID, settle: outage }
@@ -254,7 +254,7 @@ describe('a remote facilitator with a ledger here', () => {
       },
     )
 
-    it('grants nothing for a transaction that the facilitator does not name as its own settlement', async () => {
+    it('delivers nothing for a transaction that the facilitator does not name as its settlement', async () => {
       elsewhere.scripts = { verify: VALID, settle: 'break' }
       await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
       const someTransaction = refusal('invalid_exact_evm_nonce_already_used', TRANSACTION)
@@ -263,13 +263,13 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toEqual(failed('settlement_pending'))
     })
 
-    it('settles it now where it was not', async () => {
+    it('settles the payment if it was not settled', async () => {
       elsewhere.scripts = { verify: VALID, settle: ['break', PAID] }
       await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
       expect(await settle()).toMatchObject({ success: true })
     })
 
-    it('grants nothing for an authorization that was used without paying', async () => {
+    it('delivers nothing for an authorization that was used without paying', async () => {
       elsewhere.scripts = {
         verify: VALID,
         settle: ['break', refusal('invalid_exact_evm_nonce_already_used')],
@@ -278,7 +278,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toEqual(failed('settlement_pending'))
     })
 
-    it('stays open while it cannot be asked', async () => {
+    it('keeps the payment open while it cannot be reached', async () => {
       elsewhere.scripts = { verify: VALID, settle: 'break' }
       for (let tries = 0; tries < 3; tries++)
         await expect(settle()).rejects.toMatchObject({ code: 'facilitator_unreachable' })
@@ -287,7 +287,7 @@ describe('a remote facilitator with a ledger here', () => {
     })
   })
 
-  it('is asked again by a successor of a process that ended while it asked', async () => {
+  it('is asked again by the successor of a process that ended during a call', async () => {
     const never = new Promise<void>(() => undefined)
     elsewhere.scripts = { verify: VALID, settle: 'hang' }
     const shared = createMemoryLedger()
@@ -303,7 +303,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
   })
 
-  it('is told nothing of the id that a payer gave his payment, who is answered here', async () => {
+  it('is not told the payment-identifier, which is answered here', async () => {
     elsewhere.scripts = { verify: VALID, settle: PAID }
     const info = { id: 'payment_0123456789abcdef' }
     const extensions = { 'payment-identifier': { info }, other: { info: {} } }
@@ -314,7 +314,7 @@ describe('a remote facilitator with a ledger here', () => {
     expect(told).toEqual([rest, rest, rest])
   })
 
-  it('that is at work on a call whose answer was lost is asked again, until it knows', async () => {
+  it('is asked again until it knows if it still works on a call whose answer was lost', async () => {
     const busy = refusal('duplicate_settlement', TRANSACTION)
     elsewhere.scripts = { verify: VALID, settle: ['break', busy, PAID] }
     await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
@@ -322,13 +322,13 @@ describe('a remote facilitator with a ledger here', () => {
     expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
   })
 
-  it('that is at work on a call, perhaps of somebody else’s, leaves the payment open', async () => {
+  it('keeps the payment open if it works on a call that may be somebody else’s', async () => {
     elsewhere.scripts = { verify: VALID, settle: refusal('duplicate_settlement', TRANSACTION) }
     expect(await settle()).toEqual(failed('settlement_pending'))
     expect(await ledger.payments.listSubmitted()).toMatchObject([{ locked: false }])
   })
 
-  it('that answers pending is asked again, until it knows', async () => {
+  it('is asked again until it knows if it answers pending', async () => {
     const pending = refusal('settlement_pending', TRANSACTION)
     elsewhere.scripts = { verify: VALID, settle: [pending, pending, PAID] }
     expect(await settle()).toEqual(failed('settlement_pending'))
@@ -345,13 +345,13 @@ describe('a remote facilitator with a ledger here', () => {
       'invalid_exact_evm_transaction_simulation_failed',
       'invalid_transaction_state',
       'invalid_exact_evm_nonce_already_used',
-    ])('leaves the payment open after %s: the same request asks again', async (reason) => {
+    ])('keeps the payment open after %s, and the same request asks again', async (reason) => {
       elsewhere.scripts = { verify: VALID, settle: [refusal(reason), PAID] }
       expect(await settle()).toEqual(failed('settlement_pending'))
       expect(await settle()).toMatchObject({ success: true, transaction: TRANSACTION })
     })
 
-    it('lets go of the payment where nothing was sent', async () => {
+    it('releases the payment if nothing was sent', async () => {
       const unread = [401, 413, 429].map((status) => ({ status, body: {} }))
       elsewhere.scripts = { verify: VALID, settle: [...unread, PAID] }
       for (const _ of unread) {
@@ -361,7 +361,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toMatchObject({ success: true })
     })
 
-    it('stays open when a second request is refused, since the first may have paid', async () => {
+    it('keeps the payment open when a second request is refused, because the first may have paid', async () => {
       const busy = { status: 429, body: {} }
       const poor = refusal('insufficient_funds')
       const other = refusal('invalid_transaction_state', `0x${'bb'.repeat(32)}`)
@@ -373,7 +373,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toMatchObject({ success: true })
     })
 
-    it('is final once the transaction that it named has failed, and asked anew if it is presented again', async () => {
+    it('fails the payment once its transaction has failed, and asks anew when it is presented again', async () => {
       const pending = refusal('settlement_pending', TRANSACTION)
       const reverted = refusal('invalid_transaction_state', TRANSACTION)
       elsewhere.scripts = { verify: VALID, settle: [pending, reverted] }
@@ -396,7 +396,7 @@ describe('a remote facilitator with a ledger here', () => {
     })
   })
 
-  it('is asked with the very entry that was offered, and with the resource of the route', async () => {
+  it('is called with exactly the offered entry and the resource of the route', async () => {
     elsewhere.scripts = { verify: VALID, settle: PAID }
     const accepted = { ...offer, extra: { ...offer.extra, offerId: 'abc' }, protocolVersion: 2 }
     const url = 'https://shop.example/a'
@@ -448,14 +448,14 @@ describe('a remote facilitator with a ledger here', () => {
         },
       })
 
-    it.each(['find', 'reserve'] as const)('at %s settles nothing', async (method) => {
+    it.each(['find', 'reserve'] as const)('settles nothing while %s fails', async (method) => {
       use(without(method))
       elsewhere.scripts = { verify: VALID, settle: PAID }
       await expect(settle()).rejects.toMatchObject({ code: 'ledger_unavailable' })
       expect(asked()).not.toContain('settle')
     })
 
-    it('at settle answers what has been settled, and reports it', async () => {
+    it('answers with the settlement and logs it while settle fails', async () => {
       use(without('markSettled'))
       elsewhere.scripts = { verify: VALID, settle: PAID }
       expect(await settle()).toMatchObject({ success: true })
@@ -463,7 +463,7 @@ describe('a remote facilitator with a ledger here', () => {
       expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
     })
 
-    it('at yield tells why the settlement is not known', async () => {
+    it('explains why the settlement is unknown while yield fails', async () => {
       use(without('unlock'))
       elsewhere.scripts = { verify: VALID, settle: 'break' }
       await expect(settle()).rejects.toMatchObject({ code: 'facilitator_unreachable' })

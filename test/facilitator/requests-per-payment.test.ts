@@ -38,13 +38,13 @@ async function requestsOf(payments: number): Promise<readonly string[]> {
 const looks = (requests: readonly string[]): number =>
   requests.filter((method) => method === 'eth_call').length
 
-it('asks the node twice for a payment: one look at it, and its transaction', async () => {
+it('a payment takes two requests to the node: one to check it and one to send it', async () => {
   clock.stop()
   await requestsOf(1)
   expect(await requestsOf(1)).toEqual(['eth_call', 'eth_sendRawTransactionSync'])
 })
 
-it('asks the node far less often than once a payment where many come at once', async () => {
+it('many payments at once take far fewer requests to the node than one each', async () => {
   await requestsOf(32)
   // A busy machine tears apart what comes at once, but not each time.
   let requests: readonly string[] = []

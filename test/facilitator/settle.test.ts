@@ -84,7 +84,7 @@ async function sendAhead(from: Hex, to: Hex, data: Hex): Promise<Hex> {
 const otherRelayer = () => privateKeyToAccount(devnet.relayerKeys[1]!).address
 
 describe('settle', () => {
-  it('moves the money once, and tells by which transaction', async () => {
+  it('moves the money once, and names the transaction', async () => {
     const core = open()
     const payment = await sign()
     const before = await merchantBalance()
@@ -104,12 +104,12 @@ describe('settle', () => {
     })
   })
 
-  describe('for askers that name themselves', () => {
+  describe('with a named requester', () => {
     const USED = 'invalid_exact_evm_nonce_already_used'
     const asking = (core: Core, payment: PaymentPayload, asker?: string) =>
       core.facilitator.settle(payment, offerOf(devnet), { ...termsOf(devnet), purchase: { asker } })
 
-    it('tells the transaction again to the one alone who was told it first', async () => {
+    it('names the transaction again only to the first requester', async () => {
       const core = open({ settleTimeoutMs: 100 })
       const payment = { ...(await sign()), resource: { url: 'https://shop.example/goods' } }
       await withoutMining(() => asking(core, payment, 'first'))
@@ -125,7 +125,7 @@ describe('settle', () => {
       expect(await asking(core, payment, 'second')).toMatchObject({ errorReason: USED, settledBy })
     })
 
-    it.each([{}, null])('binds a payment whose resource is %j to its asker', async (resource) => {
+    it.each([{}, null])('binds a payment whose resource is %j to its requester', async (resource) => {
       const core = open({ settleTimeoutMs: 100 })
       const payment = { ...(await sign()), resource }
       await withoutMining(() => asking(core, payment, 'first'))
@@ -134,14 +134,14 @@ describe('settle', () => {
     })
   })
 
-  it('names the network as it was asked', async () => {
+  it('names the network as the request did', async () => {
     const offer = offerOf(devnet, { network: 'base-sepolia' })
     const payment = await signPayment(devnet.payers[0]!, offer)
     const answer = await open().facilitator.settle(payment, offer)
     expect(answer).toMatchObject({ success: true, network: 'base-sepolia' })
   })
 
-  it('never says success again: nothing is sent, and settledBy names the transaction that paid', async () => {
+  it('never answers success twice, and settledBy names the transaction that paid', async () => {
     const core = open()
     const payment = await sign()
     const first = await settle(core, payment)
@@ -162,7 +162,7 @@ describe('settle', () => {
     })
   })
 
-  it('settles one of twenty copies that come at once, with one transaction', async () => {
+  it('settles a payment once if it comes twenty times at once, with one transaction', async () => {
     const core = open()
     const payment = await sign()
     const [balance, mined] = [
@@ -201,7 +201,7 @@ describe('settle', () => {
     expect(proxy.methods).toEqual(['eth_call', 'eth_sendRawTransactionSync'])
   })
 
-  it('takes one request more where the node does not answer with receipts', async () => {
+  it('takes one more request if the node does not answer with receipts', async () => {
     const { proxy, core } = await openProxied({ ledger: unattended() })
     clock.stop()
     await settle(core, await sign())
@@ -215,7 +215,7 @@ describe('settle', () => {
     ])
   })
 
-  it('does not run a transfer again that it has just verified', async () => {
+  it('does not simulate a transfer again that it has just verified', async () => {
     const { proxy, core } = await openProxied()
     clock.stop()
     await settle(core, await sign())
@@ -226,7 +226,7 @@ describe('settle', () => {
     expect(proxy.methods).not.toContain('eth_call')
   })
 
-  it('knows a transaction that it gave up for another still as its own', async () => {
+  it('still recognises a transaction that it has replaced as its own', async () => {
     const { proxy, core } = await openProxied()
     const given: unknown[] = []
     proxy.fault = (method, [raw]) => {
@@ -243,7 +243,7 @@ describe('settle', () => {
     expect(record).toMatchObject({ submission: { transaction: hashes[1], replaces: [hashes[0]] } })
   })
 
-  it('refuses a payment that lapses between verify and settle, and forgets it', async () => {
+  it('refuses and forgets a payment that lapses between verify and settle', async () => {
     let now = Date.now()
     const core = open({ now: () => now })
     const payment = await sign()
@@ -255,7 +255,7 @@ describe('settle', () => {
     expect(await core.ledger.payments.find(keyOf(payment))).toBeUndefined()
   })
 
-  it('refuses a payment whose payer spends his money meanwhile, and sends nothing', async () => {
+  it('refuses a payment whose payer has spent his money meanwhile, and sends nothing', async () => {
     const core = open()
     const payer = { privateKey: newNonce() }
     const { address } = privateKeyToAccount(payer.privateKey)
@@ -278,7 +278,7 @@ describe('settle', () => {
   })
 })
 
-describe('settle, when a reservation ends otherwise', () => {
+describe('settle, when a reservation is released or reopened', () => {
   it('accepts a released payment again', async () => {
     const core = open()
     const payment = await sign()
@@ -286,7 +286,7 @@ describe('settle, when a reservation ends otherwise', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
-  it('grants a reopened payment once more, without a second transaction', async () => {
+  it('delivers for a reopened payment once more, without a second transaction', async () => {
     const core = open()
     const payment = await sign()
     const reservation = await reserve(core, payment)
@@ -314,7 +314,7 @@ describe('settle, when a reservation ends otherwise', () => {
     expect(await settle(core, forged)).toEqual(failed('invalid_exact_evm_payload_signature'))
   })
 
-  it('gives a redeemed payment back when its request comes to nothing', async () => {
+  it('releases a redeemed payment if its request fails', async () => {
     const core = open()
     const payment = await sign()
     const reservation = await reserve(core, payment)
@@ -346,7 +346,7 @@ describe('settle, when the outcome is not known in time', () => {
     expect(core.happened().filter((name) => name === 'settled')).toHaveLength(1)
   })
 
-  it('stays pending to a retry while it is not mined, and tells one retry only', async () => {
+  it('answers retries with pending until it is mined, and then answers one retry', async () => {
     const core = open({ settleTimeoutMs: 1000 })
     const payment = await sign()
     await withoutMining(async () => {
@@ -360,7 +360,7 @@ describe('settle, when the outcome is not known in time', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
-  it('learns the outcome in the background, without a retry', async () => {
+  it('finds the outcome in the background without a retry', async () => {
     const core = open({ settleTimeoutMs: 50 })
     const payment = await sign()
     await withoutMining(() => settle(core, payment))
@@ -372,7 +372,7 @@ describe('settle, when the outcome is not known in time', () => {
     })
   })
 
-  it('redeems a pending payment though the relayer has run out of gas money', async () => {
+  it('redeems a pending payment even if the relayer has run out of gas money', async () => {
     const relayerKey = newNonce()
     const { address } = privateKeyToAccount(relayerKey)
     await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
@@ -385,7 +385,7 @@ describe('settle, when the outcome is not known in time', () => {
     expect(await settle(poor, payment)).toMatchObject({ success: true })
   })
 
-  it('answers pending when the gateway is closed meanwhile, and follows no further', async () => {
+  it('answers pending when the gateway is closed meanwhile, and stops watching', async () => {
     const core = open()
     const payment = await sign()
     await withoutMining(async () => {
@@ -397,7 +397,7 @@ describe('settle, when the outcome is not known in time', () => {
     expect(core.happened()).not.toContain('settled')
   })
 
-  it('hands over again what another process left open, and redeems it', async () => {
+  it('sends again what another process left open, and redeems it', async () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 50 })
     const payment = await sign()
     proxy.fault = (method) =>
@@ -412,7 +412,7 @@ describe('settle, when the outcome is not known in time', () => {
 describe('settle, when the transaction fails', () => {
   const erc20 = parseAbi(['function transfer(address to, uint256 value)'])
 
-  it('says so, and refuses the payment with its reason until it could be sent again', async () => {
+  it('answers that it failed, and refuses the payment with that reason until it can be sent again', async () => {
     const core = open()
     const privateKey = newNonce()
     const { address } = privateKeyToAccount(privateKey)
@@ -455,7 +455,7 @@ describe('settle, when the transaction fails', () => {
     })
   }
 
-  it('counts as paid, once, when a stranger sends the same authorization faster', async () => {
+  it('counts the payment as paid once when a stranger sends the same authorization first', async () => {
     const core = open()
     const payment = await sign()
     const before = await merchantBalance()
@@ -465,7 +465,7 @@ describe('settle, when the transaction fails', () => {
     expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
   })
 
-  it("does not count as paid by a transaction of our own relayer's that another process sent", async () => {
+  it("does not count the transaction of our own relayer in another process as a stranger's", async () => {
     const { proxy, core } = await openProxied()
     await settle(core, await sign())
     const payment = await sign()
@@ -489,7 +489,7 @@ describe('settle, when the transaction fails', () => {
     expect((await merchantBalance()) - before).toBe(PRICE)
   })
 
-  it('stays pending while the logs cannot be asked for, and is redeemed once they can', async () => {
+  it('stays pending while the logs cannot be read, and is redeemed once they can', async () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 500 })
     const payment = await sign()
     proxy.fault = (method) =>
@@ -511,7 +511,7 @@ describe('settle, when the transaction fails', () => {
     { name: 'says twice that money moved', pieces: ['used', 'transfer', 'transfer'] },
     { name: 'says twice that the authorization is used', pieces: ['used', 'used', 'transfer'] },
     { name: 'says it in a form of its own', pieces: ['used', 'indexedTransfer'] },
-  ])('is a mismatch when the token $name', async ({ pieces }) => {
+  ])('reports a mismatch when the token $name', async ({ pieces }) => {
     const address = await deploy(devnet, fakeTokenCode(...pieces))
     const core = open({ assets: [{ ...usdc, address }] })
     const offer = offerOf(devnet, { asset: address })
@@ -524,7 +524,7 @@ describe('settle, when the transaction fails', () => {
     })
   })
 
-  it('is paid when the token says each once', async () => {
+  it('counts as paid when the token logs each event once', async () => {
     const address = await deploy(devnet, fakeTokenCode('transfer', 'used'))
     const core = open({ assets: [{ ...usdc, address }] })
     const offer = offerOf(devnet, { asset: address })

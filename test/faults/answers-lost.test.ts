@@ -15,7 +15,7 @@ const firstOf = (matches: (method: string) => boolean, faults: readonly Fault[])
   return (method: string): Fault | undefined => (matches(method) ? left.shift() : undefined)
 }
 
-describe('a send', () => {
+describe('a broadcast', () => {
   const cases: [string, readonly Fault[]][] = [
     ['whose answer is dropped', [{ kind: 'drop_answer' }]],
     ['whose answers are dropped', [{ kind: 'drop_answer' }, { kind: 'drop_answer' }]],
@@ -38,7 +38,7 @@ describe('a send', () => {
     expect(await world.present(gateway, await world.sign())).toMatchObject({ delivered: true })
   })
 
-  it('of every second payment whose answer is dropped pays each once', async () => {
+  it('pays each payment once if every second answer is lost', async () => {
     const world = await open()
     const gateway = await world.start({ options: { settleTimeoutMs: 45_000 } })
     let sends = 0
@@ -55,7 +55,7 @@ describe('a send', () => {
 
 describe('a receipt that is withheld', () => {
   it.each(['/report', '/stream', 'settle'])(
-    'leaves a payment for %s pending; presented again it is redeemed once',
+    'leaves a payment for %s pending, which is redeemed once when it is presented again',
     async (path) => {
       const world = await open({ options: { settleTimeoutMs: 3000 } })
       const gateway = await world.start()
@@ -80,7 +80,7 @@ describe('a receipt that is withheld', () => {
   )
 
   it.each(['/report', 'settle'])(
-    'for half a minute, by %s’s own patience, is pending and then redeemed once',
+    'for half a minute leaves %s pending after its own time-out, and is redeemed once later',
     async (path) => {
       const world = await open({ options: { settleTimeoutMs: 25_000 } })
       const gateway = await world.start()
@@ -105,7 +105,7 @@ describe('a receipt that is withheld', () => {
     180_000,
   )
 
-  it('by the node alone is found later, by nobody’s asking', async () => {
+  it('by the node alone is found later without a request', async () => {
     const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const none: Fault = { kind: 'answer', result: null }
@@ -130,7 +130,7 @@ describe('a node', () => {
     ['answers for another chain', { kind: 'answer', result: '0x1' }],
   ]
   it.each(faults)(
-    'that %s refuses no payment; when it is back, it is settled',
+    'that %s makes no payment invalid, and settles it when it is back',
     async (_n, fault) => {
       const world = await open()
       const gateway = await world.start()
@@ -154,7 +154,7 @@ describe('a node', () => {
   )
 
   it.each(faults.slice(0, 3))(
-    'that %s once payments are under way loses none',
+    'that %s while payments are in progress loses none',
     async (_name, fault) => {
       const world = await open()
       const gateway = await world.start()

@@ -49,7 +49,7 @@ describe('a stranger who is faster with the same authorization', () => {
     },
   )
 
-  it('between verify and send is found out before anything is sent', async () => {
+  it('between verify and send is noticed before anything is sent', async () => {
     const world = await open()
     const gateway = await world.start()
     const payment = await world.sign()
@@ -62,7 +62,7 @@ describe('a stranger who is faster with the same authorization', () => {
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
 
-  it('than a process that was killed leaves a payment that the next one honours', async () => {
+  it('than a killed process leaves a payment that the next process honours', async () => {
     const world = await open()
     const first = await world.start()
     const payment = await world.sign()
@@ -82,7 +82,7 @@ describe('a stranger who is faster with the same authorization', () => {
 })
 
 describe('a payer who empties the account', () => {
-  it('between verify and settle is refused; nothing is delivered', async () => {
+  it('between verify and settle is refused, and gets nothing', async () => {
     const world = await open()
     const gateway = await world.start()
     const payer = await newPayer(devnet)
@@ -99,7 +99,7 @@ describe('a payer who empties the account', () => {
   })
 
   it.each(['/report', 'settle'])(
-    'between send and block is told so by %s; nothing is delivered',
+    'between send and block gets a refusal by %s and no goods',
     async (path) => {
       const world = await open({ options: { settleTimeoutMs: 45_000 } })
       const gateway = await world.start()
@@ -146,7 +146,7 @@ describe('an authorization whose transaction failed', () => {
     },
   )
 
-  it('and that a stranger sends later is settled by nobody’s asking', async () => {
+  it('and that a stranger sends later is settled without a request', async () => {
     const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const payer = await newPayer(devnet)
@@ -169,7 +169,7 @@ describe('an authorization whose transaction failed', () => {
 describe('an authorization that lapses', () => {
   const soon = (seconds: number): string => String(Math.floor(Date.now() / 1000) + seconds)
 
-  it('while its handler is slow is refused; nothing is sent', async () => {
+  it('while its handler is slow is refused, and nothing is sent', async () => {
     const world = await open()
     const gateway = await world.start()
     const payment = await world.sign({ validBefore: soon(9) })
@@ -181,7 +181,7 @@ describe('an authorization that lapses', () => {
     expect((await world.evidence()).transfers).toEqual([])
   })
 
-  it('while it waits to be mined never ends as paid', async () => {
+  it('while it waits to be mined is never counted as paid', async () => {
     const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     // The chain's clock is not behind ours.
@@ -203,7 +203,7 @@ describe('an authorization that lapses', () => {
 })
 
 describe('a transaction that is stuck', () => {
-  it('below a spike of the base fee is replaced by a dearer one, and paid once', async () => {
+  it('below a spike of the base fee is replaced with higher fees, and pays once', async () => {
     const world = await open({ options: { settleTimeoutMs: 20_000 } })
     const gateway = await world.start({ network: { replaceAfterSeconds: 2 } })
     const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
@@ -240,7 +240,7 @@ describe('a transaction that is stuck', () => {
 })
 
 describe('a reorganisation that drops the transaction', () => {
-  it('before its receipt was seen has it sent again, and paid once', async () => {
+  it('before its receipt was seen has it sent again, and it pays once', async () => {
     const world = await open({ options: { settleTimeoutMs: 3000 } })
     const gateway = await world.start()
     const none = { kind: 'answer', result: null } as const
@@ -269,7 +269,7 @@ describe('a reorganisation that drops the transaction', () => {
     expect((await world.evidence()).transfers).toHaveLength(1)
   })
 
-  it('after its answer has gone out has it sent again: the merchant is paid after all', async () => {
+  it('after its answer has gone out has it sent again, and the merchant is paid', async () => {
     const world = await open()
     const gateway = await world.start()
     const payment = await world.sign()
@@ -284,7 +284,7 @@ describe('a reorganisation that drops the transaction', () => {
 })
 
 describe('a relayer out of gas', () => {
-  it('sends nothing; refilled, it settles the same payments', async () => {
+  it('sends nothing, and settles the same payments after a refill', async () => {
     const world = await open({ options: { settleTimeoutMs: 5000 } })
     const [relayer] = world.relayers
     await world.node('anvil_setBalance', relayer!.address, '0x0')
@@ -303,7 +303,7 @@ describe('a relayer out of gas', () => {
     expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
   })
 
-  it('midway loses no payment', async () => {
+  it('in the middle of its work loses no payment', async () => {
     const world = await open({ options: { settleTimeoutMs: 5000 } })
     const [relayer] = world.relayers
     const gateway = await world.start()

@@ -35,7 +35,7 @@ describeCrashes('when PostgreSQL crashes', () => {
     })
 
   it(
-    'a reservation is kept, and its payment is sent',
+    'a reservation survives a crash of the database, and its payment is sent',
     async () => {
       const { postgres, openLedger } = await open()
       const ledger = openLedger()
@@ -50,7 +50,7 @@ describeCrashes('when PostgreSQL crashes', () => {
   )
 
   it(
-    'everything is kept that was written down before it was sent or answered',
+    'everything that was recorded before it was sent or answered survives a crash of the database',
     async () => {
       const { postgres, openLedger } = await open()
       const ledger = openLedger()

@@ -92,7 +92,7 @@ const databases = ['SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])]
 
 describe.each(databases)('a process on %s that is killed and restarted at once', (database) => {
   it(
-    'grants its first payment and decides what was in hand, without waiting for a clock',
+    'sells its first payment and decides the pending ones without waiting for a clock',
     async () => {
       const world = await open(database)
       const first = await startWith(world, 0)
@@ -116,7 +116,7 @@ describe.each(databases)('a process on %s that is killed and restarted at once',
   )
 
   it(
-    'sends what was written down and not sent',
+    'sends the transaction that was recorded and not sent',
     async () => {
       const world = await open(database)
       const first = await startWith(world, 0)
@@ -134,9 +134,9 @@ describe.each(databases)('a process on %s that is killed and restarted at once',
   )
 })
 
-describe.each(databases)('a process on %s that lives', (database) => {
+describe.each(databases)('a live process on %s', (database) => {
   it(
-    'keeps what it has in hand while it is paused',
+    'keeps its payments while it is paused',
     async () => {
       const world = await open(database)
       const [paused, other] = [await startWith(world, 0), await startWith(world, 1)]

@@ -73,7 +73,7 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
     return open({ ledger: schema.url })
   }
 
-  it('is nobody’s once another request has what was paid for', async () => {
+  it('is dropped once another request has received the goods', async () => {
     const world = await openWorld()
     const payment = await signNamed(world)
     const dying = await world.start({ diesIn: 'markDelivered' })
@@ -85,7 +85,7 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
     expect(await world.present(next, payment, '/numbered?n=1')).toMatchObject({ delivered: false })
   })
 
-  it('is nobody’s once the payment is refunded', async () => {
+  it('is dropped once the payment is refunded', async () => {
     const world = await openWorld()
     const payment = await signNamed(world)
     const dying = await world.start({ diesIn: 'markDelivered' })
@@ -99,7 +99,7 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
     })
   })
 
-  it('is nobody’s at settle once another key has settled the payment', async () => {
+  it('is dropped at settle once another key has settled the payment', async () => {
     const world = await openWorld()
     // Without a URL, it would be bound to the first key.
     const resource = { url: 'https://shop.example/thing' }

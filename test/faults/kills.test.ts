@@ -93,7 +93,7 @@ describe.each(paths)('a process that is killed while it serves %s', (path) => {
 
 describe('a payment whose process was killed before the send', () => {
   it(
-    'is sent under another count where the next process has used its own',
+    'is sent with another account nonce if the next process has used its own',
     async () => {
       const world = await open()
       const first = await world.start()
@@ -173,7 +173,7 @@ describe('a payment whose process is paused after the send', () => {
 
 describe('a reorganisation while nobody is alive', () => {
   it(
-    'is undone by the next process, which sends what was settled and delivered again',
+    'is noticed by the next process, which sends settled and delivered payments again',
     async () => {
       const world = await open()
       const first = await world.start()
@@ -198,7 +198,7 @@ describe('a reorganisation while nobody is alive', () => {
 
 describe('a process that is killed', () => {
   it(
-    'before the write-ahead leaves a payment that the next one takes',
+    'before the write-ahead leaves a payment that the next process can take',
     async () => {
       const world = await open()
       const first = await world.start()
@@ -211,7 +211,7 @@ describe('a process that is killed', () => {
   )
 
   it(
-    'between settle and answer grants at most once, whenever exactly it dies',
+    'between settle and answer delivers at most once, at whichever moment it dies',
     async () => {
       const world = await open()
       const payments: PaymentPayload[] = []
@@ -250,7 +250,7 @@ describe('a process that is killed', () => {
   )
 
   it(
-    'with many payments under way loses none of them',
+    'with many payments in progress loses none of them',
     async () => {
       const world = await open()
       const first = await world.start()

@@ -36,7 +36,7 @@ const sign = (world: World, count: number) =>
   Promise.all(Array.from({ length: count }, () => world.sign()))
 
 describe('several gateways that start at the same moment', () => {
-  it('on a new SQLite file all start, and one sells', async () => {
+  it('all start on a new SQLite file, and one sells', async () => {
     const world = await open({ relayers: 3 })
     const gateways = await Promise.all(Array.from({ length: 3 }, () => world.start()))
     expect(gateways.map(({ alive }) => alive)).toEqual([true, true, true])
@@ -48,7 +48,7 @@ describe('several gateways that start at the same moment', () => {
 })
 
 describe('200 settlements at once over three relayers', () => {
-  it('of which one fails half of its sends pay each once', async () => {
+  it('pay each once if one relayer fails half of its sends', async () => {
     const world = await open({ relayers: 3, options: { settleTimeoutMs: 25_000 } })
     const gateway = await world.start()
     const payments = await sign(world, 200)
@@ -133,7 +133,7 @@ describe('SIGTERM', () => {
 if (postgres !== undefined) {
   describe('two gateways on one PostgreSQL', () => {
     it.each(['/report', '/stream', 'settle'])(
-      'grant the same payment once for %s, presented 100 times at once',
+      'deliver once for the same payment to %s, presented 100 times at once',
       async (path) => {
         const world = await open({ relayers: 2, ledger: await schemaUrl() })
         const gateways = await Promise.all([world.start(), world.start()])
@@ -164,7 +164,7 @@ if (postgres !== undefined) {
       expect((await world.evidence()).transfers).toHaveLength(100)
     })
 
-    it('take over from one that was killed', async () => {
+    it('take over the payments of one that was killed', async () => {
       const world = await open({ relayers: 2, ledger: await schemaUrl() })
       const [one, other] = await Promise.all([world.start(), world.start()])
       const payments = await sign(world, 30)
@@ -185,7 +185,7 @@ if (postgres !== undefined) {
   })
 
   describe('a database that is down', () => {
-    it('lets nothing be sent; when it is back, the same payments are settled', async () => {
+    it('prevents sending, and the same payments are settled when it is back', async () => {
       const direct = await schemaUrl()
       const { hostname, port } = new URL(direct)
       const database = await startTcpProxy({ host: hostname, port: Number(port || 5432) })
@@ -211,7 +211,7 @@ if (postgres !== undefined) {
       expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
     })
 
-    it('once payments are under way loses none of them', async () => {
+    it('while payments are in progress loses none of them', async () => {
       const direct = await schemaUrl()
       const { hostname, port } = new URL(direct)
       const database = await startTcpProxy({ host: hostname, port: Number(port || 5432) })

@@ -94,7 +94,7 @@ function killAtSend(world: World, gateway: GatewayProcess, moment: 'before' | 'a
 
 describe.each(databases)('a refund on %s', (database) => {
   it.each(['before', 'after'] as const)(
-    'whose process is killed %s its transaction goes out is paid once by the next',
+    'is paid once by the next process if its own is killed %s its transaction goes out',
     async (moment) => {
       const world = await open(database)
       const first = await world.start()
@@ -120,7 +120,7 @@ describe.each(databases)('a refund on %s', (database) => {
   )
 
   it(
-    'is given by two gateways at once, and never more than was paid',
+    'never exceeds what was paid when two gateways make it at once',
     async () => {
       const world = await open(database)
       const gateways = await Promise.all([world.start(), world.start()])

@@ -30,7 +30,7 @@ if (postgres !== undefined) ledgers.push(['PostgreSQL', newSchema])
 
 describe.each(ledgers)('gateways with one key on one %s', (_name, ledger) => {
   it.each([2, 3])(
-    'settle 60 payments, %s of them: no nonce twice, and no gap',
+    'settle 60 payments through %s gateways with no nonce twice and no gap',
     async (count) => {
       const world = await open({
         ...(await ledger()),
@@ -69,7 +69,7 @@ describe.each(ledgers)('gateways with one key on one %s', (_name, ledger) => {
     180_000,
   )
 
-  it('send what one of them has written down before it was killed, long before it is replaced', async () => {
+  it('send what a killed one has recorded, long before that would be replaced', async () => {
     const world = await open({ ...(await ledger()), options: { settleTimeoutMs: 50_000 } })
     const [one, other] = await Promise.all([world.start(), world.start()])
     let left: { readonly raw: unknown; readonly at: number } | undefined

@@ -123,7 +123,7 @@ describe.each(LEDGERS)('with the %s ledger, a shop that is stopped while it is b
 
 describe('a handler that never ends', () => {
   it(
-    'has its response dropped when time is over, and charges nothing; the process ends',
+    'has its response dropped when time is over, charges nothing, and does not keep the process',
     async () => {
       const world = await openJudged({ closeMs: 500 })
       const gateway = await world.start()
@@ -140,7 +140,7 @@ describe('a handler that never ends', () => {
   )
 
   it(
-    'leaves a buyer who has paid upfront with the hash',
+    'leaves a buyer who has paid upfront with the hash of his transaction',
     async () => {
       const world = await openWorld(devnet, { ledger: 'memory', closeMs: 500 })
       cleanups.push(() => world.close())

@@ -71,7 +71,7 @@ async function presentTogether(
 
 describe('a payer who is blacklisted', () => {
   it.each(['/report', '/stream', 'settle'])(
-    'is refused by %s, nothing is sent; taken off, he is served',
+    'is refused by %s with nothing sent, and is served once he is taken off the list',
     async (path) => {
       const world = await open()
       const gateway = await world.start()
@@ -87,7 +87,7 @@ describe('a payer who is blacklisted', () => {
     },
   )
 
-  it('between verify and settlement is refused; the others are served', async () => {
+  it('between verify and settlement is refused, and the others are served', async () => {
     const world = await open()
     const gateway = await world.start()
     const payer = await newPayer(devnet)
@@ -129,7 +129,7 @@ describe('a payer who is blacklisted', () => {
 
 describe('a token that is paused', () => {
   it.each(['/report', '/stream', 'settle'])(
-    'has all payments refused by %s, nothing is sent; afterwards the same ones pay',
+    'has all payments refused by %s with nothing sent, and the same ones pay afterwards',
     async (path) => {
       const world = await open()
       const gateway = await world.start()
@@ -146,7 +146,7 @@ describe('a token that is paused', () => {
     },
   )
 
-  it('between verify and settlement has them refused; afterwards the same ones pay', async () => {
+  it('between verify and settlement has payments refused, and the same ones pay afterwards', async () => {
     const world = await open()
     const gateway = await world.start()
     const payments = await signMany(world, 4)
@@ -162,7 +162,7 @@ describe('a token that is paused', () => {
     expect(answers).toMatchObject(times(4, { delivered: true }))
   })
 
-  it('when their transfers are out has them fail; nothing is delivered', async () => {
+  it('after transfers were sent has them fail, and nothing is delivered', async () => {
     const world = await open({ options: { settleTimeoutMs: 20_000 } })
     const gateway = await world.start()
     const payments = await signMany(world, 4)

@@ -49,7 +49,7 @@ const token = (overrides: object): NetworkOptions => ({
 })
 
 describe('gateway.check()', () => {
-  it('finds nothing wrong with a sound gateway, and says what it has seen', async () => {
+  it('finds nothing wrong with a sound gateway, and reports what it has seen', async () => {
     const found = await open().check()
     expect(faults(found)).toStrictEqual([])
     expect(found.map(({ subject }) => subject)).toStrictEqual([
@@ -66,7 +66,7 @@ describe('gateway.check()', () => {
     expect(JSON.stringify(found)).not.toContain('secret-provider-key')
   })
 
-  it('finds a node that is away, and asks nothing else of it', async () => {
+  it('finds a node that is away, and asks it nothing else', async () => {
     const gateway = open()
     await proxy.close()
     const found = faults(await gateway.check())
@@ -83,7 +83,7 @@ describe('gateway.check()', () => {
     expect(found).toMatchObject([{ subject: 'network', code: 'timeout', status: 'error' }])
   })
 
-  it('finds a node on another chain, also where it has answered for the right one before', async () => {
+  it('finds a node on another chain, even if it was on the right one before', async () => {
     const gateway = open()
     expect(faults(await gateway.check())).toStrictEqual([])
     proxy.fault = (method) =>
@@ -133,7 +133,7 @@ describe('gateway.check()', () => {
     expect(JSON.stringify(found)).not.toContain(dry.slice(2))
   })
 
-  it('finds a relayer whose balance pays for few more settlements', async () => {
+  it('finds a relayer whose balance pays for only a few more settlements', async () => {
     const answers: Record<string, bigint> = {
       eth_getBalance: 3n * 10n ** 18n,
       eth_maxPriorityFeePerGas: 10n ** 12n,
@@ -177,7 +177,7 @@ describe('gateway.check()', () => {
     ])
   })
 
-  it('finds a token whose EIP-712 domain is another, and names the contract’s own', async () => {
+  it('finds a token with another EIP-712 domain, and names the contract’s own', async () => {
     const gateway = open(token({ eip712: { name: 'USD Coin', version: '2' } }))
     const [found] = faults(await gateway.check())
     expect(found).toMatchObject({ subject: 'token', code: 'token_domain_mismatch', symbol: 'USDC' })
@@ -190,7 +190,7 @@ describe('gateway.check()', () => {
     ])
   })
 
-  it('finds a token that is not there', async () => {
+  it('finds a token that does not exist', async () => {
     const address = '0x00000000000000000000000000000000000a11ce'
     expect(faults(await open(token({ address })).check())).toMatchObject([
       { subject: 'token', status: 'error', code: 'token_missing', address },
@@ -204,7 +204,7 @@ describe('gateway.check()', () => {
     ])
   })
 
-  it('finds a currency that no token takes, and rates that are missing', async () => {
+  it('finds a currency that no token is pegged to, and rates that are missing', async () => {
     const merchant = { payTo: devnet.merchant.address, currency: 'EUR' }
     const projects = [
       { id: 'alone', merchant },
@@ -221,7 +221,7 @@ describe('gateway.check()', () => {
     expect(known.at(-1)?.message).toContain('One EUR is 1.08 USD')
   })
 
-  it('repeats no word of a source of rates that fails in its own way', async () => {
+  it('repeats no word of the error of a custom rate source', async () => {
     const rates = {
       getRate: () => Promise.reject(new TypeError('https://rates.example/?key=secret')),
     }

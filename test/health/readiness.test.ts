@@ -63,7 +63,7 @@ async function untilStatus(status: number) {
 }
 
 describe('the probes', () => {
-  it('are 200 where all is well, are kept by no cache, and show no address, balance or URL', async () => {
+  it('answer 200 if all is well, uncached, without address, balance or URL', async () => {
     await open()
     const { status, headers, body, text } = await untilStatus(200)
     expect(status).toBe(200)
@@ -80,7 +80,7 @@ describe('the probes', () => {
     expect((await fetch(`${server!.url}/livez`, { method: 'HEAD' })).status).toBe(200)
   })
 
-  it('cost one check, however many come', async () => {
+  it('share one check, however many requests come', async () => {
     await open()
     await untilStatus(200)
     // Time stands still: the probes themselves take longer than a result is fresh.
@@ -92,7 +92,7 @@ describe('the probes', () => {
     expect(checks).toHaveLength(1)
   })
 
-  it('say that a node has gone away, while the process lives, and that it is back', async () => {
+  it('report that a node is away while the process lives, and that it is back', async () => {
     await open()
     await untilStatus(200)
     proxy.fault = () => ({ kind: 'drop_request' })
@@ -108,7 +108,7 @@ describe('the probes', () => {
     await untilStatus(200)
   })
 
-  it('answer at once, with 503, while a node that was never heard of is silent', async () => {
+  it('answer 503 at once while a node that has never answered is silent', async () => {
     await open()
     proxy.fault = () => new Promise(() => undefined)
     const found = await probe()
@@ -117,14 +117,14 @@ describe('the probes', () => {
     expect((await probe('/livez')).status).toBe(200)
   })
 
-  it('say that a node is on another chain', async () => {
+  it('report that a node is on another chain', async () => {
     await open()
     proxy.fault = (method) =>
       method === 'eth_chainId' ? { kind: 'answer', result: '0x1' } : undefined
     expect((await untilStatus(503)).text).toContain('chain_mismatch')
   })
 
-  it('say that no relayer can pay for gas, and are content with one that can', async () => {
+  it('report that no relayer can pay for gas, and are satisfied with one that can', async () => {
     const dry = generatePrivateKey()
     await open({ relayerKeys: [dry, devnet.relayerKeys[0]!] })
     await untilStatus(200)
@@ -143,7 +143,7 @@ describe('the probes', () => {
     await untilStatus(200)
   })
 
-  it('are 503 once the gateway is closed', async () => {
+  it('answer 503 once the gateway is closed', async () => {
     await open()
     await untilStatus(200)
     await gateway.close()
@@ -154,7 +154,7 @@ describe('the probes', () => {
 const describePostgres = postgres === undefined ? describe.skip : describe
 
 describePostgres('the probes on PostgreSQL', () => {
-  it('say that the database has gone away, or takes no writes', async () => {
+  it('report that the database is away or accepts no writes', async () => {
     const schema = await createSchema(postgres!)
     const url = new URL(schema.url)
     const tcp = await startTcpProxy({ host: url.hostname, port: Number(url.port || 5432) })

@@ -60,7 +60,7 @@ async function untilPaid(world: World, count: number): Promise<void> {
 
 const paidIn = async (world: World): Promise<number> => (await world.evidence()).transfers.length
 
-describe('rule 13: a node that says "not now" is waited for', () => {
+describe('a gateway whose node says "not now" (rule 13)', () => {
   it.each<[string, Fault, RegExp]>([
     ['-32005', refusal('rate limit exceeded', -32005), /rate limit exceeded \(-32005\)/],
     ['a full pool', refusal('txpool is full'), /txpool is full/],
@@ -91,7 +91,7 @@ describe('rule 13: a node that says "not now" is waited for', () => {
     120_000,
   )
 
-  it('loses no buyer where the node closes the connection of every transaction for seconds', async () => {
+  it('loses no buyer while the node closes the connection of every transaction for seconds', async () => {
     const world = await open({ options: PATIENT })
     const gateway = await world.start()
     const payments = await signMany(world, 10)
@@ -113,7 +113,7 @@ describe('rule 13: a node that says "not now" is waited for', () => {
   }, 120_000)
 
   it.each([1, 4])(
-    'sells to twenty buyers where the node takes %s pending transactions of the relayer',
+    'sells to twenty buyers if the node accepts %s pending transactions of the relayer',
     async (limit) => {
       const world = await open({ options: PATIENT })
       const gateway = await world.start()
@@ -146,7 +146,7 @@ describe('rule 13: a node that says "not now" is waited for', () => {
     expect(await paidIn(world)).toBe(20)
   }, 120_000)
 
-  it('tells buyers that their payment was accepted, not that it was sent, and sends it by itself', async () => {
+  it('answers that a payment was accepted, not that it was sent, and sends it by itself', async () => {
     const world = await open({ options: { settleTimeoutMs: 12_000 } })
     const gateway = await world.start()
     refuseSends(world.proxy, refusal('txpool is full'))
@@ -171,7 +171,7 @@ describe('rule 13: a node that says "not now" is waited for', () => {
       expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
   }, 120_000)
 
-  it('frees the nonce of a lapsed payment once, where the node refuses for ever', async () => {
+  it('frees the nonce of a lapsed payment once if the node always refuses it', async () => {
     const world = await open({ options: { settleTimeoutMs: 2000 } })
     const gateway = await world.start()
     refuseSends(world.proxy, refusal('txpool is full'))
@@ -249,8 +249,8 @@ if (postgres !== undefined)
     },
   ])
 
-describe.each(ledgers)('rule 13: two gateways of one %s', (_name, ledger) => {
-  it('send what the node has refused one that is dead by now, with the nonces that it had', async () => {
+describe.each(ledgers)('two gateways of one %s (rule 13)', (_name, ledger) => {
+  it('send a refused transaction of a gateway that is dead by now, with its own nonce', async () => {
     const world = await open({ ...(await ledger()), options: { settleTimeoutMs: 3000 } })
     const [first, second] = await Promise.all([world.start(), world.start()])
     refuseSends(world.proxy, refusal('txpool is full'))

@@ -115,12 +115,12 @@ describe.each([
     expect(seen).toEqual({ headers: [], raw: [], distinct: [] })
   })
 
-  it('leaves the conditions of everything else alone', async () => {
+  it('honours the conditions of free responses', async () => {
     const free = await get(`${server.url}/free`, { 'If-None-Match': '"1"' })
     expect(JSON.parse(free.body)).toEqual({ condition: '"1"' })
   })
 
-  it('sells a part to who asks for one, and nothing by a range that does not fit', async () => {
+  it('sells the requested range, and nothing for a range that does not fit', async () => {
     const before = await earned()
     const part = await get(`${server.url}/file`, { ...(await sign('/file')), Range: 'bytes=4-7' })
     expect([part.status, part.body]).toEqual([206, 'PAID'])
@@ -141,7 +141,7 @@ describe.each([
     expect(await earned()).toBe(before)
   })
 
-  it('leaves other errors in the words of its handler', async () => {
+  it('keeps other errors of its handler as they are', async () => {
     const answer = await get(`${server.url}/says/404`, await sign('/says/404'))
     expect([answer.status, answer.body, answer.headers.etag]).toEqual([404, 'SECRET', '"SECRET"'])
   })
@@ -170,7 +170,7 @@ describe.each([
     expect(await earned()).toBe(before + 20_000n)
   })
 
-  it('keeps what its handler says to the cache of its payer', async () => {
+  it('keeps the cache directives of its handler for its payer', async () => {
     const answer = await get(`${server.url}/upfront/streamed`, await sign('/upfront/streamed'))
     expect(answer.headers['cache-control']).toBe('private, immutable, max-age=60')
   })

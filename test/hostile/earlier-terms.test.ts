@@ -183,7 +183,7 @@ async function attack(
 describe.each(storeMakers)(
   'a payment that is pending while its merchant changes, in %s',
   (_name, make) => {
-    it('is redeemed on its own terms after a PATCH of payee and token, once, and nothing new is taken on them', async () => {
+    it('is redeemed once on its own terms after a PATCH of payee and token, which new payments are not', async () => {
       const store = await make()
       if (store === undefined) return
       toEnd.push(() => store.drop())
@@ -207,7 +207,7 @@ describe.each(storeMakers)(
       expect((await balanceOf(devnet, OLD_PAY_TO)) - before).toBe(10_000n)
     })
 
-    it('is redeemed by its signed quote, and by a price function that asks the same', async () => {
+    it('is redeemed by its signed quote, and by a price function that returns the same', async () => {
       const store = await make()
       if (store === undefined) return
       toEnd.push(() => store.drop())
@@ -296,7 +296,7 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))(
   },
 )
 
-it('a pending payment is redeemed on its own terms where the core is elsewhere', async () => {
+it('a pending payment is redeemed on its own terms with a remote core', async () => {
   const [memory] = storeMakers
   const store = (await memory![1]())!
   const { shop: core, tokens } = await openStored(store.open())

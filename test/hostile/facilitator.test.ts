@@ -70,8 +70,8 @@ const post = (path: string, body: string) =>
     body,
   })
 
-describe('rule 18: a remote facilitator is a stranger', () => {
-  it('whose answer was lost, and who is at work on it still, is told as pending and never as unpaid', async () => {
+describe('a remote facilitator as a stranger (rule 18)', () => {
+  it('gives a pending payment, never an unpaid one, if it still works on a call whose answer was lost', async () => {
     elsewhere.scripts = {
       verify: valid,
       settle: [
@@ -98,7 +98,7 @@ describe('rule 18: a remote facilitator is a stranger', () => {
     ['another payer', { isValid: true, payer: stranger }],
     ['no truth value', { isValid: 'yes', payer }],
     ['a list', [{ isValid: true }]],
-  ])('whose verify speaks of %s runs no handler', async (_name, body) => {
+  ])('gets no handler run by a verify of %s', async (_name, body) => {
     elsewhere.scripts = { verify: { body }, settle: paid }
     const answer = await buy()
     expect(answer.status).toBe(503)
@@ -113,7 +113,7 @@ describe('rule 18: a remote facilitator is a stranger', () => {
     ['half a transaction', { success: true, transaction: '0xabcd', network, payer }],
     ['a long transaction', { success: true, transaction: `0x${'a'.repeat(60_000)}`, network }],
     ['lines', { success: true, transaction: `${TRANSACTION}\r\nSet-Cookie: a=b`, network }],
-  ])('whose settlement names %s is not believed: nothing is let out', async (_name, body) => {
+  ])('is not believed if its settlement names %s, and no response goes out', async (_name, body) => {
     elsewhere.scripts = { verify: valid, settle: { body } }
     const answer = await buy()
     expect(answer.status).toBe(503)
@@ -129,7 +129,7 @@ describe('rule 18: a remote facilitator is a stranger', () => {
     ['has lines', 'no\r\nSet-Cookie: a=b'],
     ['is not ASCII', 'nicht gültig'],
     ['has control characters', 'a\u0000b'],
-  ])('whose reason %s is not repeated', async (_name, reason) => {
+  ])('has its reason replaced if that %s', async (_name, reason) => {
     elsewhere.scripts = { verify: { body: { isValid: false, invalidReason: reason } } }
     const refused = await buy()
     expect(refused.status).toBe(402)
@@ -147,7 +147,7 @@ describe('rule 18: a remote facilitator is a stranger', () => {
     })
   })
 
-  it('that never stops answering is given up, at little cost', async () => {
+  it('is given up at little cost if its answer never ends', async () => {
     let sent = 0
     const endless: Server = createServer((_req, res) => {
       const chunk = Buffer.alloc(64 * 1024, ' ')
@@ -173,7 +173,7 @@ describe('rule 18: a remote facilitator is a stranger', () => {
     expect(sent).toBeLessThan(20 * 1024 * 1024)
   })
 
-  it('that also speaks x402 v1 is asked for v2 alone', async () => {
+  it('is asked for v2 alone if it also speaks x402 v1', async () => {
     const kinds = [
       { x402Version: 1, scheme: 'exact', network: 'base-sepolia' },
       { x402Version: 2, scheme: 'exact', network },
@@ -183,7 +183,7 @@ describe('rule 18: a remote facilitator is a stranger', () => {
   })
 })
 
-describe('an answer of a remote facilitator that is not known to be final is unknown', () => {
+describe('an answer of a remote facilitator that may not be final', () => {
   it.each([
     [500, 'internal_error'],
     [500, 'unexpected_settle_error'],
@@ -207,12 +207,12 @@ describe('an answer of a remote facilitator that is not known to be final is unk
     },
   )
 
-  it.each([500, 503])('HTTP %d of verify is no refusal', async (status) => {
+  it.each([500, 503])('is no refusal if verify answers HTTP %d', async (status) => {
     elsewhere.scripts = { verify: { status, body: { isValid: false, invalidReason: 'x' } } }
     expect((await buy()).status).toBe(503)
   })
 
-  it('HTTP 429 lets go of the payment, and tells the buyer when to come back', async () => {
+  it('releases the payment on HTTP 429, and passes on Retry-After', async () => {
     const busy = { status: 429, body: {}, headers: { 'retry-after': '42' } }
     elsewhere.scripts = { verify: valid, settle: [busy, paid] }
     const payment = await sign()
@@ -223,7 +223,7 @@ describe('an answer of a remote facilitator that is not known to be final is unk
     expect((await pay(payment)).status).toBe(200)
   })
 
-  it('tells listeners what the facilitator said', async () => {
+  it('reaches listeners in the words of the facilitator', async () => {
     const errorMessage = 'context deadline\r\nexceeded'
     const body = { success: false, errorReason: 'unexpected_error', errorMessage, network }
     elsewhere.scripts = { verify: valid, settle: { body } }
@@ -233,8 +233,8 @@ describe('an answer of a remote facilitator that is not known to be final is unk
   })
 })
 
-describe('rule 18: events with a remote facilitator', () => {
-  it('tell of a payment that was verified and settled, once', async () => {
+describe('events with a remote facilitator (rule 18)', () => {
+  it('report a verified and settled payment once', async () => {
     elsewhere.scripts = { verify: valid, settle: paid }
     const payment = await sign()
     expect((await pay(payment)).status).toBe(200)
@@ -247,7 +247,7 @@ describe('rule 18: events with a remote facilitator', () => {
     expect(names().filter((name) => name === 'settled')).toHaveLength(1)
   })
 
-  it('tell of one that was refused', async () => {
+  it('report a refused payment', async () => {
     elsewhere.scripts = {
       verify: { body: { isValid: false, invalidReason: 'insufficient_funds' } },
     }
@@ -255,7 +255,7 @@ describe('rule 18: events with a remote facilitator', () => {
     expect(told).toEqual([['refused', expect.objectContaining({ reason: 'insufficient_funds' })]])
   })
 
-  it('tell of one whose transaction failed', async () => {
+  it('report a payment whose transaction failed', async () => {
     const reason = 'invalid_transaction_state'
     const body = { success: false, errorReason: reason, transaction: TRANSACTION, network }
     elsewhere.scripts = { verify: valid, settle: { body } }
@@ -264,7 +264,7 @@ describe('rule 18: events with a remote facilitator', () => {
     expect(told[1]?.[1]).toMatchObject({ reason, transaction: TRANSACTION })
   })
 
-  it('tell of one that is pending, and of its settlement later', async () => {
+  it('report a pending payment, and its settlement later', async () => {
     const pending = { success: false, errorReason: 'settlement_pending', transaction: TRANSACTION }
     elsewhere.scripts = { verify: valid, settle: [{ body: { ...pending, network } }, paid] }
     const payment = await sign()
@@ -275,7 +275,7 @@ describe('rule 18: events with a remote facilitator', () => {
   })
 })
 
-describe('rule 18: documents are nested within limits', () => {
+describe('limits of nesting in documents (rule 18)', () => {
   const nested = (levels: number): string => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
   const withNested = (payment: object, levels: number): string => {
     const { payload, ...rest } = payment as { payload: object }
@@ -286,7 +286,7 @@ describe('rule 18: documents are nested within limits', () => {
     'X-PAYMENT': Buffer.from(text).toString('base64'),
   })
 
-  it.each([100, 1500])('refuses a payment header of %d levels as unreadable', async (levels) => {
+  it.each([100, 1500])('refuse a payment header of %d levels as unreadable', async (levels) => {
     elsewhere.scripts = { verify: valid, settle: paid }
     const headers = header(withNested(await sign(), levels))
     const answer = await fetch(`${server.url}/paid`, { headers })
@@ -297,14 +297,14 @@ describe('rule 18: documents are nested within limits', () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  it('takes a payment header of 50 levels', async () => {
+  it('accept a payment header of 50 levels', async () => {
     elsewhere.scripts = { verify: valid, settle: paid }
     const headers = header(withNested(await sign(), 50))
     expect((await fetch(`${server.url}/paid`, { headers })).status).toBe(200)
   })
 
   it.each(['verify', 'settle', 'requirements'])(
-    'refuses a body of 28,000 levels for %s with 400',
+    'refuse a body of 28,000 levels for %s with 400',
     async (path) => {
       for (const body of [nested(10_000), '['.repeat(28_000) + ']'.repeat(28_000)]) {
         const answer = await post(path, body)
@@ -314,7 +314,7 @@ describe('rule 18: documents are nested within limits', () => {
     },
   )
 
-  it('refuses a payment of 5,000 levels in a body with 400', async () => {
+  it('refuse a payment of 5,000 levels in a body with 400', async () => {
     const payment = await sign()
     const body = `{"paymentPayload":${withNested(payment, 5000)},"paymentRequirements":${JSON.stringify(payment.accepted)}}`
     expect((await post('verify', body)).status).toBe(400)

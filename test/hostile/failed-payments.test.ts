@@ -63,7 +63,7 @@ describe.each(storeMakers)('a payment whose transaction failed, on %s', (_name, 
     return { shop, buyer: await newPayer(devnet) }
   }
 
-  it('is sent again for its buyer, once among many at once, when the token is no longer paused', async () => {
+  it('is sent again once for its buyer, among many requests, when the token is no longer paused', async () => {
     const opened = await open()
     if (opened === undefined) return
     const { shop, buyer } = opened
@@ -103,7 +103,7 @@ describe.each(storeMakers)('a payment whose transaction failed, on %s', (_name, 
   })
 })
 
-it('a payment that failed at a core elsewhere is settled when it is presented to the shop again', async () => {
+it('a payment that failed at a remote core is settled when it is presented to the shop again', async () => {
   const core = await openRemoteCore(devnet, toEnd)
   const facilitator = core.facilitator()
   const shop = await openRemoteShop(devnet, toEnd, { name: 'the shop', facilitator })

@@ -68,8 +68,8 @@ async function attack(
 
 const eve = () => '198.51.100.7'
 
-describe('garbage does not close a shop whose facilitator is elsewhere', () => {
-  it('of one address, without a key and without money: 600 payments cost the core 20 requests', async () => {
+describe('garbage for a shop with a remote facilitator', () => {
+  it('costs the core 20 requests for 600 payments of one address without key and money', async () => {
     const opened = await open()
     const { asked, statuses } = await attack(opened, async () => garbage(opened.offer), eve)
     // Twice as many where a minute ended meanwhile.
@@ -79,14 +79,14 @@ describe('garbage does not close a shop whose facilitator is elsewhere', () => {
     expect((await pay(opened.shop, honest)).status).toBe(200)
   })
 
-  it('of one IPv6 network, from an address each: it is limited as one address is', async () => {
+  it('is limited for an IPv6 network as for one address', async () => {
     const opened = await open()
     const subnet = (index: number) => `2001:db8:0:1::${(index + 1).toString(16)}`
     const { asked } = await attack(opened, async () => garbage(opened.offer), subnet)
     expect(asked).toBeLessThanOrEqual(2 * 20)
   })
 
-  it('of 600 addresses: the core is asked 120 times, and payers with a key are served', async () => {
+  it('costs the core 120 requests for 600 addresses, and payers with a key are served', async () => {
     const opened = await open()
     const everywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`
     const { asked } = await attack(opened, async () => garbage(opened.offer), everywhere)
@@ -95,7 +95,7 @@ describe('garbage does not close a shop whose facilitator is elsewhere', () => {
     expect((await pay(opened.shop, honest)).status).toBe(200)
   })
 
-  it('of one address, signed by keys without money: the address is limited', async () => {
+  it('is limited by address if it is signed by keys without money', async () => {
     const opened = await open()
     const poor = () => {
       const privateKey = generatePrivateKey()
@@ -108,7 +108,7 @@ describe('garbage does not close a shop whose facilitator is elsewhere', () => {
     expect((await pay(opened.shop, honest)).status).toBe(200)
   })
 
-  it('that is one payment of an account without money, again and again: the refusal is remembered', async () => {
+  it('is refused from memory if it is one payment of an empty account again and again', async () => {
     const opened = await open()
     const privateKey = generatePrivateKey()
     const payer = { address: privateKeyToAddress(privateKey), privateKey }
@@ -119,7 +119,7 @@ describe('garbage does not close a shop whose facilitator is elsewhere', () => {
     expect([...statuses]).toEqual([402])
   })
 
-  it('and a core that takes no more requests is told to the buyer as busy, with nothing sent', async () => {
+  it('makes a buyer read that the core is busy, with nothing sent, once it accepts no more requests', async () => {
     const { core, shop, offer } = await open()
     core.intercept = (_req, res) => void res.status(429).set('Retry-After', '30').json({})
     const payment = await signPayment(devnet.payers[0]!, offer)

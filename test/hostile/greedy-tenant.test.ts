@@ -105,7 +105,7 @@ describe('a tenant with many payments and twenty sessions', () => {
     for (const end of toEnd.splice(0).toReversed()) await end()
   })
 
-  it('gets twelve event streams, and the others as many as ever', async () => {
+  it('gets twelve event streams, and others as many as before', async () => {
     const opened = await Promise.all(
       [...sessions, ...sessions].map((session) => openResponse(shop, EVENTS, session)),
     )
@@ -118,7 +118,7 @@ describe('a tenant with many payments and twenty sessions', () => {
     for (const response of [...opened, byToken, other, operator]) response.destroy()
   })
 
-  it('gets two downloads, which are cut if it does not read them, and the others as many as ever', async () => {
+  it('gets two downloads, which are cut if it does not read them, and others as many as before', async () => {
     const opened = await Promise.all(sessions.map((session) => openResponse(shop, CSV, session)))
     const taken = opened.filter(({ statusCode }) => statusCode === 200)
     const refused = opened.filter(({ statusCode }) => statusCode === 429)
@@ -137,7 +137,7 @@ describe('a tenant with many payments and twenty sessions', () => {
     for (const response of taken) response.destroy()
   })
 
-  it('has its payments as a file, while the event loop turns for others between any two pages', async () => {
+  it('downloads its payments while the event loop serves others between any two pages', async () => {
     const script = `fetch(process.argv[1], { headers: { 'X-Project-Identify-Token': process.argv[2] } })
       .then(async (response) => {
         let lines = 0
@@ -174,7 +174,7 @@ describe('a tenant with many payments and twenty sessions', () => {
 describe('the requests of a tenant with twenty sessions', () => {
   const toEnd = useCleanup()
 
-  it('share one limit, apart from that of its shops, and cost no other tenant any', async () => {
+  it('share one limit apart from that of its shops, and cost other tenants nothing', async () => {
     const shop = await open({ rateLimit: { limit: 60 } })
     toEnd.push(() => shop.close())
     const sessions = await openSessions(shop, GREEDY_TOKEN)
@@ -197,7 +197,7 @@ describe('the requests of a tenant with twenty sessions', () => {
 describe.each(storeMakers)('a tenant that hangs up early, with a ledger in %s', (_name, make) => {
   const toEnd = useCleanup()
 
-  it('gives back every slot that it has taken', async () => {
+  it('frees every slot that it has taken', async () => {
     const store = await make()
     if (store === undefined) return
     toEnd.push(() => store.drop())
@@ -237,7 +237,7 @@ describe.each(storeMakers)('a tenant that hangs up early, with a ledger in %s', 
 describe('a tenant with ten webhooks that never answer', () => {
   const toEnd = useCleanup()
 
-  it('has ten attempts under way, while all deliveries of others arrive', async () => {
+  it('has ten attempts in progress, while all deliveries of others arrive', async () => {
     const shop = await open({})
     toEnd.push(() => shop.close())
     const slow = await startReceiver(toEnd)

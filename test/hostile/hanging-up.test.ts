@@ -113,9 +113,11 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     path: string,
     headers: Record<string, string>,
     isReached: () => boolean,
+    body?: string,
   ): Promise<void> {
     const before = closed
-    const client = request(shop.url + path, { headers }).end()
+    const method = body === undefined ? 'GET' : 'POST'
+    const client = request(shop.url + path, { method, headers }).end(body)
     client.on('error', () => undefined)
     await until(isReached)
     client.destroy()
@@ -135,7 +137,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
   ])
 
   it.each(cases)(
-    'while its payment is verified is not charged, and no handler runs for it: %s, with an id: %s',
+    'during verification is not charged, and no handler runs for it: %s, with an id: %s',
     async (path, hasId) => {
       const payment = await sign(path, hasId)
       const before = await earned()
@@ -158,7 +160,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
   )
 
   it.each(cases)(
-    'while its delivery is written down gets the goods by the same payment: %s, with an id: %s',
+    'while its delivery is recorded gets the goods by the same payment: %s, with an id: %s',
     async (path, hasId) => {
       const payment = await sign(path, hasId)
       const before = await earned()
@@ -181,6 +183,33 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     },
     30_000,
   )
+
+  it('while its settlement is recorded is told of it when it settles the same payment again', async () => {
+    const paymentPayload = (await sign('/authorization', false)) as { accepted: object }
+    const body = JSON.stringify({ paymentPayload, paymentRequirements: paymentPayload.accepted })
+    const headers = {
+      'X-Project-Identify-Token': SHOP_TOKEN,
+      'Content-Type': 'application/json',
+    }
+    const before = await earned()
+    delivery.shut()
+    await hangUp('/api/v2/payment/settle', headers, () => delivery.arrived > 0, body)
+    delivery.open()
+
+    const settle = async () => {
+      const settled = await fetch(`${shop.url}/api/v2/payment/settle`, {
+        ...{ method: 'POST', headers, body },
+      })
+      return (await settled.json()) as { success: boolean; errorReason?: string }
+    }
+    let again = await settle()
+    await until(async () => {
+      if (!again.success) again = await settle()
+      return again.success
+    })
+    expect(await settle()).toMatchObject({ errorReason: 'invalid_exact_evm_nonce_already_used' })
+    expect(await earned()).toBe(before + PRICE)
+  })
 
   it('is not charged for a request that waited behind another one of its connection', async () => {
     const [first, second] = [
@@ -221,7 +250,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     last.abort()
   })
 
-  it('before a download has begun is no error of the gateway', async () => {
+  it('before a download has begun causes no error', async () => {
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
     const path = '/api/v2/merchant/settlements.csv'
     errors.length = 0

@@ -48,7 +48,7 @@ describe('the memory of held answers', () => {
     return bought
   }
 
-  it('is bounded for one payer and in all, while payments are mined; a 503 costs nothing', async () => {
+  it('is bounded for one payer and in total while payments are mined, and a 503 costs nothing', async () => {
     const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const [greedy, ...others] = devnet.payers
     const before = await earned()

@@ -71,8 +71,8 @@ const NO_HOSTS = [
   'a'.repeat(300),
 ]
 
-describe('rule 19: public documents without a configured root', () => {
-  it.each(DOCUMENTS)('are kept by no cache, whatever host a request names: %s', async (path) => {
+describe('public documents without a configured root (rule 19)', () => {
+  it.each(DOCUMENTS)('may not be cached for any host that a request names: %s', async (path) => {
     const { url } = await open()
     for (const headers of [{}, { 'X-Forwarded-Host': 'evil.example' }] as const) {
       const answer = await get(url, path, { ...headers })
@@ -83,7 +83,7 @@ describe('rule 19: public documents without a configured root', () => {
     expect((await get(url, path)).text).not.toContain('evil.example')
   })
 
-  it.each(NO_HOSTS)('repeat nothing that is no host: %s', async (host) => {
+  it.each(NO_HOSTS)('repeat no malformed host: %s', async (host) => {
     const { url } = await open()
     const forwarded = await get(url, '/ucp/schema.json', { 'X-Forwarded-Host': host })
     expect(forwarded.status).toBe(200)
@@ -93,7 +93,7 @@ describe('rule 19: public documents without a configured root', () => {
     expect(direct.text).not.toContain(host)
   })
 
-  it.each(NO_HOSTS)('nor does a 402: %s', async (host) => {
+  it.each(NO_HOSTS)('and 402s repeat no malformed host: %s', async (host) => {
     const { url } = await open()
     const answer = await get(url, '/paid', { Host: host, 'X-Forwarded-Proto': 'javascript' })
     expect(answer.status).toBe(402)
@@ -104,7 +104,7 @@ describe('rule 19: public documents without a configured root', () => {
   })
 
   it.each(['shop.example', 'shop.example:8443', '127.0.0.1:80', '[::1]:8080', 'my_app', 'a.b.'])(
-    'name hosts that are ones: %s',
+    'name valid hosts: %s',
     async (host) => {
       const { url } = await open()
       const answer = await get(url, '/paid', { Host: host })
@@ -116,11 +116,11 @@ describe('rule 19: public documents without a configured root', () => {
   )
 })
 
-describe('rule 19: public documents with a configured root', () => {
+describe('public documents with a configured root (rule 19)', () => {
   it.each<GatewayOptions>([
     { publicUrl: 'https://pay.example' },
     { ucp: { docsUrl: 'https://pay.example' } },
-  ])('are public, and a version never changes: %j', async (options) => {
+  ])('can be cached publicly, and for good under a version: %j', async (options) => {
     const { url } = await open(options)
     const headers = { 'X-Forwarded-Host': 'evil.example' }
     const current = await get(url, '/ucp/schema.json', headers)
@@ -132,7 +132,7 @@ describe('rule 19: public documents with a configured root', () => {
   })
 })
 
-describe('rule 20: bytes that are no text, in paths and ids', () => {
+describe('bytes in paths and ids that are not text (rule 20)', () => {
   const kinds = ['memory', 'SQLite', ...(postgres ? ['PostgreSQL'] : [])]
   async function ledgerOf(kind: string): Promise<LedgerStore> {
     if (kind === 'memory') return createMemoryLedger()
@@ -146,7 +146,7 @@ describe('rule 20: bytes that are no text, in paths and ids', () => {
     return openSqliteLedger(join(folder, 'ledger.db'))
   }
 
-  it.each(kinds)('are 400 or 404 with the ledger %s', async (kind) => {
+  it.each(kinds)('are answered 400 or 404 with the ledger %s', async (kind) => {
     const { url } = await open({ ledger: await ledgerOf(kind) })
     const token = { 'X-Project-Identify-Token': SHOP_TOKEN }
     const settlements = '/api/v2/merchant/settlements'
@@ -164,7 +164,7 @@ describe('rule 20: bytes that are no text, in paths and ids', () => {
     expect(await ask(settlements)).toBe(200)
   })
 
-  it('ask for payment like any other path', async () => {
+  it('are asked for payment as any other path', async () => {
     const { url } = await open()
     for (const path of ['/paid/%00', '/paid/%ff', '/paid?%ff=%00'])
       expect([400, 402]).toContain((await get(url, path)).status)

@@ -40,7 +40,7 @@ const askSeller = (seller: number, query = ''): Promise<Response> =>
   shop.ask(`/item${query}`, { headers: { 'x-seller': `seller-${seller}` } })
 
 describe('the 402s that are kept prepared for a route of many merchants', () => {
-  it('take at most a mebibyte in all, whoever is asked for at which URL', async () => {
+  it('take at most a mebibyte in total for any sellers and URLs', async () => {
     const before = memoryInUse()
     for (let url = 0; url < URLS; url++) {
       const query = `?${String(url).padStart(URL_LENGTH, 'x')}`
@@ -51,7 +51,7 @@ describe('the 402s that are kept prepared for a route of many merchants', () => 
     expect(memoryInUse() - before).toBeLessThan(3 * MEBIBYTE)
   })
 
-  it('name the seller that is asked for, at the same URL and in any order', async () => {
+  it('name the requested seller, at the same URL and in any order', async () => {
     for (const seller of [0, 1, 0, 2, 1]) {
       const { accepts } = paymentRequiredOf(await askSeller(seller))
       expect(accepts[0]?.payTo).toBe(payToOf(seller))

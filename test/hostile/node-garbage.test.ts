@@ -96,9 +96,9 @@ async function open(hasSync: boolean, settleTimeoutMs = 250) {
   return { proxy, shop, post, ran: () => ran }
 }
 
-describe('rule 16: a node that answers garbage', () => {
+describe('a node that answers garbage (rule 16)', () => {
   it.each(METHODS)(
-    'to %s makes nothing fail as a bug, sells nothing unpaid, and is forgotten',
+    'to %s causes no bug and no unpaid sale, and is forgotten',
     async (method) => {
       const { proxy, shop, post } = await open(method === SYNC)
       const before = await balanceOf(devnet, devnet.merchant.address)
@@ -141,7 +141,7 @@ describe('rule 16: a node that answers garbage', () => {
   )
 })
 
-describe('rule 16: one odd answer of a node is not remembered', () => {
+describe('one odd answer of a node (rule 16)', () => {
   const once = (proxy: RpcProxy, method: string, fault: Fault): void => {
     proxy.fault = (asked) => {
       if (asked !== method) return undefined
@@ -150,21 +150,21 @@ describe('rule 16: one odd answer of a node is not remembered', () => {
     }
   }
 
-  it('of no code at the token, so that no payment is refused for it', async () => {
+  it('of no code at the token is forgotten and refuses no payment', async () => {
     const { proxy, shop } = await open(false, PATIENT_MS)
     once(proxy, 'eth_getCode', result('0x'))
     expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(200)
     expect((await shop.buy('/paid', devnet.payers[1]!)).status).toBe(200)
   })
 
-  it.each(['0x', '0x0', '0x1'])('of a transfer that takes %s gas', async (gas) => {
+  it.each(['0x', '0x0', '0x1'])('of a transfer that takes %s gas is forgotten', async (gas) => {
     const { proxy, shop } = await open(false, PATIENT_MS)
     once(proxy, 'eth_estimateGas', result(gas))
     expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(503)
     expect((await shop.buy('/paid', devnet.payers[1]!)).status).toBe(200)
   })
 
-  it('of another chain', async () => {
+  it('of another chain is forgotten', async () => {
     const { proxy, shop } = await open(false, PATIENT_MS)
     once(proxy, 'eth_chainId', result('0x1'))
     expect((await shop.buy('/paid', devnet.payers[0]!)).status).toBe(503)
@@ -172,7 +172,7 @@ describe('rule 16: one odd answer of a node is not remembered', () => {
   })
 })
 
-describe('rule 16: a node whose name is a word of its errors', () => {
+describe('a node whose host name is a word of its errors (rule 16)', () => {
   /** As the DNS of a compose network has it. */
   const named = (name: string): void => {
     const { lookup } = dns
@@ -186,7 +186,7 @@ describe('rule 16: a node whose name is a word of its errors', () => {
     })
   }
 
-  it('is understood where it says that a fee is below the base fee: http://base:8545', async () => {
+  it('is understood when it says that a fee is below the base fee: http://base:8545', async () => {
     named('base')
     const proxy = await startRpcProxy(devnet.rpcUrl, { hostname: 'base' })
     const core = openCore(devnet, { rpcUrl: proxy.url })
@@ -203,7 +203,7 @@ describe('rule 16: a node whose name is a word of its errors', () => {
     expect(sent).toBe(2)
   })
 
-  it('is not shown in an error, whatever it says', async () => {
+  it('is not shown in any error', async () => {
     named('base')
     const proxy = await startRpcProxy(devnet.rpcUrl, { hostname: 'base' })
     const core = openCore(devnet, { rpcUrl: proxy.url })
@@ -220,8 +220,8 @@ describe('rule 16: a node whose name is a word of its errors', () => {
   })
 })
 
-describe('rule 16: a node that refuses the logs of some payments', () => {
-  it('does not keep the gateway from the outcome of the others', async () => {
+describe('a node that refuses the logs of some payments (rule 16)', () => {
+  it('does not prevent the gateway from finding the outcome of the others', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const ledger = createMemoryLedger()
     opened.push(proxy)
@@ -263,8 +263,8 @@ describe('rule 16: a node that refuses the logs of some payments', () => {
   })
 })
 
-describe('rule 16: words about a transaction', () => {
-  it('do not end the asking for receipts', async () => {
+describe('errors about a transaction (rule 16)', () => {
+  it('do not switch off the requests for receipts', async () => {
     const { proxy, shop } = await open(true, PATIENT_MS)
     proxy.fault = (method) => {
       if (method !== SYNC) return undefined

@@ -6,7 +6,7 @@ import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { newNonce, type TestPayer } from '../support/sign-payment.js'
 import { privateKeyToAccount } from 'viem/accounts'
 
-describe('a payer with less than he presents at once', () => {
+describe('a payer who presents more payments at once than he can cover', () => {
   let devnet: Devnet
   let shop: Awaited<ReturnType<typeof openShop>>
   let runs = 0
@@ -45,7 +45,7 @@ describe('a payer with less than he presents at once', () => {
   const count = (answers: readonly string[], answer: string): number =>
     answers.filter((one) => one === answer).length
 
-  it('is served once for a balance of one, of 200 payments, and nothing else runs or is sent', async () => {
+  it('is served once of 200 times for a balance of one price, and nothing else runs or is sent', async () => {
     const [eve, honest] = [await payerWith(10_000n), await newPayer(devnet)]
     runs = 0
     const [answers, others] = await Promise.all([buy(eve, 200), buy(honest, 10)])
@@ -65,13 +65,13 @@ describe('a payer with less than he presents at once', () => {
     expect(await balanceOf(devnet, payer.address)).toBe(5000n)
   })
 
-  it('is served with his last cent right after the one before was mined', async () => {
+  it('is served with his last cent right after his previous payment was mined', async () => {
     const payer = await payerWith(30_000n)
     for (let payment = 0; payment < 3; payment++) expect(await buy(payer, 1)).toEqual(['served'])
     expect(await buy(payer, 1)).toEqual(['insufficient_funds'])
   })
 
-  it('is served again where what he had reserved was given back', async () => {
+  it('is served again once a reservation of his was released', async () => {
     const payer = await payerWith(10_000n)
     const failed = await Promise.all(
       Array.from({ length: 5 }, async () => shop.pay('/broken', await shop.sign('/broken', payer))),

@@ -85,7 +85,7 @@ const cases = sizes.flatMap((n) => [...new Set(places(n))].map((paying) => ({ n,
 
 describe('a payer who uses the nonces of n payments in one transaction of his own', () => {
   it.each(cases)(
-    'is given one thing for one transfer, of $n while their handlers run (call $paying pays)',
+    'gets one good for one transfer, of $n while their handlers run (call $paying pays)',
     async ({ n, paying }) => {
       const { shop, runs, waiting } = await openRoutes('authorization')
       const payer = await newPayer(devnet)

@@ -132,7 +132,7 @@ async function attack(shop: Shop, { payer, cheap }: { payer: TestPayer; cheap: P
 
 describe.each(storeMakers)('an open record in %s', (_name, make) => {
   it.each(['authorization', 'upfront'] as const)(
-    'buys only what it was opened for, in the flow %s and by another process',
+    'buys only what it was reserved for, in the flow %s and by another process',
     async (flow) => {
       const store = await make()
       if (store === undefined) return
@@ -168,9 +168,9 @@ describe.each(storeMakers)('an open record in %s', (_name, make) => {
   )
 })
 
-describe('an open record of a shop whose facilitator is elsewhere', () => {
+describe('an open record of a shop with a remote facilitator', () => {
   it.each(['authorization', 'upfront'] as const)(
-    'buys only what it was opened for, in the flow %s',
+    'buys only what it was reserved for, in the flow %s',
     async (flow) => {
       const core = await openShop(devnet, routes({ count: 0 }, flow), options())
       toEnd.push(() => core.close())

@@ -102,7 +102,7 @@ describe.each([
     expect(runs).toBe(0)
   })
 
-  it('is left to Express where the route has no handler for it', async () => {
+  it('is left to Express if the route has no handler for it', async () => {
     const answer = await ask('/get')
     expect([answer.status, answer.headers.get('allow')?.replace(',H', ', H')]).toEqual([
       200,
@@ -111,7 +111,7 @@ describe.each([
     expect(runs).toBe(0)
   })
 
-  it('is charged as the method that an override in front makes of it', async () => {
+  it('is charged as the method that an override in front turns it into', async () => {
     const get = await ask('/override-before', { 'X-HTTP-Method-Override': 'GET' })
     expect(get.status).toBe(402)
     const options = await fetch(`${server.url}/override-before`, {
@@ -135,7 +135,7 @@ describe.each([
     expect(runs).toBe(0)
   })
 
-  it('passes where skip says so', async () => {
+  it('passes if skip says so', async () => {
     expect(await (await ask('/skip')).text()).toBe('PAID CONTENT')
     expect((await fetch(`${server.url}/skip`)).status).toBe(402)
     expect(runs).toBe(1)

@@ -98,7 +98,7 @@ describe('a quote for one body', () => {
     expect((await shop.pay('/size', payment, post(small))).status).toBe(200)
   })
 
-  it('is not signed where nobody has read the body', async () => {
+  it('is not signed if nobody has read the body', async () => {
     const entry = await entryOf('/stream', post('x'))
     expect(entry.extra).not.toHaveProperty('quote')
     const payment = await signPayment(devnet.payers[0]!, entry)
@@ -117,7 +117,7 @@ describe('a quote for one body', () => {
 describe('a price that depends on who asks', () => {
   const GOLD = { headers: { 'X-Member': 'gold' } }
 
-  it('is not for everybody: a function is not signed unless that is asked for', async () => {
+  it('is signed only if that is configured', async () => {
     for (const path of ['/by-user', '/never'])
       expect((await entryOf(path, GOLD)).extra).not.toHaveProperty('quote')
     const payment = await signPayment(devnet.payers[0]!, await entryOf('/by-user', GOLD))
@@ -128,7 +128,7 @@ describe('a price that depends on who asks', () => {
     expect((await shop.pay('/by-user', payment, GOLD)).status).toBe(200)
   })
 
-  it('is quoted for whom quoteFor names, and nobody else', async () => {
+  it('is quoted only for whom quoteFor names', async () => {
     const entry = await entryOf('/for-user', GOLD)
     expect(entry.extra).toHaveProperty('quote')
     const payment = await signPayment(devnet.payers[0]!, entry)
@@ -140,7 +140,7 @@ describe('a price that depends on who asks', () => {
     expect((await shop.pay('/for-user', payment, GOLD)).status).toBe(200)
   })
 
-  it('fails aloud where quoteFor gives no string', async () => {
+  it('throws if quoteFor returns no string', async () => {
     expect((await shop.ask('/wrong')).status).toBe(500)
   })
 })
@@ -157,7 +157,7 @@ describe('a quote that has expired', () => {
     return Object.assign(await signPayment(payer, entry, { validBefore }), { payer })
   }
 
-  it('is no option to buy at the old price by a payment that failed', async () => {
+  it('cannot be used to buy at the old price with a payment that failed', async () => {
     const payment = (await signLong(shop, '/moving')) as PaymentPayload & {
       payer: Awaited<ReturnType<typeof newPayer>>
     }
@@ -183,7 +183,7 @@ describe('a quote that has expired', () => {
     expect(runs).toBe(before)
   })
 
-  it('still redeems what was paid by it in time', async () => {
+  it('still redeems a payment that was made in time', async () => {
     const { payer: _payer, ...payment } = (await signLong(shop, '/moving')) as PaymentPayload & {
       payer: unknown
     }
@@ -197,7 +197,7 @@ describe('a quote that has expired', () => {
     expect((await shop.pay('/moving', payment)).status).toBe(402)
   })
 
-  it('pays for nothing where nothing was paid by it in time', async () => {
+  it('buys nothing if nothing was paid in time', async () => {
     const { payer: _payer, ...payment } = (await signLong(shop, '/moving')) as PaymentPayload & {
       payer: unknown
     }

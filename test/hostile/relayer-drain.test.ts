@@ -104,7 +104,7 @@ describe('a wallet that costs more than it pays', () => {
     expect((await shop.buy('/report', payer)).status).toBe(200)
   }
 
-  it('is not sent at all where it approves only while gas costs nothing', async () => {
+  it('is never sent if it approves only while gas costs nothing', async () => {
     const wallet = await newWallet(twoFacedWalletCode)
     const before = await sent()
     const answers = await attack(Array.from({ length: 40 }, () => wallet))
@@ -114,7 +114,7 @@ describe('a wallet that costs more than it pays', () => {
     await expectHonestServed()
   })
 
-  it('is refused by verify where it takes too much gas, and nothing runs', async () => {
+  it('is refused by verify if it takes too much gas, and nothing runs', async () => {
     const wallet = await newWallet(burningWalletCode(50_000))
     const before = await sent()
     const answers = await attack(Array.from({ length: 20 }, () => wallet))
@@ -165,7 +165,7 @@ describe('a wallet that costs more than it pays', () => {
   const newAccounts = (count: number): Promise<Hex[]> =>
     Promise.all(Array.from({ length: count }, async () => (await newPayer(devnet)).address))
 
-  it('loses us little where one wallet approves until its transaction is mined, again and again', async () => {
+  it('costs the relayer little if one wallet approves until its transaction is mined, again and again', async () => {
     const first = await blockNumber()
     const [wallet] = await newAccounts(1)
     const forty = Array.from({ length: 40 }, () => wallet!)
@@ -178,7 +178,7 @@ describe('a wallet that costs more than it pays', () => {
     await expectHonestServed()
   })
 
-  it('loses us little where many wallets of one code do so', async () => {
+  it('costs the relayer little if many wallets of one code do so', async () => {
     const first = await blockNumber()
     const answers = await attackUnmined(await newAccounts(40))
     expect(answers).not.toContain('served')
@@ -187,7 +187,7 @@ describe('a wallet that costs more than it pays', () => {
     await expectHonestServed()
   })
 
-  it('is refused with all that have code once too much was lost, which is told once', async () => {
+  it('is refused with all wallets of code once too much was lost, which is logged once', async () => {
     const first = await blockNumber()
     for (let round = 0; round < 10 && losses.length === 0; round++) {
       // Each of a code of its own.
@@ -204,7 +204,7 @@ describe('a wallet that costs more than it pays', () => {
     await expectHonestServed()
   }, 180_000)
 
-  it('loses us no more than half of what it has earned before, and refuses no other wallet', async () => {
+  it('costs at most half of what its code has earned before, and no other wallet is refused', async () => {
     const buyer = await newWallet(walletCode(APPROVED))
     const { gasUsed } = await earn(buyer, 25)
     const first = await blockNumber()
@@ -215,7 +215,7 @@ describe('a wallet that costs more than it pays', () => {
     await expectHonestServed()
   }, 180_000)
 
-  it('is not sent by a relayer whose transactions it lets fail', async () => {
+  it('is not sent by a relayer whose transactions it fails', async () => {
     const [own] = devnet.relayerKeys.map((key) => privateKeyToAddress(key))
     const first = (await blockNumber()) + 1n
     const wallets = await Promise.all(
@@ -227,7 +227,7 @@ describe('a wallet that costs more than it pays', () => {
     await expectHonestServed()
   })
 
-  it('is not taken by a network that takes no accounts with code, and others are', async () => {
+  it('is refused by a network that accepts no accounts with code, which accepts others', async () => {
     await shop.close()
     await open(false)
     const answers = await attack([await newWallet(walletCode(APPROVED))])

@@ -62,8 +62,8 @@ async function presentAround(urls: readonly string[], payment: object): Promise<
 /** The core says `settlement_pending` of what is not mined at once. */
 const openCore = () => openRemoteCore(devnet, toEnd, { settleTimeoutMs: 300 })
 
-describe('one payment buys one thing, though several shops ask one remote core', () => {
-  it('three processes of one shop, whose ledgers are separate, at one URL: one good for one price', async () => {
+describe('one payment at several shops of one remote core', () => {
+  it('buys one good of three processes of a shop with separate ledgers at one URL', async () => {
     const core = await openCore()
     const shops: RemoteShop[] = []
     for (const name of ['p1', 'p2', 'p3']) {
@@ -96,7 +96,7 @@ describe('one payment buys one thing, though several shops ask one remote core',
     },
   )
 
-  it('a shop whose request the core did not read, while the payment is redeemed at another', async () => {
+  it('buys nothing from a shop whose request the core did not read while another redeems it', async () => {
     const core = await openCore()
     const resourceUrl = 'https://shop.example/goods'
     const [one, two] = [
@@ -125,7 +125,7 @@ describe('one payment buys one thing, though several shops ask one remote core',
     expect([goods.length, paid]).toEqual([1, PRICE])
   })
 
-  it('one httpFacilitator that several gateways are given, at once: one good for one price', async () => {
+  it('buys one good of several gateways that share an httpFacilitator', async () => {
     for (const resource of [undefined, {}]) {
       const core = await openRemoteCore(devnet, toEnd)
       const facilitator = core.facilitator()
@@ -143,7 +143,7 @@ describe('one payment buys one thing, though several shops ask one remote core',
     }
   })
 
-  it('an official server on the same core: one good for one price', async () => {
+  it('buys one good of a shop and an official server on the same core', async () => {
     const core = await openCore()
     const resourceUrl = 'https://shop.example/goods'
     const facilitator = core.facilitator()
@@ -169,7 +169,7 @@ describe('one payment buys one thing, though several shops ask one remote core',
   })
 })
 
-describe('who has paid gets the goods', () => {
+describe('a buyer who has paid', () => {
   /** Loses the answer to the first settlement, which the core has made. */
   function loseFirstAnswer(core: Awaited<ReturnType<typeof openRemoteCore>>): void {
     let isLost = false
@@ -181,7 +181,7 @@ describe('who has paid gets the goods', () => {
     }
   }
 
-  it('from the shop whose answer was lost, by the key that its ledger keeps, after a restart too', async () => {
+  it('gets the goods from the shop whose answer was lost, even after its restart', async () => {
     const core = await openRemoteCore(devnet, toEnd)
     const file = `${temporaryFolder(toEnd)}/ledger.db`
     const resourceUrl = 'https://shop.example/goods'
@@ -202,7 +202,7 @@ describe('who has paid gets the goods', () => {
     ])
     expect([goods, paid]).toEqual([['goods of p'], 0n])
   })
-  it('with a contract account too: it is asked again, since its signature cannot be checked here', async () => {
+  it('gets the goods with a contract account, which is asked again', async () => {
     const core = await openRemoteCore(devnet, toEnd)
     const shop = await openRemoteShop(devnet, toEnd, { name: 'p', facilitator: core.facilitator() })
     const approved = `0x${'ab'.repeat(32)}` as const

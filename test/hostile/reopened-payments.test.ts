@@ -41,8 +41,10 @@ describePostgres('a payment that is refunded by another process', () => {
     const schema = await openSchema()
     const ledger = openLedger(schema.url)
     const [payment, other] = [0, 1].map(() => newEntry({ validBefore: inFiveMinutes() }))
+    const locks: (string | undefined)[] = []
     for (const one of [payment!, other!]) {
       await steps.settled(ledger, one)
+      locks.push(ledger.payments.lockOf(one))
       await ledger.payments.markDelivered(one)
     }
     const refund = refundOf(other!)
@@ -56,7 +58,7 @@ describePostgres('a payment that is refunded by another process', () => {
       id,
       Buffer.from(recordId(refund), 'hex'),
     ])
-    const takenBack = ledger.payments.undeliver(payment!)
+    const takenBack = ledger.payments.undeliver(payment!, locks[0])
     await until(async () => {
       const { rows } = await client.query<{ waits: boolean }>(
         'SELECT EXISTS (SELECT 1 FROM pg_locks WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))) AS waits',
@@ -70,7 +72,7 @@ describePostgres('a payment that is refunded by another process', () => {
     expect(await ledger.payments.relock(payment!)).toBe(false)
   })
 
-  it('stays delivered when the process that delivered it did not hear of that', async () => {
+  it('stays delivered when its process did not receive the answer to the delivery', async () => {
     const schema = await openSchema()
     const { hostname, port } = new URL(schema.url)
     const database = await startTcpProxy({ host: hostname, port: Number(port || 5432) })

@@ -76,7 +76,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     expect(await Promise.all(honest.map(spent))).toEqual(honest.map(() => PRICE))
   }
 
-  it('are found out where they came by their code after they had been served without', async () => {
+  it('are detected if they got their code after they had been served without', async () => {
     const limit = await limitOfOne()
     const [honest, hostile] = [await newPayers(HONEST), await newPayers(HOSTILE)]
     const [trusted] = [await present(await sign(hostile))]
@@ -97,7 +97,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     expectSameLimit(await limitOfOne(), limit)
   }, 180_000)
 
-  it('do not ruin others where they come by their code in the very block of the batch', async () => {
+  it('do not ruin others if they get their code in the block of the batch', async () => {
     const limit = await limitOfOne()
     const [honest, hostile] = [await newPayers(HONEST), await newPayers(HOSTILE)]
     const contract = await deploy(devnet, twoFacedWalletCode)

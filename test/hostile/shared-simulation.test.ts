@@ -52,7 +52,7 @@ const runsCode = (method: string, [call]: readonly unknown[]): boolean =>
   method === 'eth_call' && !('to' in (call as object))
 
 describe('transfers that are simulated in one request', () => {
-  it('do not suffer from the hash of a code that begins with 0xef (EIP-3541)', async () => {
+  it('work with a code hash that begins with 0xef (EIP-3541)', async () => {
     const codes = Array.from({ length: 10_000 }, (_, index) =>
       concatHex([walletCode(APPROVED), numberToHex(index, { size: 2 })]),
     )
@@ -82,13 +82,13 @@ describe('transfers that are simulated in one request', () => {
   })
 })
 
-describe('a node that does not run code of ours', () => {
+describe('a node that does not run the gateway’s code', () => {
   const faults: [string, Fault][] = [
     ['and refuses it', { kind: 'refuse', code: -32602, message: 'missing field `to`' }],
     ['and calls it reverted', { kind: 'refuse', code: 3, message: 'execution reverted' }],
     ['and answers with nothing', { kind: 'answer', result: '0x' }],
   ]
-  it.each(faults)('%s, still tells good payments from bad ones', async (_how, fault) => {
+  it.each(faults)('%s, still distinguishes valid payments from invalid ones', async (_how, fault) => {
     proxy.fault = (method, params) => (runsCode(method, params) ? fault : undefined)
     const [good, poor, forged] = [
       await signPayment(await newPayer(devnet), offerOf(devnet)),

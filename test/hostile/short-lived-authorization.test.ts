@@ -54,7 +54,7 @@ it.each([
   },
 )
 
-it('a route that asks for longer than its payers are told to sign for is not declared', async () => {
+it('a route cannot ask for longer than its payers are told to sign for', async () => {
   const gateway = createGateway(shopOptions(devnet))
   const declare = (minValiditySeconds: number) => () =>
     gateway.x402Protect('$0.01', { maxTimeoutSeconds: 60, minValiditySeconds })

@@ -119,7 +119,7 @@ describe.each(['authorization', 'upfront'] as const)(
         'with a payment-identifier alone',
         (payment: PaymentPayload) => ({ ...without(payment), extensions: ID }),
       ],
-    ])('gets nothing of what was bought %s, and its buyer does', async (_how, made) => {
+    ])('gets nothing of the goods bought %s, and its buyer does', async (_how, made) => {
       const { shop, runs } = await open({ flow })
       const payer = await newPayer(devnet)
       const payment = made(await shop.sign('/report', payer))
@@ -136,7 +136,7 @@ describe.each(['authorization', 'upfront'] as const)(
 )
 
 describe('a pending payment that is presented again with a payment-identifier', () => {
-  it('is redeemed by its buyer, who has the offer id, though it was taken without one', async () => {
+  it('is redeemed by its buyer, who has the offer id, if it came without an identifier first', async () => {
     const { shop } = await open()
     const payment = await shop.sign('/report', await newPayer(devnet))
     await leavePending(shop, payment)
@@ -147,7 +147,7 @@ describe('a pending payment that is presented again with a payment-identifier', 
     expect([again.status, paymentRequiredOf(again).error]).toEqual([402, USED])
   })
 
-  it('is refused where it was taken with another one, or comes back without it', async () => {
+  it('is refused if it came with another identifier first, or comes back without it', async () => {
     const { shop } = await open()
     const payment = await shop.sign('/report', await newPayer(devnet))
     const taken = { ...payment, extensions: ID }
@@ -172,7 +172,7 @@ describe('a payment whose client dropped its offer id', () => {
     expect((await redeem(shop, payment, BUYER)).status).toBe(200)
   })
 
-  it('is redeemed by nobody where the route says never, or its merchant', async () => {
+  it('is redeemed by nobody if the route or its merchant says never', async () => {
     for (const options of [
       { redeemWithoutProof: 'never' },
       { merchant: { redeemWithoutProof: 'never' } },
@@ -214,7 +214,7 @@ describe('a payment whose client dropped its offer id', () => {
 })
 
 describe('a stranger with garbage for a signature', () => {
-  it('redeems nothing of a contract account', async () => {
+  it('redeems no payment of a contract account', async () => {
     const approved = keccak256('0x1234')
     const address = await deploy(devnet, walletCode(approved))
     await devnet.mint(address, 1_000_000n)
@@ -253,7 +253,7 @@ describe('a failed payment that somebody settles later', () => {
     return payment
   }
 
-  it('is given to its proven buyer alone', async () => {
+  it('is redeemed by its proven buyer alone', async () => {
     const { shop, runs } = await open()
     const payment = await failThenFrontRun(shop, (one) => one)
     const ran = runs.count
@@ -264,7 +264,7 @@ describe('a failed payment that somebody settles later', () => {
     expect((await shop.pay('/report', payment, BUYER)).status).toBe(402)
   })
 
-  it('is given to nobody by his address alone', async () => {
+  it('is redeemed by nobody from the same address alone', async () => {
     const { shop, runs } = await open()
     const payment = await failThenFrontRun(shop, without)
     const ran = runs.count
@@ -274,7 +274,7 @@ describe('a failed payment that somebody settles later', () => {
 })
 
 describe('a payment that was used on chain before it was first presented', () => {
-  it('stays refused: else every past transfer could be presented', async () => {
+  it('stays refused', async () => {
     const { shop, runs } = await open()
     const payment = await shop.sign('/report', await newPayer(devnet))
     const before = await balanceOf(devnet, devnet.merchant.address)

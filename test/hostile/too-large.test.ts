@@ -74,7 +74,7 @@ describe.each(['express', 'express4'] as const)('an answer beyond maxHeldBytes (
   )
 
   it.each(paths)(
-    'gives nothing away, costs nothing and leaves nothing behind: %s',
+    'gives nothing away, costs nothing and leaves no record: %s',
     async (path) => {
       const before = await earned()
       const [accepted] = paymentRequiredOf(await fetch(url + path)).accepts
@@ -96,7 +96,7 @@ describe.each(['express', 'express4'] as const)('an answer beyond maxHeldBytes (
     180_000,
   )
 
-  it('never ended the process, nor wrote into a response that was sent', async () => {
+  it('never ends the process or writes into a finished response', async () => {
     expect(await state()).toBe(NOTHING_LEFT)
     expect(program.output()).not.toContain('ERR_HTTP_HEADERS_SENT')
     expect(program.output()).not.toContain('write after end')

@@ -35,7 +35,7 @@ function countedLedger(): LedgerStore {
   return patchedLedger(ledger, { idempotency: counted })
 }
 
-describe('duplicates of a payment that is being worked on', () => {
+describe('duplicates of a payment in progress', () => {
   let shop: Shop & { close(): Promise<void> }
   beforeAll(async () => {
     shop = await openShop(
@@ -58,7 +58,7 @@ describe('duplicates of a payment that is being worked on', () => {
     return { ...payment, extensions: { 'payment-identifier': { info } } }
   }
 
-  it('are few: more are told at once to come back', async () => {
+  it('are limited in number, and further ones are told at once to come back', async () => {
     const before = await earned()
     const payment = await signWithId()
     runs = 0
@@ -84,7 +84,7 @@ describe('duplicates of a payment that is being worked on', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('cost nothing any more once their clients are gone', async () => {
+  it('cost nothing once their clients are gone', async () => {
     const payment = await signWithId()
     runs = 0
     const first = shop.pay('/slow', payment)
@@ -129,7 +129,7 @@ describe('a verify that waits for the settlement of its payment', () => {
   })
   afterAll(() => shop.close())
 
-  it('costs nothing any more once its client is gone', async () => {
+  it('costs nothing once its client is gone', async () => {
     const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const payment = await shop.sign('/item', devnet.payers[0]!)
     const info = { required: false, id: generatePaymentId() }

@@ -23,7 +23,7 @@ const get = (request: Partial<JsonRequest> = {}) =>
   fetchJson(`${server.url}/secret`, { headers: {}, timeoutMs: 30_000, maxBytes: 10, ...request })
 
 describe('fetchJson', () => {
-  it('reads a document, whatever its status', async () => {
+  it('reads a document with any status', async () => {
     respond = (_req, res) => res.writeHead(418).end('{"a":1}')
     expect(await get()).toMatchObject({ kind: 'json', status: 418, document: { a: 1 } })
     expect(requests).toStrictEqual(['GET /secret'])
@@ -38,7 +38,7 @@ describe('fetchJson', () => {
     expect(requests).toStrictEqual(['POST /secret'])
   })
 
-  it('takes a body of the most bytes, and none longer', async () => {
+  it('accepts a body of the maximum length, and none longer', async () => {
     respond = (_req, res) => res.end('"12345678"')
     expect(await get()).toMatchObject({ kind: 'json' })
     respond = (_req, res) => res.end('"123456789"')
@@ -67,13 +67,13 @@ describe('fetchJson', () => {
     expect(requests).toStrictEqual(['GET /secret'])
   })
 
-  it('does not read the body of an error where it does not matter', async () => {
+  it('does not read the body of an error if it does not matter', async () => {
     respond = (_req, res) => res.writeHead(500).end('{"a":1}')
     const response = await get({ skipsErrorBodies: true })
     expect(response).toMatchObject({ kind: 'no_json', status: 500, text: '' })
   })
 
-  it('tells what is no JSON', async () => {
+  it('reports malformed JSON', async () => {
     respond = (_req, res) => res.end('<html>')
     expect(await get()).toMatchObject({ kind: 'no_json', status: 200, text: '<html>' })
   })

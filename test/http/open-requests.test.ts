@@ -27,14 +27,14 @@ async function openShop() {
 }
 
 describe('a gateway that is closed', () => {
-  it('closes once, however often it is asked', async () => {
+  it('closes once, however often close is called', async () => {
     const { gateway } = await openShop()
     const closed = gateway.close()
     expect(gateway.close({ timeoutMs: 1 })).toBe(closed)
     await closed
   })
 
-  it('refuses paid requests and those of its API with 503 and Retry-After; what is free is served', async () => {
+  it('refuses paid and API requests with 503 and Retry-After, and serves free ones', async () => {
     const { gateway, url } = await openShop()
     await gateway.close()
     const requirements = {

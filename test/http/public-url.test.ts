@@ -26,32 +26,32 @@ describe('the public root of a request', () => {
     'X-Forwarded-Proto': 'https',
   }
 
-  it('is its own host and port', async () => {
+  it('is its own host and port by default', async () => {
     expect(await rootOf({ Host: 'app:4021' })).toBe('http://app:4021')
   })
 
-  it('is the forwarded one where the proxy is trusted, with its port', async () => {
+  it('is the forwarded one, with its port, if the proxy is trusted', async () => {
     expect(await rootOf(forwarded, { trustProxy: true })).toBe('https://shop.example:8443')
     expect(await rootOf(forwarded, { trustProxy: 1 })).toBe('https://shop.example:8443')
     expect(await rootOf(forwarded, { trustProxy: 'loopback' })).toBe('https://shop.example:8443')
   })
 
-  it('is not the forwarded one where the proxy is not trusted', async () => {
+  it('ignores the forwarded one if the proxy is not trusted', async () => {
     expect(await rootOf(forwarded)).toBe('http://app:4021')
     expect(await rootOf(forwarded, { trustProxy: '10.0.0.1' })).toBe('http://app:4021')
   })
 
-  it('keeps the forwarded port where names are the same', async () => {
+  it('keeps the forwarded port if the host names are equal', async () => {
     const headers = { Host: 'localhost:4021', 'X-Forwarded-Host': 'localhost:8080' }
     expect(await rootOf(headers, { trustProxy: true })).toBe('http://localhost:8080')
   })
 
-  it('is the first of several proxies’ hosts', async () => {
+  it('is the first host of several proxies', async () => {
     const headers = { ...forwarded, 'X-Forwarded-Host': 'shop.example, inner.example' }
     expect(await rootOf(headers, { trustProxy: true })).toBe('https://shop.example')
   })
 
-  it('is what the operator says, whatever the request says', async () => {
+  it('is the configured one, whatever the request says', async () => {
     const publicUrl = 'https://pay.example'
     expect(await rootOf(forwarded, { trustProxy: true, publicUrl })).toBe(publicUrl)
   })

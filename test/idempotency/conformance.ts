@@ -37,7 +37,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       return one.store
     }
 
-    it('gives a key to one of fifty who want it at once', async () => {
+    it('gives a key to one of fifty requests at once', async () => {
       const store = await open()
       const request = newRequest()
       const begun = await Promise.all(Array.from({ length: 50 }, () => store.begin(request)))
@@ -45,7 +45,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect(begun.filter(({ state }) => state === 'busy')).toHaveLength(49)
     })
 
-    it('gives the answer again, and to nobody who asks something else', async () => {
+    it('repeats the answer to the same request only', async () => {
       const store = await open()
       const request = newRequest()
       await (await claim(store, request)).finish('{"an":"answer é"}')
@@ -56,7 +56,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect(await store.begin(newRequest())).toMatchObject({ state: 'fresh' })
     })
 
-    it('shows what is known of a key, and changes nothing', async () => {
+    it('shows the state of a key without changing it', async () => {
       const store = await open()
       const request = newRequest()
       const other = { ...request, fingerprint: 'two' }
@@ -77,14 +77,14 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect(await store.look(other)).toEqual({ state: 'conflict' })
     })
 
-    it('tells another fingerprint while the first is being answered', async () => {
+    it('reports another fingerprint while the first request is being answered', async () => {
       const store = await open()
       const request = newRequest()
       await claim(store, request)
       expect(await store.begin({ ...request, fingerprint: 'two' })).toEqual({ state: 'conflict' })
     })
 
-    it('is tried again after a pause, by the same request only', async () => {
+    it('lets only the same request try again after a pause', async () => {
       const store = await open()
       const request = newRequest()
       await (await claim(store, request)).pause()
@@ -95,7 +95,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect(await store.begin(request)).toEqual({ state: 'done', answer: 'later' })
     })
 
-    it('forgets what is abandoned', async () => {
+    it('forgets an abandoned key', async () => {
       const store = await open()
       const request = newRequest()
       await (await claim(store, request)).abandon()
@@ -104,7 +104,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       })
     })
 
-    it('shows what was kept to the next claim alone', async () => {
+    it('shows a kept answer to the next claim alone', async () => {
       const store = await open()
       const request = newRequest()
       const first = await claim(store, request)
@@ -127,7 +127,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect((await claim(store, request)).kept).toBeUndefined()
     })
 
-    it('finishes with another answer than it kept', async () => {
+    it('can finish with another answer than the kept one', async () => {
       const store = await open()
       const request = newRequest()
       const first = await claim(store, request)
@@ -136,7 +136,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
       expect(await store.begin(request)).toEqual({ state: 'done', answer: 'done' })
     })
 
-    it('lets others wait for the answer, and not for longer than they want', async () => {
+    it('lets others wait for the answer for as long as they want', async () => {
       const store = await open()
       const request = newRequest()
       const first = await claim(store, request)

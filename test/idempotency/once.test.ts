@@ -20,7 +20,7 @@ function openContext(idempotency: IdempotencyStore = createMemoryLedger().idempo
 const finish = (claim: KeyClaim): Promise<void> => claim.finish('stored')
 
 describe('once', () => {
-  it('gives later requests the answer that the first one stored', async () => {
+  it('gives later requests the stored answer of the first one', async () => {
     const { context } = openContext()
     expect(await once(context, REQUEST, finish)).toMatchObject({ kind: 'produced' })
     const repeated = await once(context, REQUEST, () => Promise.reject(new Error('runs twice')))
@@ -34,7 +34,7 @@ describe('once', () => {
     expect(await once(context, other, finish)).toEqual({ kind: 'conflict', request: other })
   })
 
-  it('is busy while the first request runs for longer than is waited', async () => {
+  it('is busy if the first request runs for longer than the wait', async () => {
     const { context } = openContext()
     let end = (): void => undefined
     const first = once(context, REQUEST, () => new Promise<void>((resolve) => (end = resolve)))
@@ -54,14 +54,14 @@ describe('once', () => {
     expect(await once(context, REQUEST, finish)).toMatchObject({ kind: 'produced' })
   })
 
-  it('frees a key that was abandoned for any request', async () => {
+  it('frees an abandoned key for any request', async () => {
     const { context } = openContext()
     await once(context, REQUEST, (claim) => claim.abandon())
     const other = { ...REQUEST, fingerprint: 'that' }
     expect(await once(context, other, finish)).toMatchObject({ kind: 'produced' })
   })
 
-  it('shows an answer that was kept, but not finished, to the next request', async () => {
+  it('shows a kept but unfinished answer to the next request', async () => {
     const { context } = openContext()
     await once(context, REQUEST, (claim) => claim.keep({ answer: 'kept' }))
     const result = await once(context, REQUEST, async ({ kept }) => kept)

@@ -95,7 +95,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
       }
     }
 
-    it('gives the answer of one to the other', () =>
+    it('gives the answer of one process to the other', () =>
       withTwo(async (one, other) => {
         const request = newRequest()
         const first = await claim(one, request)
@@ -104,7 +104,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
         expect(await other.begin(request)).toEqual({ state: 'done', answer: 'the answer' })
       }))
 
-    it('frees the key of one that was closed, and shows what it had ready', async () => {
+    it('frees the key of a process that was closed, and shows its kept answer', async () => {
       const shared = await create()
       const [one, other] = [shared.open(), shared.open()]
       const request = newRequest()
@@ -115,7 +115,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
       await shared.drop()
     })
 
-    it('does not free the key of one that lives and takes its time', () =>
+    it('does not free the key of a live process that takes its time', () =>
       withTwo(async (one, other) => {
         const request = newRequest()
         const first = await claim(one, request)
@@ -126,7 +126,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
         expect(await other.begin(request)).toEqual({ state: 'done', answer: 'slow' })
       }, 3000))
 
-    it('lets one that was taken for dead change nothing any more', () =>
+    it('stops a process that was taken for dead from changing anything', () =>
       withTwo(async (one, other, shared) => {
         const request = newRequest()
         const first = await claim(one, request)
@@ -141,7 +141,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
         expect(await one.begin(request)).toEqual({ state: 'done', answer: 'theirs' })
       }))
 
-    it('keeps answers for a day, and purges older ones by itself', async () => {
+    it('keeps answers for a day, and deletes older ones by itself', async () => {
       const shared = await create()
       const first = shared.open()
       const [old, recent] = [newRequest(), newRequest()]
@@ -190,7 +190,7 @@ describe('answers in memory', () => {
     expect(await stateOf(store, third)).toBe('done')
   })
 
-  it('that were sent are forgotten before those that were not', async () => {
+  it('are forgotten earlier if they were sent', async () => {
     const store = open({ maxAnswerBytes: 10_000 })
     const [lost, sent] = [await answer(store, 'shop'), await answer(store, 'shop')]
     store.noteSent(sent.key)
@@ -199,7 +199,7 @@ describe('answers in memory', () => {
     expect(await stateOf(store, sent)).toBe('free')
   })
 
-  it('of a project that has many do not push out those of others', async () => {
+  it('do not push out those of other projects if a project has many', async () => {
     const store = open({ maxAnswerBytes: 20_000 })
     const small = await answer(store, 'small')
     for (let count = 0; count < 50; count++) await answer(store, 'large')
@@ -214,7 +214,7 @@ describe('answers in memory', () => {
     expect(await store.begin(request)).toEqual({ state: 'busy' })
   })
 
-  it('that a request has kept and claimed again are not taken from it', async () => {
+  it('stay with a request that has kept them and claimed their key again', async () => {
     const store = open({ maxAnswerBytes: 10_000 })
     const request = { ...newRequest(), project: 'shop' }
     const first = await claim(store, request)
@@ -263,13 +263,13 @@ describe('a fingerprint', () => {
     expect(fingerprintOf(other)).not.toBe(fingerprintOf(document))
   })
 
-  it('is made of what is nested without end, too', () => {
+  it('can be made of endlessly nested values', () => {
     const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown
     expect(fingerprintOf(deep)).toMatch(/^[0-9a-f]{64}$/)
   })
 })
 
-it('makes keys that tell where one part ends', () => {
+it('keys of several parts are unambiguous', () => {
   expect(idempotencyKey('a', 'bc')).not.toBe(idempotencyKey('ab', 'c'))
   expect(idempotencyKey('a', 'bc')).toBe(idempotencyKey('a', 'bc'))
 })

@@ -75,7 +75,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
     }))
   }
 
-  it('is one of several that are changed in the order of their ids', async () => {
+  it('is changed in the order of ids when one statement changes several', async () => {
     // The first account nonce is taken from the chain, the second one is guessed.
     await sell(20)
     await sell(20)
@@ -87,7 +87,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
     }
   })
 
-  it('is not changed with a guessed account nonce where another payment of its transaction is not locked', async () => {
+  it('keeps its state when a guessed account nonce meets another payment of its transaction that is not locked', async () => {
     await sell(1)
     const entries = [newEntry({ validBefore: inAnHour() }), newEntry()]
     const [locked, unknown] = entries as [LedgerEntry, LedgerEntry]
@@ -100,7 +100,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
     expect(nonces).toEqual([1, 1, 1])
   })
 
-  describe('whose lock another process is just taking', () => {
+  describe('whose lock another process is taking', () => {
     let other: pg.PoolClient
     const entry = newEntry({ validBefore: inAnHour() })
 
@@ -121,7 +121,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
       other.release()
     }
 
-    it('is not sent', async () => {
+    it('is not sent until that process has committed, and not afterwards', async () => {
       await sell(1)
       await ledger.payments.reserve(entry)
       await takeLock()
@@ -134,7 +134,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
       ])
     })
 
-    it('is not delivered', async () => {
+    it('is not delivered when that process commits first', async () => {
       await ledger.payments.reserve(entry)
       expect(await send([entry])).toEqual([])
       await takeLock()
@@ -148,7 +148,7 @@ describePostgres('on PostgreSQL, a changed row', () => {
     })
   })
 
-  it('is on disk before its transaction is sent, and before its payment is answered', async () => {
+  it('is on disk before its transaction is sent and before its payment is answered', async () => {
     await sell(1)
     const [refund] = await sell(1)
     expect(await ledger.refunds.reserveRefund(refund!)).toEqual({ kind: 'reserved' })

@@ -24,14 +24,14 @@ describe('a failure of PostgreSQL', () => {
     ['TLS_NOT_SUPPORTED', /has no TLS.*sslmode/],
     ['PASSWORD_MISSING', /wants a password of 'shop'/],
     ['XX000', /'payments' at db\.example:6432 cannot be used by 'shop'/],
-  ])('%s is told in words, with its code', (kind, words) => {
+  ])('is explained in words, with its code: %s', (kind, words) => {
     const message = explainFailure(kind, { url })
     expect(message).toMatch(words)
     expect(message).toContain(`(${kind})`)
     expect(message).not.toContain('pa55word')
   })
 
-  it('names what the URL leaves out as pg does', () => {
+  it('names the defaults of pg for what the URL leaves out', () => {
     expect(explainFailure('3D000', { url: 'postgres:///x?host=/var/run/postgresql' })).toContain(
       "'x' at /var/run/postgresql:5432",
     )
@@ -45,7 +45,7 @@ describe('a failure of PostgreSQL', () => {
     ['The server does not support SSL connections', 'TLS_NOT_SUPPORTED'],
     ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'PASSWORD_MISSING'],
     ['whatever', 'Error'],
-  ])('without a code is known by its words: %s', (message, kind) => {
+  ])('is recognised by its message if it has no code: %s', (message, kind) => {
     expect(failureKind(new Error(message))).toBe(kind)
   })
 })
@@ -62,7 +62,7 @@ describe('a failure of SQLite', () => {
     ['EACCES', /may not be opened/],
     ['EROFS', /read-only/],
     ['other', /cannot be used as a database/],
-  ])('%s is told in words, with its code', (kind, words) => {
+  ])('is explained in words, with its code: %s', (kind, words) => {
     const message = explainFailure(kind, { file })
     expect(message).toMatch(words)
     expect(message).toContain(file)

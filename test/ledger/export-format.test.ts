@@ -24,12 +24,12 @@ describe('a CSV of payments', () => {
     [';', 'https://shop.example/x; =1+1'],
     [';', 'https://shop.example/x;;@SUM(1)'],
     ['\t', 'https://shop.example/x\t-2+3'],
-  ])('has no field that a spreadsheet computes, split at %j: %s', (separator, resource) => {
+  ])('escapes fields that a spreadsheet would compute, split at %j: %s', (separator, resource) => {
     const formulas = cells(resource, separator).filter((cell) => /^["\s]*[=+\-@]/.test(cell))
     expect(formulas).toEqual([])
   })
 
-  it('leaves other text as it is', () => {
+  it('keeps other text as it is', () => {
     expect(cells('https://shop.example/a-b?c=1', ',')).toContain('https://shop.example/a-b?c=1')
   })
 })

@@ -76,17 +76,17 @@ export function describeLedger(
     }
 
     describe('finding and reserving', () => {
-      it('knows nothing of what nobody reserved', async () => {
+      it('finds no record of a payment that nobody reserved', async () => {
         const { ledger } = await open()
         expect(await ledger.payments.find(newEntry())).toBeUndefined()
       })
 
-      it('keeps all that a reservation says', async () => {
+      it('keeps every member of a reservation', async () => {
         const { entry, record } = await openAt('reserved')
         expect(await record()).toMatchObject({ ...lower(entry), state: 'reserved', locked: true })
       })
 
-      it('keeps the rate that an amount comes from, through all that follows', async () => {
+      it('keeps the rate that an amount comes from through every later state', async () => {
         const appliedRate = {
           price: '15.00',
           currency: 'HKD',
@@ -106,7 +106,7 @@ export function describeLedger(
         expect((await other())?.appliedRate).toBeUndefined()
       })
 
-      it('keeps amounts and times to the last digit', async () => {
+      it('keeps every digit of amounts and times', async () => {
         const most = 2n ** 256n - 1n
         const { record } = await openAt('reserved', { value: most, validBefore: most })
         expect(await record()).toMatchObject({ value: most, validBefore: most })
@@ -118,14 +118,14 @@ export function describeLedger(
       })
 
       it.each(['reserved', 'submitted', 'settled', 'failed'] as const)(
-        'shows the record that is in the way: %s',
+        'returns the record that prevents a reservation: %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           expect(await ledger.payments.reserve(entry)).toEqual(await record())
         },
       )
 
-      it('gives an authorization to one of a hundred who want it at once', async () => {
+      it('gives one authorization to one of a hundred callers at once', async () => {
         const { ledger } = await open()
         const entry = newEntry()
         const answers = await Promise.all(
@@ -134,7 +134,7 @@ export function describeLedger(
         expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
       })
 
-      it('gives a hundred authorizations to a hundred', async () => {
+      it('gives a hundred authorizations to a hundred callers at once', async () => {
         const { ledger } = await open()
         const answers = await Promise.all(
           Array.from({ length: 100 }, () => ledger.payments.reserve(newEntry())),
@@ -142,7 +142,7 @@ export function describeLedger(
         expect(answers).toEqual(Array(100).fill(undefined))
       })
 
-      it('takes keys that differ in case for the same', async () => {
+      it('treats keys that differ only in case as one record', async () => {
         const { ledger, entry } = await openAt('reserved')
         const shouted = { ...entry, from: upper(entry.from), nonce: upper(entry.nonce) }
         expect(
@@ -159,14 +159,14 @@ export function describeLedger(
         ['asset', { asset: `0x${'12'.repeat(20)}` }],
         ['payer', { from: `0x${'12'.repeat(20)}` }],
         ['nonce', { nonce: `0x${'12'.repeat(32)}` }],
-      ])('takes keys that differ in the %s for different ones', async (_name, other) => {
+      ])('treats keys that differ in the %s as different records', async (_name, other) => {
         const { ledger, entry } = await openAt('reserved')
         expect(await ledger.payments.reserve({ ...entry, ...other })).toBeUndefined()
       })
     })
 
     describe('moving forward', () => {
-      it('releases a reservation, which may be made again', async () => {
+      it('releases a reservation, after which the payment can be reserved again', async () => {
         const { ledger, entry, record } = await openAt('reserved')
         await ledger.payments.release(entry)
         expect(await record()).toBeUndefined()
@@ -174,7 +174,7 @@ export function describeLedger(
       })
 
       it.each(['submitted', 'settled', 'failed'] as const)(
-        'does not release what is %s',
+        'refuses to release a payment that is %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           await ledger.payments.release(entry)
@@ -182,7 +182,7 @@ export function describeLedger(
         },
       )
 
-      it('keeps the transaction that is about to be sent', async () => {
+      it('records the transaction before it is sent', async () => {
         const { record } = await openAt('submitted')
         expect(await record()).toMatchObject({
           state: 'submitted',
@@ -191,13 +191,13 @@ export function describeLedger(
         })
       })
 
-      it('replaces a transaction by the next', async () => {
+      it('replaces a recorded transaction by the next one', async () => {
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.payments.submit(entry, OTHER)
         expect(await record()).toMatchObject({ state: 'submitted', submission: OTHER })
       })
 
-      it('replaces a transaction that nobody has locked by one of the same account nonce, and by no other', async () => {
+      it('replaces the transaction of an unlocked payment only by one with the same account nonce', async () => {
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.payments.unlock(entry)
         await ledger.payments.submit(entry, REPLACEMENT)
@@ -205,27 +205,27 @@ export function describeLedger(
         expect(await record()).toMatchObject({ submission: REPLACEMENT, locked: false })
       })
 
-      it('writes down no transaction of a reservation that is unlocked', async () => {
+      it('refuses to record a transaction for a reservation that is unlocked', async () => {
         const { ledger, entry, record } = await openAt('reserved')
         await ledger.payments.unlock(entry)
         await expect(ledger.payments.submit(entry, SUBMISSION)).rejects.toMatchObject(UNAVAILABLE)
         expect(await record()).toMatchObject({ state: 'reserved', locked: false })
       })
 
-      it('withdraws a transaction, after which the payment may be reserved again', async () => {
+      it('withdraws a transaction, after which the payment can be reserved again', async () => {
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.payments.withdraw(entry, SUBMISSION.transaction)
         expect(await record()).toBeUndefined()
       })
 
-      it('does not withdraw another transaction than its own', async () => {
+      it('refuses to withdraw another transaction than the recorded one', async () => {
         const { ledger, entry, record } = await openAt('submitted')
         await ledger.payments.withdraw(entry, OTHER.transaction)
         expect(await record()).toMatchObject({ submission: SUBMISSION })
       })
 
       it.each(['reserved', 'settled', 'failed'] as const)(
-        'withdraws nothing from what is %s',
+        'refuses to withdraw the transaction of a payment that is %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           await ledger.payments.withdraw(entry, SUBMISSION.transaction)
@@ -233,20 +233,20 @@ export function describeLedger(
         },
       )
 
-      it.each(['reserved', 'submitted'] as const)('settles what is %s', async (state) => {
+      it.each(['reserved', 'submitted'] as const)('settles a payment that is %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
         await ledger.payments.markSettled(entry, OTHER.transaction)
         const { transaction } = OTHER
         expect(await record()).toMatchObject({ ...lower(entry), state: 'settled', transaction })
       })
 
-      it.each(['reserved', 'submitted'] as const)('fails what is %s', async (state) => {
+      it.each(['reserved', 'submitted'] as const)('fails a payment that is %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
         await ledger.payments.markFailed(entry, FAILURE)
         expect(await record()).toMatchObject({ state: 'failed', ...FAILURE })
       })
 
-      it.each(['settled', 'failed'] as const)('never moves on from %s', async (state) => {
+      it.each(['settled', 'failed'] as const)('never moves a payment on from %s', async (state) => {
         const { ledger, entry, record } = await openAt(state)
         const final = await record()
         await expect(ledger.payments.submit(entry, OTHER)).rejects.toMatchObject(UNAVAILABLE)
@@ -257,7 +257,7 @@ export function describeLedger(
         expect({ ...(await record()), lockedElsewhere: undefined }).toEqual(expected)
       })
 
-      it('makes no record of what was never reserved', async () => {
+      it('creates no record for a payment that was never reserved', async () => {
         const { ledger } = await open()
         const entry = newEntry()
         await ledger.payments.release(entry)
@@ -281,7 +281,7 @@ export function describeLedger(
       const stateOf = async (ledger: LedgerStore, entry: LedgerEntry) =>
         (await ledger.payments.find(entry))?.state
 
-      it('is written down for all of them at once, each with what it was sent in before', async () => {
+      it('is recorded for all of them at once, each with its previous transaction', async () => {
         const { ledger } = await open()
         const entries = await reserveAll(ledger, 5)
         const [first, ...others] = entries
@@ -296,7 +296,7 @@ export function describeLedger(
           expect(await ledger.payments.find(key)).toMatchObject({ state: 'submitted', submission })
       })
 
-      it('is written down for none of them where one is not locked, and says which', async () => {
+      it('is recorded for none of them if one is not locked, and that one is named', async () => {
         const { ledger } = await open()
         const entries = await reserveAll(ledger, 4)
         const settled = entries[2]!
@@ -317,7 +317,7 @@ export function describeLedger(
         expect(await submit(left)).toEqual([])
       })
 
-      it('is taken up for those that are reserved or unknown, and for no others', async () => {
+      it('is recorded only for payments that are reserved or unknown', async () => {
         const { ledger } = await open()
         const [reserved, elsewhere, settled] = await reserveAll(ledger, 3)
         await ledger.payments.submit(elsewhere!, OTHER)
@@ -338,7 +338,7 @@ export function describeLedger(
         expect(await ledger.payments.relock(unknown)).toBe(true)
       })
 
-      it('is known by its hash, also where it was replaced, and not where it is another ledger’s', async () => {
+      it('is found by its hash, even after a replacement, and never in another ledger', async () => {
         const { ledger } = await open()
         const [sent, failed] = await reserveAll(ledger, 2)
         expect(await ledger.payments.knowsTransaction(SUBMISSION.transaction)).toBe(false)
@@ -352,7 +352,7 @@ export function describeLedger(
     })
 
     describe('transfers', () => {
-      it('lets one transfer pay for one record, whatever the record is settled by', async () => {
+      it('lets one transfer pay for one record, whichever method settles it', async () => {
         const { ledger } = await open()
         const entries = [newEntry(), newEntry(), newEntry(), newEntry()] as const
         const [first, second, third, failed] = entries
@@ -371,7 +371,7 @@ export function describeLedger(
         expect(await ledger.payments.find(third)).toMatchObject({ transaction })
       })
 
-      it('lets one of many records have a transfer that all want at once', async () => {
+      it('gives a transfer to one of many records that claim it at once', async () => {
         const { ledger } = await open()
         const entries = Array.from({ length: 20 }, () => newEntry())
         for (const entry of entries) await steps.submitted(ledger, entry)
@@ -383,7 +383,7 @@ export function describeLedger(
         expect(settled.filter(Boolean)).toHaveLength(1)
       })
 
-      it('frees a transfer whose record was paid by another one after a reorganisation', async () => {
+      it('frees a transfer once a reorganisation has had another one pay for its record', async () => {
         const { ledger } = await open()
         const [first, second] = [newEntry(), newEntry()]
         for (const entry of [first, second]) await steps.submitted(ledger, entry)
@@ -402,7 +402,7 @@ export function describeLedger(
     describe('purchases', () => {
       const purchase = { resource: 'r', offer: 'o', paymentId: 'p', client: 'c' }
 
-      it('keeps what a payment was reserved for, through all that follows', async () => {
+      it('keeps what a payment was reserved for through every later state', async () => {
         const { ledger, entry, record } = await openAt('reserved', { purchase })
         expect(await record()).toMatchObject({ purchase, fresh: true, paidLate: false })
         await ledger.payments.submit(entry, SUBMISSION)
@@ -419,7 +419,7 @@ export function describeLedger(
     })
 
     describe('looking back', () => {
-      it('settles what had failed, which may then be locked and delivered once', async () => {
+      it('settles a payment that had failed, which can then be locked and delivered once', async () => {
         const { ledger, entry, record } = await openAt('failed')
         await ledger.payments.markSettledLate(entry, OTHER.transaction)
         const { transaction } = OTHER
@@ -437,7 +437,7 @@ export function describeLedger(
         expect(await ledger.payments.relock(entry)).toBe(false)
       })
 
-      it('keeps who had a record locked last, and nobody else', async () => {
+      it('remembers only the last owner of a lock', async () => {
         const purchase = { resource: 'r', asker: 'the first' }
         const { ledger, entry, record } = await openAt('submitted', { purchase })
         const askerOf = async () => (await record())?.purchase?.asker
@@ -451,13 +451,13 @@ export function describeLedger(
         expect(await askerOf()).toBeUndefined()
       })
 
-      it('settles what had failed by the very transaction that is said to have failed', async () => {
+      it('settles a failed payment by the same transaction that was recorded as failed', async () => {
         const { ledger, entry, record } = await openAt('failed')
         await ledger.payments.markSettledLate(entry, FAILURE.transaction)
         expect(await record()).toMatchObject({ state: 'settled', locked: false })
       })
 
-      it('names the transaction that paid what is settled, and changes nothing else', async () => {
+      it('records which transaction paid for a settled payment, and changes nothing else', async () => {
         const { ledger, entry, record } = await openAt('settled')
         await ledger.payments.markSettledLate(entry, OTHER.transaction)
         expect(await record()).toMatchObject({
@@ -472,7 +472,7 @@ export function describeLedger(
       })
 
       it.each(['reserved', 'submitted'] as const)(
-        'changes nothing of what is %s',
+        'changes nothing of a payment that is %s',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           const before = await record()
@@ -484,7 +484,7 @@ export function describeLedger(
         },
       )
 
-      it('keeps what was sent for it beside how it ended', async () => {
+      it('keeps the sent transaction of a payment beside its outcome', async () => {
         for (const state of ['settled', 'failed'] as const) {
           const { record } = await openAt(state)
           const { raw, relayer } = SUBMISSION
@@ -495,7 +495,7 @@ export function describeLedger(
         expect((await record()) as object).not.toMatchObject({ submission: expect.anything() })
       })
 
-      it('lists what came to an end lately, newest first', async () => {
+      it('lists the payments that ended recently, newest first', async () => {
         const { ledger, entry: old, clock } = await openAt('settled')
         const AGO_MS = 2000
         clock.ms += AGO_MS
@@ -529,7 +529,7 @@ export function describeLedger(
     })
 
     describe('listing what has just happened', () => {
-      it('lists what was sent, and what came to an end lately, of each state a few', async () => {
+      it('lists a few payments of each state that were sent or ended recently', async () => {
         const { ledger, entry: old, clock } = await openAt('settled')
         const AGO_MS = 2000
         clock.ms += AGO_MS
@@ -570,7 +570,7 @@ export function describeLedger(
 
     describe('locking', () => {
       it.each(['submitted', 'settled'] as const)(
-        'locks what is %s and unlocked for one of a hundred',
+        'locks an unlocked payment that is %s for one of a hundred callers',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           expect(await ledger.payments.relock(entry)).toBe(false)
@@ -585,7 +585,7 @@ export function describeLedger(
       )
 
       it.each([true, false])(
-        'stays as it is when the outcome arrives: locked %s',
+        'keeps the lock as it is when the outcome arrives: locked %s',
         async (locked) => {
           const { ledger, entry, record } = await openAt('submitted')
           if (!locked) await ledger.payments.unlock(entry)
@@ -594,7 +594,7 @@ export function describeLedger(
         },
       )
 
-      it('may be given up twice', async () => {
+      it('can be unlocked twice', async () => {
         const { ledger, entry, record } = await openAt('settled')
         await ledger.payments.unlock(entry)
         await ledger.payments.unlock(entry)
@@ -604,7 +604,7 @@ export function describeLedger(
 
     describe('delivering', () => {
       it.each(['submitted', 'settled'] as const)(
-        'delivers what is %s once and for good',
+        'delivers a payment that is %s once and for good',
         async (state) => {
           const { ledger, entry, record } = await openAt(state)
           await ledger.payments.markDelivered(entry)
@@ -616,12 +616,12 @@ export function describeLedger(
         },
       )
 
-      it.each(['reserved', 'failed'] as const)('delivers nothing for what is %s', async (state) => {
+      it.each(['reserved', 'failed'] as const)('refuses to deliver a payment that is %s', async (state) => {
         const { ledger, entry } = await openAt(state)
         await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
       })
 
-      it('delivers nothing after an unlock, nor for the old lock once another has it', async () => {
+      it('refuses to deliver after an unlock, and for an old lock that another caller has taken', async () => {
         const { ledger, entry } = await openAt('settled')
         await ledger.payments.unlock(entry)
         await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
@@ -629,12 +629,12 @@ export function describeLedger(
         await ledger.payments.markDelivered(entry)
       })
 
-      it('opens what was marked as delivered though nothing went out, for one more delivery', async () => {
-        const { ledger, entry } = await openAt('settled')
-        await ledger.payments.undeliver(entry)
+      it('reopens a payment that was marked as delivered but never sent out, for one more delivery', async () => {
+        const { ledger, entry, record } = await openAt('settled')
+        const lock = ledger.payments.lockOf(entry)
         await ledger.payments.markDelivered(entry)
         expect(await ledger.payments.relock(entry)).toBe(false)
-        await ledger.payments.undeliver(entry)
+        await ledger.payments.undeliver(entry, lock)
         expect(await ledger.payments.find(entry)).toMatchObject({ delivered: false, locked: false })
         expect(await ledger.payments.relock(entry)).toBe(true)
         await ledger.payments.markDelivered(entry)
@@ -643,9 +643,29 @@ export function describeLedger(
           delivered: true,
         })
         expect(await ledger.payments.relock(entry)).toBe(false)
+        await ledger.payments.undeliver(entry, lock)
+        expect(await record()).toMatchObject({ delivered: true })
       })
 
-      it('may be locked by another after a release that came too late', async () => {
+      it('leaves the lock of a newer request to it, whatever an older one does late', async () => {
+        const { ledger, entry, record } = await openAt('submitted')
+        const old = ledger.payments.lockOf(entry)
+        await ledger.payments.unlock(entry, old)
+        expect(await ledger.payments.relock(entry)).toBe(true)
+        const lock = ledger.payments.lockOf(entry)
+        expect(lock).not.toBe(old)
+        await ledger.payments.release(entry, old)
+        await ledger.payments.unlock(entry, old)
+        await ledger.payments.undeliver(entry, old)
+        const late = ledger.payments.markDelivered(entry, undefined, old)
+        await expect(late).rejects.toMatchObject(UNAVAILABLE)
+        expect(await record()).toMatchObject({ locked: true, delivered: false })
+        expect(await ledger.payments.reserve(entry)).toMatchObject({ locked: true })
+        await ledger.payments.markDelivered(entry, undefined, lock)
+        expect(await record()).toMatchObject({ delivered: true })
+      })
+
+      it('lets another caller lock a payment whose release came too late', async () => {
         const { ledger, entry } = await openAt('submitted')
         await ledger.payments.release(entry)
         expect(await ledger.payments.relock(entry)).toBe(true)
@@ -653,7 +673,7 @@ export function describeLedger(
     })
 
     describe('listing', () => {
-      it('lists what is submitted, oldest first', async () => {
+      it('lists submitted payments, oldest first', async () => {
         const { ledger, entry: first, clock } = await openAt('submitted')
         const others = [newEntry(), newEntry(), newEntry()] as const
         for (const [index, step] of (['settled', 'submitted', 'reserved'] as const).entries()) {
@@ -668,7 +688,7 @@ export function describeLedger(
         })
       })
 
-      it('lists what is submitted page by page', async () => {
+      it('lists submitted payments page by page', async () => {
         const { ledger, clock } = await open()
         const entries = Array.from({ length: 7 }, () => newEntry())
         for (const entry of entries.slice(0, 4)) await steps.submitted(ledger, entry)
@@ -689,7 +709,7 @@ export function describeLedger(
         )
       })
 
-      it('lists a project, newest first, as it finds each', async () => {
+      it('lists the payments of a project, newest first, as it finds each one', async () => {
         const { ledger, entry: first, clock } = await openAt('reserved')
         await pass(clock)
         const second = newEntry()
@@ -709,7 +729,7 @@ export function describeLedger(
         ])
       })
 
-      it('tells when a record was made, and when it was changed', async () => {
+      it('tells when a record was created and when it was changed', async () => {
         const { ledger, entry, clock, record } = await openAt('reserved')
         const made = await record()
         expect(made!.updatedAt).toBe(made!.createdAt)
@@ -720,7 +740,7 @@ export function describeLedger(
         expect(changed!.updatedAt).toBeGreaterThan(made!.createdAt)
       })
 
-      it('lists by state, by id, and by time', async () => {
+      it('lists payments by state, by id, and by time', async () => {
         const { ledger, entry: first, clock, record } = await openAt('settled')
         const { id, createdAt } = (await record())!
         await pass(clock)
@@ -742,7 +762,7 @@ export function describeLedger(
         expect(await idsOf({ limit: 1 })).toEqual([last.id])
       })
 
-      it('turns its pages without losing or repeating a record, made at once or not', async () => {
+      it('pages through records without losing or repeating one, even those created at once', async () => {
         const { ledger, clock } = await open()
         const entries = Array.from({ length: 23 }, () => newEntry())
         await Promise.all(entries.slice(0, 12).map((entry) => ledger.payments.reserve(entry)))
@@ -770,7 +790,7 @@ export function describeLedger(
 
     describe('forgetting', () => {
       it.each(['reserved', 'submitted', 'settled', 'failed'] as const)(
-        'keeps what is %s for as long as its authorization could be used',
+        'keeps a payment that is %s for as long as its authorization could be used',
         async (state) => {
           const { clock, record } = await openAt(state)
           clock.ms += 300_000
@@ -778,14 +798,14 @@ export function describeLedger(
         },
       )
 
-      it('keeps what is settled beyond its authorization', async () => {
+      it('keeps a settled payment beyond the end of its authorization', async () => {
         const { clock, record } = await openAt('settled')
         clock.ms += 600_000
         expect(await record()).toMatchObject({ state: 'settled' })
       })
 
       it.each(['reserved', 'submitted'] as const)(
-        'keeps what is %s for days where its authorization never ends',
+        'keeps a payment that is %s for days if its authorization never ends',
         async (state) => {
           const { clock, record } = await openAt(state, { validBefore: 2n ** 256n - 1n })
           clock.ms += 30 * 86_400_000

@@ -28,8 +28,8 @@ async function open(): Promise<{ ledger: LedgerStore; database: TcpProxy }> {
   return { ledger, database }
 }
 
-describePostgres('a database that loses an answer', () => {
-  it('to a withdrawal leaves no lock behind', async () => {
+describePostgres('a ledger whose database loses an answer', () => {
+  it('leaves no lock behind after a withdrawal', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
     await ledger.payments.reserve(entry)
@@ -42,7 +42,7 @@ describePostgres('a database that loses an answer', () => {
     await ledger.payments.release(entry)
   })
 
-  it('to a delivery leaves a payment that is delivered or pending, and never used for nothing', async () => {
+  it('leaves a payment delivered or pending after a delivery, never used up for nothing', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
     await ledger.payments.reserve(entry)
@@ -58,7 +58,7 @@ describePostgres('a database that loses an answer', () => {
     else expect(checkRecord(record, { entry })).toBe('settlement_pending')
   })
 
-  it('that is down fails the delivery, and the payment is pending until it is back', async () => {
+  it('fails a delivery while the database is down, and the payment is pending until it is back', async () => {
     const { ledger, database } = await open()
     const entry = newEntry()
     await ledger.payments.reserve(entry)

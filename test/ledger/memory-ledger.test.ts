@@ -32,7 +32,7 @@ const newEntries = (count: number): readonly LedgerEntry[] =>
   Array.from({ length: count }, () => newEntry())
 
 describe('the memory ledger', () => {
-  it('is full with live records, and drops none of them', async () => {
+  it('reports that it is full of live records, and drops none of them', async () => {
     const { ledger } = open(3)
     const entries = newEntries(3)
     for (const entry of entries) await ledger.payments.reserve(entry)
@@ -43,7 +43,7 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
-  it('takes as many payments of a group as it has room for', async () => {
+  it('takes as many payments of a group as fit', async () => {
     const { ledger } = open(3)
     const taken = await Promise.allSettled(
       newEntries(5).map((entry) => ledger.payments.reserve(entry)),
@@ -54,7 +54,7 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
-  it('still moves its records when it is full, and knows them', async () => {
+  it('still finds and changes its records when it is full', async () => {
     const { ledger } = open(1)
     const entry = newEntry()
     await ledger.payments.reserve(entry)
@@ -64,7 +64,7 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
-  it('has room again once a record is released, or was settled and delivered', async () => {
+  it('has room again once a record is released, or is settled and delivered', async () => {
     const { ledger } = open(1)
     const [first, second, third] = [newEntry(), newEntry(), newEntry()]
     await ledger.payments.reserve(first)
@@ -78,7 +78,7 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
-  it('forgets a failed payment an hour after its authorization has lapsed, and a settled one not', async () => {
+  it('forgets a failed payment an hour after its authorization has lapsed, and keeps a settled one', async () => {
     const { ledger, clock } = open()
     const [failed, settled] = [newEntry(), newEntry()]
     for (const entry of [failed, settled]) await ledger.payments.reserve(entry)
@@ -93,7 +93,7 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
-  it('keeps what was paid and never fetched for two days, whatever its authorization says', async () => {
+  it('keeps a paid but undelivered payment for two days, whatever its authorization says', async () => {
     const { ledger, clock } = open()
     const entries = [newEntry(), newEntry({ validBefore: 2n ** 256n - 1n })]
     for (const entry of entries) {
@@ -115,7 +115,7 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
-  it('closes: every method throws then, and what is let go is let go', async () => {
+  it('throws from every method after close, but still unlocks', async () => {
     const { ledger } = open(3)
     const entry = newEntry()
     await ledger.payments.reserve(entry)

@@ -85,7 +85,7 @@ function describeMigrations(name: string, create: () => Promise<NewDatabase>): v
       await database.drop()
     })
 
-    it('gets all migrations, each once, from several processes that open it at once', async () => {
+    it('gets each migration once from several processes that open it at once', async () => {
       const ledgers = Array.from({ length: 4 }, open)
       const entry = newEntry()
       await ledgers[0]!.payments.reserve(entry)

@@ -148,7 +148,7 @@ function describePlans(name: string, open: (toEnd: Cleanup) => Promise<Filled>):
       for (const end of toEnd.splice(0).toReversed()) await end()
     })
 
-    it.each(ACTS)('%s is found by an index', async (_name, act) => {
+    it.each(ACTS)('an index finds %s', async (_name, act) => {
       const { ledger, statements, explain } = filled
       statements.length = 0
       await act(ledger)

@@ -13,7 +13,7 @@ const without =
   }
 
 describe('the packages of an SQL ledger', () => {
-  it('are loaded when it is made', () => {
+  it('are loaded when the ledger is created', () => {
     expect(requirePeers(['kysely', 'pg'], without())).toEqual([
       'the package kysely',
       'the package pg',
@@ -26,13 +26,13 @@ describe('the packages of an SQL ledger', () => {
   it.each([
     [['pg'], "needs 'pg', which is not installed: npm install pg"],
     [['kysely', 'pg'], "needs 'kysely' and 'pg', which are not installed: npm install kysely pg"],
-  ])('are named where they are missing: %s', (missing, message) => {
+  ])('are named in the error when they are missing: %s', (missing, message) => {
     const loading = (): unknown => requirePeers(['kysely', 'pg'], without(...missing))
     expect(loading).toThrow(ConfigError)
     expect(loading).toThrow(message)
   })
 
-  it('are not called missing for what is missing inside of them, or is broken', () => {
+  it('are not reported as missing if one of their own dependencies is missing or broken', () => {
     const inside = (): unknown => without('pg-native')('pg-native')
     expect(() => requirePeers(['pg'], inside)).toThrow(/^Cannot find module 'pg-native'/)
     const broken = (): unknown => {

@@ -49,7 +49,7 @@ describePostgres('on PostgreSQL', () => {
       return ledger
     }
 
-    it('connects by a URL, and ends its connections', async () => {
+    it('connects by a URL, and ends its connections on close', async () => {
       const { url, name } = await newSchema()
       const ledger = open(url)
       expect(await ledger.payments.reserve(newEntry())).toBeUndefined()
@@ -59,7 +59,7 @@ describePostgres('on PostgreSQL', () => {
       expect(Number(tables[0]!['count'])).toBeGreaterThanOrEqual(2)
     })
 
-    it('leaves a pool of the app’s own open', async () => {
+    it('leaves the app’s own pool open on close', async () => {
       const pool = (await newSchema()).pool()
       const ledger = open(pool)
       await ledger.payments.listSubmitted()
@@ -67,7 +67,7 @@ describePostgres('on PostgreSQL', () => {
       expect((await pool.query<{ one: number }>('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
     })
 
-    it('stands where transactions are serializable', async () => {
+    it('works where transactions are serializable by default', async () => {
       const schema = await newSchema()
       const pool = schema.pool(8)
       pool.on('connect', (client) => {
@@ -81,14 +81,14 @@ describePostgres('on PostgreSQL', () => {
       expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
     })
 
-    it('needs no right to make tables once they are there', async () => {
+    it('needs no right to create tables once they exist', async () => {
       const schema = await newSchema()
       await open(schema.pool()).payments.listSubmitted()
       await schema.execute(`REVOKE CREATE ON SCHEMA ${schema.name} FROM PUBLIC`)
       expect(await open(schema.pool()).payments.reserve(newEntry())).toBeUndefined()
     })
 
-    it('goes on when its connections are cut', async () => {
+    it('goes on after its connections were cut', async () => {
       const schema = await newSchema()
       const ledger = open(`${schema.url}&application_name=${schema.name}`)
       const entry = newEntry()
@@ -125,7 +125,7 @@ describePostgres('on PostgreSQL', () => {
       await proxy.close()
     })
 
-    it('is seen to live by a session of its own, until it is closed', async () => {
+    it('shows that it is alive by a session of its own until it is closed', async () => {
       const { url, execute, name } = await newSchema()
       const owners = () => execute(`SELECT owner FROM ${name}.x402_owners`)
       const ledger = open(url)
@@ -135,7 +135,7 @@ describePostgres('on PostgreSQL', () => {
       expect(await owners()).toEqual([])
     })
 
-    it('behind a pooler warns once, and its locks lapse by the clock only', async () => {
+    it('warns once behind a pooler, where its locks lapse by the clock only', async () => {
       const { url, execute, name } = await newSchema()
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
       const pooler = await openProxy(url, { isPooler: true })
@@ -153,7 +153,7 @@ describePostgres('on PostgreSQL', () => {
       await pooler.close()
     })
 
-    it('opens when the database comes up after it', async () => {
+    it('opens once the database comes up after it', async () => {
       const proxy = await openProxy((await newSchema()).url)
       proxy.cut()
       const ledger = open(proxy.url)
@@ -164,7 +164,7 @@ describePostgres('on PostgreSQL', () => {
       await proxy.close()
     })
 
-    it('has no secret in any error', async () => {
+    it('shows no secret in any error', async () => {
       const url = new URL(root!)
       url.username = 'nobody_here'
       url.password = 'pa55word-of-the-database'
@@ -186,7 +186,7 @@ describe('postgresLedger', () => {
     'host=db password=pa55word',
     'postgres://pa55word:@@[',
     '',
-  ])('refuses %j without showing it', (url) => {
+  ])('refuses the connection string %j without showing it', (url) => {
     let error: unknown
     try {
       openPostgresLedger(url)

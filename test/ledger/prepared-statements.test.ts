@@ -44,7 +44,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
     return { client, prepared }
   }
 
-  it('are those that take rows, once a connection', async () => {
+  it('are prepared once a connection, for statements that take rows', async () => {
     const { client, prepared } = await connect()
     for (const count of [1, 3, 700])
       expect((await client.query(COUNT, rows(count))).rows).toEqual([{ count: `${count}` }])
@@ -52,7 +52,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
     expect(await prepared()).toEqual([expect.stringMatching(/^x402_[0-9a-f]{32}$/)])
   })
 
-  it('have names that no other statement has: behind a pooler, another gateway may have prepared one', async () => {
+  it('have unique names, because another gateway may prepare its own behind the same pooler', async () => {
     const [one, other] = [await connect(), await connect()]
     const sum = 'SELECT sum(w.id) FROM json_to_recordset($1::json) AS w(id bigint)'
     await one.client.query(COUNT, rows(3))
@@ -63,7 +63,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
     expect(new Set(await other.prepared()).size).toBe(2)
   })
 
-  it('are given up after the first that its connection does not know', async () => {
+  it('are no longer used after a connection did not know one', async () => {
     const { client, prepared } = await connect()
     await client.query(COUNT, rows(1))
     // What a pooler does when it gives the client another connection.
@@ -97,7 +97,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
     expect(losses).toBeGreaterThanOrEqual(3)
   })
 
-  it('look rows up by their index, though they were planned while the table was empty', async () => {
+  it('use the index though they were planned while the table was empty', async () => {
     const schema = await createSchema(root!)
     toEnd.push(() => schema.drop())
     const ledger = openPostgresLedger(schema.url)

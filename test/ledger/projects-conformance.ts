@@ -29,7 +29,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
   })
   afterEach(() => ledger.close())
 
-  it('keeps a project with its merchant as it was given', async () => {
+  it('keeps a project and its merchant as given', async () => {
     const { projects } = ledger
     expect(await projects.createProject({ id: 'acme', settings }, author())).toBe('done')
     const found = await projects.findProject('acme')
@@ -39,7 +39,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(await projects.load()).toMatchObject({ version: 1, projects: [found], tokens: [] })
   })
 
-  it('creates one project of an id, however many ask at once', async () => {
+  it('creates a project once, however many callers ask for its id at once', async () => {
     const { projects } = ledger
     const asked = Array.from({ length: 20 }, () =>
       projects.createProject({ id: 'acme', settings }, author()),
@@ -50,7 +50,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(await projects.listAudit({ limit: 10 })).toHaveLength(1)
   })
 
-  it('changes only the version that its caller has read', async () => {
+  it('changes a project only at the version that the caller has read', async () => {
     const { projects } = ledger
     await projects.createProject({ id: 'acme', settings }, author())
     const next = { ...settings, name: 'Next' }
@@ -61,7 +61,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(await projects.findProject('acme')).toMatchObject({ settings: next, version: 2 })
   })
 
-  it('never gives the id of a deleted project away again, and revokes its tokens', async () => {
+  it('revokes the tokens of a deleted project, and never reuses its id', async () => {
     const { projects } = ledger
     await projects.createProject({ id: 'acme', settings }, author())
     await projects.createToken(newStoredToken('acme'), author())
@@ -75,7 +75,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(token).toMatchObject({ revokedAt: expect.any(Number) })
   })
 
-  it('revokes what an id had of tokens when a project takes it', async () => {
+  it('revokes the old tokens of an id when a project takes it', async () => {
     const { projects } = ledger
     const token = { ...newStoredToken('moved'), isConfigured: true }
     expect(await projects.createToken(token, author())).toBe('done')
@@ -84,7 +84,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect((await projects.load()).tokens).toEqual([])
   })
 
-  it('keeps tokens by their hash, with their last use, until they are revoked', async () => {
+  it('keeps tokens by hash, with their last use, until they are revoked', async () => {
     const { projects } = ledger
     await projects.createProject({ id: 'acme', settings }, author())
     await projects.createProject({ id: 'other', settings }, author())
@@ -104,7 +104,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(await projects.listTokens('other')).toEqual([])
   })
 
-  it('writes down every change, who made it, and what it was about', async () => {
+  it('records every change with its author and subject', async () => {
     const { projects } = ledger
     const token = newStoredToken('acme')
     const next = { ...settings, name: 'Next' }
@@ -129,7 +129,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(page).toEqual(all.slice(2, 4))
   })
 
-  it('lists projects in the order in which they were made', async () => {
+  it('lists projects in the order of their creation', async () => {
     const { projects } = ledger
     for (const id of ['zebra', 'apple', 'Mouse'])
       await projects.createProject({ id, settings }, author())
@@ -139,7 +139,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(rest).toEqual([all[1]])
   })
 
-  it('tells who watches of each change, until he has seen enough', async () => {
+  it('tells a watcher of each change until he stops watching', async () => {
     const { projects } = ledger
     let told = 0
     const unwatch = projects.watch(() => (told += 1))
@@ -154,7 +154,7 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
 
 /** Declares the tests of a store whose statements may run twice. */
 export function describeSqlProjects(open: () => LedgerStore): void {
-  it('makes a change once whose statements run twice, as after a lost connection', async () => {
+  it('makes a change once if its statements run twice, as after a lost connection', async () => {
     const ledger = open()
     const { projects } = ledger
     const by = author()

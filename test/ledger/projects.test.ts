@@ -42,7 +42,7 @@ describePostgres('Projects in PostgreSQL', () => {
     describeSqlProjects(() => openPostgresLedger(schema.url))
   })
 
-  it('are announced to other processes, again after their session was ended', async () => {
+  it('are announced to other processes, even after their sessions were ended', async () => {
     const named = `${schema.url}&application_name=${schema.name}`
     const [one, other] = [openPostgresLedger(schema.url), openPostgresLedger(named)]
     ledgers.push(one, other)

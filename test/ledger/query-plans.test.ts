@@ -105,7 +105,7 @@ interface FilledDatabase {
 describePlans('SQLite', () => openSqlite())
 describePlans('SQLite, analyzed while it was small', () => openSqlite(20))
 
-describe('what is written for payments, in a large table of SQLite that was analyzed while it was small', () => {
+describe('a payment’s write to a large SQLite table that was analyzed while it was small', () => {
   const pay = async ({ ledger, statements }: FilledDatabase): Promise<void> => {
     const account = { chainId: 84532, relayer: SUBMISSION.relayer }
     const entries = Array.from({ length: 20 }, () => newEntry())
@@ -138,14 +138,14 @@ describe('what is written for payments, in a large table of SQLite that was anal
   })
   afterAll(() => database.end())
 
-  it('finds its rows by their ids, in triggers too', async () => {
+  it('finds rows by their ids, in triggers too', async () => {
     await pay(database)
     const changes = database.statements.filter(({ text }) => text.includes('w.record_id'))
     expect(changes.length).toBeGreaterThan(6)
     for (const statement of changes) expect(database.wholeReads(statement)).toEqual([])
   })
 
-  it('is told from what reads the whole table', () => {
+  it('is distinguished from a statement that reads the whole table', () => {
     const text = `UPDATE x402_authorizations SET reason = NULL WHERE value = '1'`
     expect(database.wholeReads({ text, values: [] })).toEqual(['x402_authorizations'])
   })
@@ -162,7 +162,7 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
     })
     afterAll(() => database.end())
 
-    it.each(READS)('%s reads no more than it returns', async (_name, read) => {
+    it.each(READS)('a query reads no more than it returns: %s', async (_name, read) => {
       const { ledger, statements, explain } = database
       statements.length = 0
       await read(ledger)

@@ -69,7 +69,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     await Promise.all(opened.splice(0).map((one) => one.close()))
     await store.drop()
   })
-  it('take no more than was paid, one after the other', async () => {
+  it('never exceed what was paid, one after the other', async () => {
     const payment = await settle(ledger)
     await makeRefund(ledger, refundOf(payment, { value: 4000n }), 'settled')
     expect(await ledger.refunds.reserveRefund(refundOf(payment, { value: 6001n }))).toEqual(
@@ -81,7 +81,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     )
   })
 
-  it('take no more than was paid, fifty at once', async () => {
+  it('never exceed what was paid, fifty at once', async () => {
     const payment = await settle(ledger)
     const all = Array.from({ length: 50 }, () => refundOf(payment, { value: 3000n }))
     const results = await Promise.all(all.map((one) => ledger.refunds.reserveRefund(one)))
@@ -91,7 +91,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refunds.refundsOf([recordId(payment)])).toHaveLength(3)
   })
 
-  it('leave their payment as it was when they are released', async () => {
+  it('leave the payment as it was when they are released', async () => {
     const payment = newEntry({ validBefore: inSeconds(300) })
     await steps.settled(ledger, payment)
     await ledger.payments.unlock(payment)
@@ -110,7 +110,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.payments.find(payment)).toMatchObject({ delivered: true, delivery })
   })
 
-  it('name the record of an authorization that is known', async () => {
+  it('return the existing record if their authorization is known', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment)
     const [first, second] = await Promise.all([
@@ -127,7 +127,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refunds.reserveRefund(moved)).toMatchObject(known)
   })
 
-  it('give the amount back when nothing was sent', async () => {
+  it('free their amount when nothing was sent', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment)
     await ledger.refunds.reserveRefund(entry)
@@ -136,7 +136,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(RESERVED)
   })
 
-  it('give the amount of a failed refund back once its authorization has lapsed', async () => {
+  it('free the amount of a failed one once its authorization has lapsed', async () => {
     const [payment, other] = [await settle(ledger), await settle(ledger)]
     await makeRefund(ledger, refundOf(payment), 'failed')
     expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
@@ -146,7 +146,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refunds.reserveRefund(refundOf(other))).toEqual(exceeds(0n))
   })
 
-  it('keep the amount of a refund whose outcome is not known', async () => {
+  it('hold the amount of one whose outcome is unknown', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment, { validBefore: inSeconds(-3600) })
     await ledger.refunds.reserveRefund(entry)
@@ -155,7 +155,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual(exceeds(0n))
   })
 
-  it('pay back only what the project was paid, to whom paid it', async () => {
+  it('pay back only what the project was paid, and only to its payer', async () => {
     const payment = await settle(ledger)
     const wrong: Partial<RefundEntry>[] = [
       { project: 'other' },
@@ -174,7 +174,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
   })
 
   it.each(['reserved', 'submitted', 'failed'] as const)(
-    'do not pay back what is %s',
+    'are refused for a payment that is %s',
     async (state) => {
       const payment = newEntry()
       await steps[state](ledger, payment)
@@ -182,13 +182,13 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     },
   )
 
-  it('do not pay back a refund', async () => {
+  it('are refused for a refund', async () => {
     const first = refundOf(await settle(ledger))
     await makeRefund(ledger, first, 'settled')
     expect(await ledger.refunds.reserveRefund(refundOf(first))).toEqual(NOT_REFUNDABLE)
   })
 
-  it('are no payments: lists omit them, and keep what they say', async () => {
+  it('are left out of lists of payments, and keep what they say', async () => {
     const payment = await settle(ledger)
     const entry = refundOf(payment, { value: 1n })
     await makeRefund(ledger, entry, 'settled')
@@ -205,7 +205,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(final.find(({ id }) => id === recordId(entry))).toMatchObject({ refundOf: of })
   })
 
-  it('close a payment that was not delivered: its buyer does not get both', async () => {
+  it('close an undelivered payment, so that its buyer does not get both goods and money', async () => {
     const payment = newEntry({ validBefore: inSeconds(300) })
     await steps.settled(ledger, payment)
     expect(await ledger.refunds.reserveRefund(refundOf(payment))).toEqual({
@@ -217,7 +217,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(await ledger.payments.find(payment)).toMatchObject({ delivered: true, locked: true })
   })
 
-  it('are so many of one payment and no more', async () => {
+  it('are limited in number for one payment', async () => {
     const payment = await settle(ledger)
     const all = Array.from({ length: MOST_REFUNDS }, () => refundOf(payment, { value: 1n }))
     for (const result of await Promise.all(all.map((one) => ledger.refunds.reserveRefund(one))))
@@ -226,7 +226,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     expect(result).toEqual({ kind: 'too_many_refunds' })
   })
 
-  it('take no more than was paid in several processes at once', async () => {
+  it('never exceed what was paid, from several processes at once', async () => {
     const payment = await settle(ledger)
     // A memory ledger is of one process.
     const ledgers = store.name === 'memory' ? [ledger] : [ledger, open(), open()]
@@ -242,7 +242,7 @@ describe.each(makers)('refunds in %s', (_name, make) => {
 })
 
 describe('refunds in a memory ledger that drops records', () => {
-  it('outlive their payment, however short their authorization was', async () => {
+  it('outlive their payment, however short their authorization is', async () => {
     const clock = { ms: Date.now() }
     const ledger = createMemoryLedger({ maxRecords: 5, now: () => clock.ms })
     const payment = await settle(ledger, { validBefore: inSeconds(47 * 3600) })
@@ -254,7 +254,7 @@ describe('refunds in a memory ledger that drops records', () => {
     await ledger.close()
   })
 
-  it('never make room for other payments', async () => {
+  it('are never dropped to make room for other payments', async () => {
     const ledger = createMemoryLedger({ maxRecords: 3 })
     const payment = newEntry({ validBefore: inSeconds(300) })
     await steps.settled(ledger, payment)

@@ -23,7 +23,7 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
   const toldTo = async ({ webhooks }: LedgerStore, endpoint: { id: string; project: string }) =>
     webhooks.deliveries.list({ project: endpoint.project, endpoint: endpoint.id, limit: 100 })
 
-  it('are told once by all processes, to each endpoint of the operator', async () => {
+  it('reach each endpoint of the operator once, whichever process tells', async () => {
     const { ledger, another } = await openStore(toEnd)
     const endpoints = [await register(ledger), await register(ledger)]
     const shop = await register(ledger, { project: 'shop' })
@@ -44,7 +44,7 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
     expect(await toldTo(ledger, shop)).toEqual([])
   })
 
-  it('are told again after an hour, and not before', async () => {
+  it('are repeated after an hour, and not before', async () => {
     const { ledger, pass } = await openStore(toEnd)
     const { relayerAlerts } = ledger.webhooks
     await register(ledger)
@@ -56,7 +56,7 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
     expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
   })
 
-  it('are told again once the relayer was funded, which a change of fees is not', async () => {
+  it('are repeated after the relayer was funded, but not after a change of fees', async () => {
     const { ledger, another } = await openStore(toEnd)
     const { relayerAlerts } = ledger.webhooks
     await register(ledger)
@@ -69,7 +69,7 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
     expect(await relayerAlerts.tellLow({ ...LOW, relayer: '0xab', balance: 1n }, DATA)).toBe(true)
   })
 
-  it('are kept apart by network and relayer', async () => {
+  it('are separate for each network and relayer', async () => {
     const { ledger } = await openStore(toEnd)
     const { relayerAlerts } = ledger.webhooks
     await register(ledger)
@@ -78,7 +78,7 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
     expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
   })
 
-  it('are not used up while nobody listens', async () => {
+  it('are not used up while the operator has no endpoint', async () => {
     const { ledger } = await openStore(toEnd)
     const { relayerAlerts } = ledger.webhooks
     expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)

@@ -85,7 +85,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
   const nonces = (sent: readonly Submission[]): readonly number[] =>
     sent.map(({ accountNonce }) => accountNonce).toSorted((one, other) => one - other)
 
-  it('gives each nonce once to all who ask at the same time, without a gap', async () => {
+  it('gives each nonce once to callers that ask at the same time, without a gap', async () => {
     const [one, other] = await openTwo()
     const by = account()
     const sent = await Promise.all(
@@ -98,7 +98,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     )
   })
 
-  it('gives each nonce once to two who take turns, and to one who goes on alone', async () => {
+  it('gives each nonce once to two callers that take turns, and to one that goes on alone', async () => {
     const [one, other] = await openTwo()
     const by = account()
     const sent: Submission[] = []
@@ -113,7 +113,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     )
   })
 
-  it('takes no nonce for a payment that is not locked, and names it', async () => {
+  it('takes no nonce for a payment that is not locked, and names that payment', async () => {
     const [one] = await openTwo()
     const by = account()
     const [own, foreign] = [newEntry(), newEntry()]
@@ -138,7 +138,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(await one.relayers.listTransactions(by, 0)).toHaveLength(2)
   })
 
-  it('writes down for each payment what its transaction replaces', async () => {
+  it('records for each payment which transaction its own replaces', async () => {
     const [one, other] = await openTwo()
     const by = account()
     const earlier = newNonce()
@@ -163,7 +163,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect((await other.relayers.listTransactions(by, 1))[0]).toMatchObject({ replaces: [earlier] })
   })
 
-  it('needs a transaction that a settled payment names after a reorganisation, and no other', async () => {
+  it('needs, after a reorganisation, only the transaction that a settled payment names', async () => {
     const [ledger] = await openTwo()
     const by = account()
     const entry = newEntry()
@@ -181,7 +181,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(listed.map(({ isNeeded }) => isNeeded)).toEqual([false, true, false])
   })
 
-  it('starts at the nonce of the chain, and goes up to it where that is higher', async () => {
+  it('starts at the nonce of the chain, and follows it when it is higher', async () => {
     const [ledger] = await openTwo()
     const by = account()
     const sent = [
@@ -194,7 +194,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(await send(ledger, { ...by, chainId: 1 }, 0)).toMatchObject({ accountNonce: 0 })
   })
 
-  it('keeps no nonce for what could not be signed', async () => {
+  it('keeps no nonce for a transaction that could not be signed', async () => {
     const [ledger] = await openTwo()
     const by = account()
     const failure = new Error('no ink')
@@ -204,7 +204,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(await send(ledger, by)).toMatchObject({ accountNonce: 0 })
   })
 
-  it('writes a replacement down for all payments of a transaction, once', async () => {
+  it('records a replacement once for all payments of a transaction', async () => {
     const [one, other] = await openTwo()
     const by = account()
     const entries = [newEntry(), newEntry(), newEntry()] as const
@@ -247,7 +247,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     ])
   })
 
-  it('fills a nonce without a payment, and leaves the records as they are', async () => {
+  it('fills a nonce without a payment, and leaves the records unchanged', async () => {
     const [ledger] = await openTwo()
     const by = account()
     const entry = newEntry()
@@ -290,7 +290,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(await needed()).toEqual([true, false])
   })
 
-  it('lets one process at a time look after what is not mined for a while', async () => {
+  it('lets one process at a time look after transactions that are not mined for a while', async () => {
     const [one, other] = await openTwo()
     const claimsOf = async (by: Account) => {
       const pending = [
@@ -336,7 +336,7 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(await one.relayers.claimPending(1)).toEqual([])
   })
 
-  it('keeps its nonce while transactions are young, whatever a node says', async () => {
+  it('keeps its next nonce while transactions are young, whatever a node says', async () => {
     const [ledger] = await openTwo()
     const by = account()
     for (let n = 0; n < 3; n++) await send(ledger, by, 10)

@@ -63,14 +63,14 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
         .toSorted((one, other) => (String(one) < String(other) ? -1 : 1))
     }
 
-    it('is exact beyond what numbers can hold, and only of what was settled', async () => {
+    it('counts settled payments only, exactly even beyond the range of numbers', async () => {
       expect(await sums('asset')).toStrictEqual([
         ['', false, 2n * HUGE + 3n, 3],
         ['', true, 5n, 1],
       ])
     })
 
-    it('is told by day, resource and project', async () => {
+    it('is grouped by day, resource and project', async () => {
       const today = String(Math.floor(Date.now() / DAY_MS))
       expect((await sums('day')).map(([key]) => key)).toEqual([today, today])
       expect(await sums('resource')).toStrictEqual([
@@ -86,18 +86,18 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       ])
     })
 
-    it('is of one project, unless all are asked for', async () => {
+    it('covers one project unless all are asked for', async () => {
       expect(await sums('asset', 'other')).toStrictEqual([['', false, 7n, 1]])
       expect(await sums('asset', "x' OR '1'='1")).toStrictEqual([])
       expect(await sums('asset', EVERY_PROJECT)).toContainEqual(['', false, 2n * HUGE + 21n, 5])
     })
 
-    it('is of the time that is asked for', async () => {
+    it('covers the period that is asked for', async () => {
       const before = { from: query.from - 400 * DAY_MS, until: query.from }
       expect(await sums('day', 'shop', before as typeof query)).toStrictEqual([])
     })
 
-    it('tells a thousand resources apart, and the rest together', async () => {
+    it('lists a thousand resources, and the rest as one', async () => {
       const project = 'many'
       const sales = Array.from({ length: 1010 }, (_, index) =>
         settle(
@@ -113,7 +113,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       expect(await sums('asset', project)).toStrictEqual([['', false, 1010n, 1010]])
     }, 30_000)
 
-    it('counts are added up by day, project, kind and label, and forgotten in the end', async () => {
+    it('adds up counts by day, project, kind and label, and forgets them in the end', async () => {
       const { ledger } = opened
       const clock = { ms: 100 * DAY_MS }
       const counters = () =>
@@ -156,7 +156,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
 }
 
 describe('counters', () => {
-  it('keep what cannot be written, and write it later, once', async () => {
+  it('keep what cannot be written, and write it once later', async () => {
     const ledger = createMemoryLedger()
     let isAway = true
     const log = recordLog()
@@ -179,7 +179,7 @@ describe('counters', () => {
     expect(log.lines).toHaveLength(1)
   })
 
-  it('estimate percentiles within a fifth', () => {
+  it('estimate percentiles to within a fifth', () => {
     const ranges = new Map<number, number>()
     for (let ms = 1; ms <= 1000; ms++) {
       const range = Math.floor(4 * Math.log2(ms))

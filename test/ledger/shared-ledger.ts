@@ -46,7 +46,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       database.execute(`UPDATE x402_relayer_transactions SET written_at = written_at - ${ms}`)
     const lapse = () => database.execute('UPDATE x402_authorizations SET locked_until = 1')
 
-    it('lets a process that slept send no refund whose amount another has reserved', async () => {
+    it('stops a process that slept from sending a refund whose amount another has reserved', async () => {
       const [sleepy, other] = [await openSleepy(), open()]
       const payment = newEntry()
       await steps.settled(other, payment)
@@ -65,7 +65,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.refunds.refundsOf([recordId(payment)])).toHaveLength(1)
     })
 
-    it('is made by all of them at once', async () => {
+    it('creates its tables once if all open it at once', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
       const answers = await Promise.all(
         ledgers.map((ledger) => ledger.payments.reserve(newEntry())),
@@ -74,7 +74,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await open().payments.list({ project: 'shop', limit: 10 })).toHaveLength(4)
     })
 
-    it('keeps the bytes of a mined transaction for a while, and the records of its payments for good', async () => {
+    it('keeps the bytes of a mined transaction for a while, and its payments for good', async () => {
       const [settled, failed, submitted] = [newEntry(), newEntry(), newEntry()]
       const ledger = open({ bytes: { keptMs: HOUR, sweepMs: 20 } })
       for (const entry of [settled, failed, submitted]) await ledger.payments.reserve(entry)
@@ -108,7 +108,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       })
     })
 
-    it('forgets more transactions than one statement does', async () => {
+    it('forgets more transactions than one statement deletes', async () => {
       const ledger = open({ bytes: { keptMs: HOUR, sweepMs: 20 } })
       const entry = newEntry()
       const account = { chainId: entry.chainId, relayer: SUBMISSION.relayer }
@@ -127,7 +127,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await until(async () => (await ledger.relayers.listTransactions(account, 0)).length === 0)
     })
 
-    it('has one secret a name for all processes', async () => {
+    it('gives all processes the same secret for a name', async () => {
       const ledgers = Array.from({ length: 4 }, () => open())
       const secrets = await Promise.all(
         ledgers.map(async (ledger) => ledger.secrets.sharedSecret?.('quote')),
@@ -138,7 +138,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await open().secrets.sharedSecret?.('another')).not.toBe(secrets[0])
     })
 
-    it('is found again as it was left', async () => {
+    it('is found as it was left after a restart', async () => {
       const entry = newEntry({ value: 2n ** 255n + 1n })
       const first = open()
       await steps.settled(first, entry)
@@ -160,7 +160,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(answers.filter((answer) => answer?.state === 'reserved')).toHaveLength(99)
     })
 
-    it('gives what was unlocked to one of a hundred that lock it at once', async () => {
+    it('gives an unlocked payment to one of a hundred callers that lock it at once', async () => {
       const ledgers = [open(), open()]
       const entry = newEntry()
       await steps.settled(ledgers[0]!, entry)
@@ -177,7 +177,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await winner.payments.markDelivered(entry)
     })
 
-    it('keeps what a living process has locked, for as long as it lives', async () => {
+    it('keeps the locks of a living process for as long as it lives', async () => {
       const [living, other] = [open(), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
       await steps.reserved(living, reserved)
@@ -233,7 +233,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       })
     })
 
-    it('is free again once its process was closed', async () => {
+    it('frees a payment once the process that locked it was closed', async () => {
       const [gone, other] = [open(), open()]
       const [reserved, submitted] = [newEntry(), newEntry()]
       await steps.reserved(gone, reserved)
@@ -270,7 +270,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
     })
 
     it.each(['submitted', 'settled'] as const)(
-      'lets what a dead process left %s be locked once, and keeps it',
+      'lets a payment that a dead process left %s be locked once, and keeps it',
       async (state) => {
         const [dead, other, third] = [await openSleepy(), open(), open()]
         const entry = newEntry()
@@ -286,7 +286,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       },
     )
 
-    it('never lets what a dead process had delivered be locked', async () => {
+    it('never lets a payment be locked that a dead process had delivered', async () => {
       const [dead, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await steps.settled(dead, entry)
@@ -323,7 +323,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       await other.payments.markDelivered(submitted)
     })
 
-    it('lets a process go on whose locks have lapsed, if nobody has taken them', async () => {
+    it('lets a process go on after its locks have lapsed if nobody has taken them', async () => {
       const [slow, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await slow.payments.reserve(entry)
@@ -336,7 +336,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.payments.relock(entry)).toBe(false)
     })
 
-    it('does not let a process reserve what it works on still, though another gave it back', async () => {
+    it('stops a process from reserving a payment that it still works on, even if another released it', async () => {
       const [slow, other] = [await openSleepy(), open()]
       const entry = newEntry()
       await slow.payments.reserve(entry)
@@ -348,7 +348,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await slow.payments.reserve(entry)).toBeUndefined()
     })
 
-    it('withdraws what it has locked, after which another may reserve it', async () => {
+    it('withdraws a locked payment, after which another process can reserve it', async () => {
       const [first, other] = [open(), open()]
       const entry = newEntry()
       await steps.submitted(first, entry)
@@ -356,7 +356,7 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await other.payments.reserve(entry)).toBeUndefined()
     })
 
-    it('orders records that were made in the same millisecond', async () => {
+    it('orders records that were created in the same millisecond', async () => {
       const ledger = open()
       const entries = Array.from({ length: 9 }, () => newEntry())
       for (const entry of entries) await ledger.payments.reserve(entry)

@@ -38,7 +38,7 @@ describeSharedLedger('the SQLite ledger', async () => {
 })
 
 describe('the SQLite ledger', () => {
-  it('writes through to the disk, beside readers', async () => {
+  it('writes through to the disk while others read', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
     await ledger.payments.reserve(newEntry())
@@ -48,7 +48,7 @@ describe('the SQLite ledger', () => {
     await ledger.close()
   })
 
-  it('lets no other user of the machine read its files, or lock them', async () => {
+  it('keeps other users of the machine from reading or locking its files', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
     await ledger.payments.reserve(newEntry())
@@ -76,7 +76,7 @@ describe('the SQLite ledger', () => {
     await ledger.close()
   })
 
-  it('fails when the file stays locked', async () => {
+  it('fails if the file stays locked', async () => {
     const file = newFile()
     const ledger = openSqliteLedger(file)
     await ledger.payments.listSubmitted()
@@ -113,7 +113,7 @@ describe('the SQLite ledger', () => {
     await Promise.all([ledger.close(), other.close()])
   })
 
-  it('opens with tables of a newer version', async () => {
+  it('opens a file with tables of a newer version', async () => {
     const file = newFile()
     await openSqliteLedger(file).payments.listSubmitted()
     const database = new Database(file)
@@ -124,7 +124,7 @@ describe('the SQLite ledger', () => {
     await ledger.close()
   })
 
-  it('refuses what is no database, naming the file', async () => {
+  it('refuses a file that is no database, naming it', async () => {
     const file = join(folder, 'text.db')
     await writeFile(file, 'This is no database. '.repeat(500))
     for (const path of [file, folder, join(file, 'ledger.db')]) {
@@ -134,7 +134,7 @@ describe('the SQLite ledger', () => {
     }
   })
 
-  it('fails when a foreign table has its name, and leaves that as it is', async () => {
+  it('fails if a foreign table has the name of its own, and leaves that table as it is', async () => {
     const file = newFile()
     await openSqliteLedger(file).close()
     const database = new Database(file)
@@ -148,7 +148,7 @@ describe('the SQLite ledger', () => {
     database.close()
   })
 
-  it('fails when its file cannot be written', async () => {
+  it('fails if its file cannot be written', async () => {
     if (isRoot) return
     const file = newFile()
     const first = openSqliteLedger(file)

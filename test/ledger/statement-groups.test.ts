@@ -51,7 +51,7 @@ const STATEMENTS = 4
 
 function describeGroups(name: string, open: () => Promise<CountedLedger>): void {
   describe(`${name}, asked for many things at once,`, () => {
-    it('gives each of many authorizations to one of those who want it', async () => {
+    it('gives each of many authorizations to one of its callers', async () => {
       const { ledger } = await open()
       const entries = members(40)
       const wanted = Array.from({ length: 200 }, (_, index) => entries[(index * 7) % 40]!)
@@ -65,7 +65,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       }
     })
 
-    it('takes together what comes within a turn of the event loop after a statement', async () => {
+    it('groups calls that come within a turn of the event loop after a statement', async () => {
       const { ledger, count } = await open()
       await ledger.payments.reserve(newEntry())
       const before = count()
@@ -77,7 +77,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       expect(count() - before).toBe(2)
     })
 
-    it('refuses a payment that cannot be written, and takes those beside it', async () => {
+    it('refuses a payment that cannot be written, and takes the others of its group', async () => {
       const { ledger } = await open()
       const entries = members(9)
       const bad = { ...newEntry(), chainId: NaN }
@@ -91,7 +91,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
         expect(await ledger.payments.find(entry)).toMatchObject({ locked: true })
     })
 
-    it('lets a transfer pay for one of two payments, and settles those beside them', async () => {
+    it('lets a transfer pay for one of two payments, and settles the others of their group', async () => {
       const { ledger } = await open()
       const entries = members(4)
       await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
@@ -133,7 +133,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
       expect(await ledger.payments.markSettled(other!, transaction, transfer)).toBe(false)
     })
 
-    it('writes down one payment in few statements, and many in as few', async () => {
+    it('writes many payments in as few statements as one', async () => {
       const { ledger, count } = await open()
       await takeAll(ledger, members(2))
       // Now and then a process also writes that it lives.
@@ -208,7 +208,7 @@ describePostgres('on PostgreSQL', () => {
       return { schema, ledger, blocker }
     }
 
-    it('writes each member once where it comes back', async () => {
+    it('writes each member once if the database comes back', async () => {
       const { schema, ledger, blocker } = await openLocked()
       const entries = members(20)
       const reserved = Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
@@ -219,7 +219,7 @@ describePostgres('on PostgreSQL', () => {
       expect(await ledger.payments.list({ project: 'shop', limit: 50 })).toHaveLength(20)
     })
 
-    it('tells each member where it stays away, and reserves nothing', async () => {
+    it('fails each member and reserves nothing if the database stays away', async () => {
       const { schema, ledger, blocker } = await openLocked()
       const ending = setInterval(() => void endWaiting(schema), 20)
       const results = await Promise.allSettled(

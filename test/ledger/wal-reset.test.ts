@@ -53,7 +53,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('the SQLite that keeps the ledger', () => {
-  it('loses nothing that it has committed while another process checkpoints', async () => {
+  it('loses no commit while another process checkpoints', async () => {
     const file = await newFile()
     const told = new Set<string>()
     const children = [start('writer', file, told), start('writer', file, told)]
@@ -78,7 +78,7 @@ describe('the SQLite that keeps the ledger', () => {
 })
 
 describe('a version of SQLite', () => {
-  it.each(['3.51.3', '3.52.0', '3.53.0', '3.50.7', '3.50.8', '4.0.0'])('is taken: %s', (version) =>
+  it.each(['3.51.3', '3.52.0', '3.53.0', '3.50.7', '3.50.8', '4.0.0'])('is accepted: %s', (version) =>
     expect(isSoundSqlite(version)).toBe(true),
   )
 
@@ -127,7 +127,7 @@ describe('loading SQLite', () => {
     ['Node 22 has no package', { node: '22.23.0', own: SOUND }, 'node:sqlite'],
     ['Node 22 has an old package', { node: '22.23.0', own: SOUND, packaged: OLD }, 'node:sqlite'],
     ['Node 20 has none', { node: '20.20.2', packaged: SOUND }, SQLITE_PACKAGE],
-  ])('chooses between the one of Node and the package: %s', (_case, having, name) => {
+  ])('chooses between node:sqlite and the package: %s', (_case, having, name) => {
     const { loading, engines } = machine(having)
     expect(loading()).toBe(engines[name]?.DatabaseSync)
   })
@@ -140,13 +140,13 @@ describe('loading SQLite', () => {
       /3\.50\.4 .* may lose .*: npm install .*Node 24/,
     ],
     ['too old, twice', { node: '22.0.0', own: OLD, packaged: OLD }, /3\.50\.4 .* may lose/],
-  ])('says what to do where the package is %s', (_case, having, message) => {
+  ])('says what to do if the package is %s', (_case, having, message) => {
     const { loading } = machine(having)
     expect(loading).toThrow(ConfigError)
     expect(loading).toThrow(message)
   })
 
-  it('says what to do where the package has no binary for the machine', () => {
+  it('says what to do if the package has no binary for the machine', () => {
     const loading = (): unknown =>
       loadSqlite({ node: '20.20.2' }, () => {
         throw new Error('No native build was found for platform=plan9')

@@ -59,7 +59,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
   const toEnd = useCleanup()
   const open = (): Promise<TestStore> => openStore(toEnd)
 
-  it('tell of a payment that is settled, as it was then', async () => {
+  it('tell of a settled payment as it was at that moment', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const entry = newEntry()
@@ -82,7 +82,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await ledger.webhooks.deliveries.claim(endpoint.id, 10)).toEqual([])
   })
 
-  it('tell of what is settled by its delivery', async () => {
+  it('tell of a payment that is settled by its delivery', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const entry = newEntry()
@@ -94,7 +94,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await typesTo(ledger, endpoint)).toEqual(['payment.settled'])
   })
 
-  it('tell of a payment that failed, and once more if it is paid after all', async () => {
+  it('tell of a failed payment, and again if it is paid after all', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const entry = newEntry()
@@ -110,7 +110,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     ])
   })
 
-  it('tell of a refund that is settled or has failed, and of no payment where nothing was paid', async () => {
+  it('tell of refunds that settled or failed, and of no payment if nothing was paid', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const payment = newEntry()
@@ -142,7 +142,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(told).toHaveLength(4)
   })
 
-  it('tell of another transaction after a reorganisation', async () => {
+  it('tell of the new transaction after a reorganisation', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const entry = newEntry()
@@ -154,7 +154,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     ])
   })
 
-  it('tell once of a payment that nobody waits for any more, however often it is presented', async () => {
+  it('tell once of an abandoned payment, however often it is presented', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const entry = newEntry()
@@ -171,7 +171,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     ])
   })
 
-  it('tell nothing of reservations, to other projects, and of events that are not wanted', async () => {
+  it('tell nothing of reservations, to other projects, or of events that are not subscribed to', async () => {
     const { ledger } = await open()
     const failures = await register(ledger, { events: ['payment.failed'] })
     const stranger = await register(ledger, { project: 'other' })
@@ -185,7 +185,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await typesTo(ledger, stranger)).toEqual([])
   })
 
-  it('tell each of several endpoints, with the same version', async () => {
+  it('tell each of several endpoints the same version', async () => {
     const { ledger } = await open()
     const endpoints = [await register(ledger), await register(ledger)]
     await steps.settled(ledger, newEntry())
@@ -231,7 +231,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(told).not.toHaveProperty('lastError')
   })
 
-  it('give a delivery to another when its claim has lapsed, and ignore what the first says then', async () => {
+  it('give a delivery to another process when its claim has lapsed, and ignore the first one’s report', async () => {
     const { ledger, pass } = await open()
     const endpoint = await register(ledger)
     const { deliveries } = ledger.webhooks
@@ -246,7 +246,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await deliveries.claim(endpoint.id, 1)).toMatchObject([{ id: slow?.id, attempts: 0 }])
   })
 
-  it('are never claimed twice by many who look at once', async () => {
+  it('are claimed once by many processes that look at once', async () => {
     const { ledger, another } = await open()
     const endpoint = await register(ledger)
     for (let count = 0; count < 20; count++) await steps.settled(ledger, newEntry())
@@ -262,7 +262,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(ids.length + left.length).toBe(20)
   })
 
-  it('are sent again by hand, for as long as new ones', async () => {
+  it('can be sent again by hand, and are then tried for as long as new ones', async () => {
     const { ledger, pass } = await open()
     const endpoint = await register(ledger)
     const { deliveries } = ledger.webhooks
@@ -282,7 +282,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(again?.ageMs).toBeLessThan(HOUR)
   })
 
-  it('list deliveries page by page, newest first, and those of one state', async () => {
+  it('list deliveries page by page, newest first, and by state', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     const { deliveries } = ledger.webhooks
@@ -302,7 +302,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await deliveries.list({ ...query, project: 'other', limit: 9 })).toEqual([])
   })
 
-  it('keep endpoints apart by project, and the secret before for a while', async () => {
+  it('keep endpoints of projects apart, and the previous secret for a while', async () => {
     const { ledger } = await open()
     const { endpoints } = ledger.webhooks
     const endpoint = await register(ledger)
@@ -321,7 +321,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await endpoints.list('shop')).toMatchObject([{ id, events: ['payment.failed'] }])
   })
 
-  it('forget what an endpoint was told when it is deleted', async () => {
+  it('forget the deliveries of an endpoint that is deleted', async () => {
     const { ledger } = await open()
     const endpoint = await register(ledger)
     await steps.settled(ledger, newEntry())
@@ -331,7 +331,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect(await ledger.webhooks.deliveries.listDue()).toEqual([])
   })
 
-  it('have at most ten endpoints a project, however many are created at once', async () => {
+  it('allow at most ten endpoints a project, however many are created at once', async () => {
     const { ledger } = await open()
     const created = await Promise.all(
       Array.from({ length: 30 }, () => ledger.webhooks.endpoints.create(endpointNamed())),
@@ -340,7 +340,7 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     expect((await ledger.webhooks.endpoints.list('shop')).length).toBeLessThanOrEqual(MAX_ENDPOINTS)
   })
 
-  it('forget what was delivered a month ago, and nothing that is pending', async () => {
+  it('forget deliveries of a month ago, and nothing that is pending', async () => {
     const { ledger, pass } = await open()
     const endpoint = await register(ledger)
     await steps.settled(ledger, newEntry())
@@ -357,7 +357,7 @@ const shared = stores.filter(([name]) => name !== 'memory')
 describe.each(shared)('webhooks of several processes on %s', (_name, openStore) => {
   const toEnd = useCleanup()
 
-  it('give up at once what a process has claimed that ends', async () => {
+  it('free the claims of a process at once when it ends', async () => {
     const { ledger, another } = await openStore(toEnd)
     const endpoint = await register(ledger)
     await steps.settled(ledger, newEntry())
@@ -368,7 +368,7 @@ describe.each(shared)('webhooks of several processes on %s', (_name, openStore) 
     await until(async () => (await ledger.webhooks.deliveries.claim(endpoint.id, 1)).length === 1)
   })
 
-  it('keep no event of a change that is rolled back', async () => {
+  it('keep no event of a change that was rolled back', async () => {
     const { ledger, execute } = await openStore(toEnd)
     const endpoint = await register(ledger)
     await steps.submitted(ledger, newEntry())

@@ -78,7 +78,7 @@ describe('any price', () => {
     KWD: { units: 32_573n, scale: 4 },
   }
 
-  it('is never below the exact one, nor more than a unit above it', async () => {
+  it('is never below the exact one, and at most a unit above it', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyPrice,
@@ -122,7 +122,7 @@ describe('a token that is priced by a rate', () => {
     )
   }
 
-  it('takes a price through its rate, in any currency, with the buffer on top', async () => {
+  it('converts a price of any currency by its rate, plus the buffer', async () => {
     const [inDollars] = await quoteIn('16.00', 'USD')
     expect(inDollars).toMatchObject({
       entry: { amount: '5000000000000000' },
@@ -132,7 +132,7 @@ describe('a token that is priced by a rate', () => {
     expect(inEuro?.entry.amount).toBe('5454000000000000')
   })
 
-  it('is not offered without cross-currency, nor where nothing tells its rate', async () => {
+  it('is not offered without cross-currency or without a rate', async () => {
     await expect(quoteIn('16.00', 'USD', { crossCurrency: false })).rejects.toMatchObject({
       code: 'unsupported_currency',
     })
@@ -156,18 +156,18 @@ describe('the guard of a pegged token', () => {
   }
   const UNAVAILABLE = { code: 'rate_unavailable' }
 
-  it.each(['1', '0.99', '1.01', '0.995'])('lets it pass at %s: the face amount', async (rate) => {
+  it.each(['1', '0.99', '1.01', '0.995'])('offers it at face value at a rate of %s', async (rate) => {
     expect(await priceOf([guarded], { 'USDC/USD': rate })).toStrictEqual(['15000000'])
   })
 
-  it.each(['0.9899', '1.0101', '0.5', '2'])('takes it off the offer at %s', async (rate) => {
+  it.each(['0.9899', '1.0101', '0.5', '2'])('removes it from the offer at a rate of %s', async (rate) => {
     await expect(priceOf([guarded], { 'USDC/USD': rate })).rejects.toMatchObject(UNAVAILABLE)
     expect(await priceOf([guarded, usdx], { 'USDC/USD': rate })).toStrictEqual([
       '15000000000000000000',
     ])
   })
 
-  it('takes it off the offer where nothing says that it is worth its currency', async () => {
+  it('removes it from the offer if its rate is unknown', async () => {
     const unsupported = { code: 'unsupported_currency' }
     await expect(priceOf([guarded], {})).rejects.toMatchObject(unsupported)
     const renamed = { ...guarded, rateSymbol: 'CIRCLE' }
@@ -208,11 +208,11 @@ describe('the limits of a merchant', () => {
     await expect(quoteAt(amount, currency)).rejects.toMatchObject(refusal)
   })
 
-  it('are not guessed at without a rate', async () => {
+  it('are not applied without a rate', async () => {
     await expect(quoteAt('15.00', 'CHF')).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 
-  it('hold for prices in tokens, as far as their currency is known', () => {
+  it('apply to prices in tokens whose currency is known', () => {
     const quoter = exactQuoter(merchant, fixedRates(RATES))
     const style = { networkNames: 'caip2' } as const
     const inToken = (asset: string, amount: bigint) =>

@@ -53,7 +53,7 @@ describe('The directory of projects', () => {
     expect(log.lines).toEqual([expect.stringMatching(/^warn .*"project":"shop"/)])
   })
 
-  it('keeps a project that does not fit the configuration any more, and cannot be paid', async () => {
+  it('keeps a project that no longer fits the configuration, which cannot be paid', async () => {
     const { projects } = createMemoryLedger()
     const accepts = [{ network: 'base', asset: 'USDC' }]
     await projects.createProject({ id: 'acme', settings: { ...merchant, accepts } }, author())
@@ -64,7 +64,7 @@ describe('The directory of projects', () => {
     expect(log.lines).toEqual([expect.stringMatching(/^warn .*accepts\.0 'USDC' on 'base'/)])
   })
 
-  it('keeps a merchant as the same object until it changes', async () => {
+  it('returns the same merchant object until it changes', async () => {
     const { projects } = createMemoryLedger()
     await projects.createProject({ id: 'acme', settings: merchant }, author())
     const { directory } = openDirectory(projects)
@@ -79,7 +79,7 @@ describe('The directory of projects', () => {
     expect(directory.findMerchant('acme')).not.toBe(known)
   })
 
-  it('finds tokens of both kinds, and no others', async () => {
+  it('finds configured and stored tokens, and no others', async () => {
     const { projects } = createMemoryLedger()
     await projects.createProject({ id: 'acme', settings: merchant }, author())
     const stored = 'a-token-of-the-ledger'
@@ -94,7 +94,7 @@ describe('The directory of projects', () => {
       expect(directory.findByToken(wrong)).toBeUndefined()
   })
 
-  it('notes the use of a token once a minute, whoever uses it how often', async () => {
+  it('records the use of a token once a minute, however often it is used', async () => {
     const noted: (readonly string[])[] = []
     const projects = {
       ...bound(createMemoryLedger().projects),
@@ -112,7 +112,7 @@ describe('The directory of projects', () => {
     expect(noted).toEqual([['tok_1']])
   })
 
-  it('serves what it knows while the ledger is away, warns once, and follows when it is back', async () => {
+  it('serves known projects while the ledger is away, warns once, and follows when it is back', async () => {
     const { state, store } = openAway()
     const { directory, log } = openDirectory(store)
     await store.createProject({ id: 'acme', settings: merchant }, author())
@@ -129,7 +129,7 @@ describe('The directory of projects', () => {
     ])
   })
 
-  it('denies no token before the ledger could be read for the first time', async () => {
+  it('refuses no token before the first read of the ledger', async () => {
     const { state, store } = openAway()
     const ledger = patchedLedger(createMemoryLedger(), { projects: store })
     const api = await serveGateway({ ...OPEN, ledger })

@@ -33,7 +33,7 @@ describe('a token', () => {
     expect(parseConfiguredToken(token)?.toString('hex')).toBe(sha256(token))
   })
 
-  it('may have its hash in capitals', () => {
+  it('can have its hash in capitals', () => {
     const hash = sha256('x402_a-token-of-a-shop')
     expect(parseConfiguredToken(`SHA256:${hash.toUpperCase()}`)?.toString('hex')).toBe(hash)
   })
@@ -44,7 +44,7 @@ describe('a token', () => {
     ['is a hash cut short', `sha256:${'a'.repeat(63)}`],
     ['is a hash with something after it', `sha256:${'a'.repeat(65)}`],
     ['is a hash that is not hexadecimal', `sha256:${'g'.repeat(64)}`],
-  ])('is refused where it %s', (_name, text) => {
+  ])('is refused if it %s', (_name, text) => {
     expect(parseConfiguredToken(text)).toBeUndefined()
   })
 })
@@ -65,7 +65,7 @@ describe('findProjectByHash', () => {
   })
 
   it.each(['', 'token-1', 'token-1a ', 'TOKEN-1A', `sha256:${sha256('token-1a')}`])(
-    'finds none for %j',
+    'finds no project for %j',
     (token) => {
       expect(findProjectByHash(projects, digestToken(token))).toBeUndefined()
     },

@@ -4,12 +4,12 @@ import { LedgerError } from '../../src/errors.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
 
 describe('the secret of quotes', () => {
-  it('is the configured one, whatever the ledger has', async () => {
+  it('is the configured one even if the ledger has another', async () => {
     const secret = quoteSecret('configured', { secrets: { sharedSecret: async () => 'shared' } })
     expect(await secret()).toBe('configured')
   })
 
-  it('is the ledger’s, asked for once', async () => {
+  it('is read from the ledger once', async () => {
     const asked: string[] = []
     const secret = quoteSecret(undefined, {
       secrets: { sharedSecret: async (name) => `${name}-${asked.push(name)}` },
@@ -18,7 +18,7 @@ describe('the secret of quotes', () => {
     expect(await secret()).toBe('quote-1')
   })
 
-  it('is asked for again where the ledger was away', async () => {
+  it('is read again if the ledger was away', async () => {
     let away = true
     const secret = quoteSecret(undefined, {
       secrets: {

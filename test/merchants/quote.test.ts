@@ -75,7 +75,7 @@ describe('an entry', () => {
     ])
   })
 
-  it('says that it is paid upfront, and nothing where it is not', async () => {
+  it('states that it is paid upfront, and otherwise nothing', async () => {
     const quoter = exactQuoter(merchantWith(), fixedRates({}))
     const flows = ['upfront', 'authorization'] as const
     const extras = flows.map(
@@ -87,7 +87,7 @@ describe('an entry', () => {
     ])
   })
 
-  it('takes a time-out of its own over the merchant’s', () => {
+  it('prefers its own time-out to the merchant’s', () => {
     const quoter = exactQuoter(merchantWith(), fixedRates({}))
     const style = { networkNames: 'short', maxTimeoutSeconds: 60 } as const
     expect(quoter.quoteFixed(priceOf('$0.01'), style)).toMatchObject([
@@ -114,7 +114,7 @@ describe('a token that several schemes could be offered for', () => {
     )
   }
 
-  it('has an entry for each one that is', async () => {
+  it('has an entry for each scheme that is supported', async () => {
     expect(await quoteBy({ exact: exactFormat, voucher: dollarsOnly }, '$2')).toEqual([
       'exact 2000000 fixed',
       'voucher 2000000 fixed',
@@ -123,13 +123,13 @@ describe('a token that several schemes could be offered for', () => {
     expect(await quoteBy({ voucher: dollarsOnly }, '$2')).toEqual(['voucher 2000000 fixed'])
   })
 
-  it('takes no price where none is', async () => {
+  it('accepts no price if no scheme is supported', async () => {
     await expect(quoteBy({}, '$2')).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 })
 
 describe('a price in a currency', () => {
-  it('is offered in the order in which the merchant takes tokens', async () => {
+  it('is offered in the merchant’s order of tokens', async () => {
     const accepts = [polygonUsdc, eurc, usdc]
     expect(await quote('$1', { accepts })).toStrictEqual([
       'USDC polygon 1000000',
@@ -164,11 +164,11 @@ describe('a price in a currency', () => {
     ['no token is for it', '€1', {}],
     ['the merchant takes none', '$1', { accepts: [] }],
     ['only a rate could turn it into tokens', '$1', { accepts: [eurc] }],
-  ])('is unsupported where %s', async (_name, price, terms) => {
+  ])('is unsupported if %s', async (_name, price, terms) => {
     await expect(quote(price, terms)).rejects.toMatchObject({ code: 'unsupported_currency' })
   })
 
-  it('is unsupported where the source knows no rate, but keeps the tokens that need none', async () => {
+  it('is unsupported without a rate, except in tokens that need none', async () => {
     const rates = { getRate: async () => undefined }
     const terms = { accepts: [eurc], crossCurrency: true }
     await expect(quote('$1', terms, rates)).rejects.toMatchObject({ code: 'unsupported_currency' })
@@ -202,7 +202,7 @@ describe('a price in a currency', () => {
     },
   )
 
-  it('does not take a bug of the source for a missing rate', async () => {
+  it('does not treat a bug of the source as a missing rate', async () => {
     const rates: RateSource = { getRate: () => Promise.reject(new TypeError('a bug')) }
     const terms = { accepts: [eurc, usdc], crossCurrency: true }
     await expect(quote('$1', terms, rates)).rejects.toThrow(TypeError)
@@ -210,13 +210,13 @@ describe('a price in a currency', () => {
 })
 
 describe('quoteFixed', () => {
-  it('leaves to quote what takes a rate', () => {
+  it('leaves prices that need a rate to quote', () => {
     const merchant = merchantWith({ accepts: [usdc, eurc], crossCurrency: true })
     const quoter = exactQuoter(merchant, fixedRates(RATES))
     expect(quoter.quoteFixed(priceOf('$1'), STYLE)).toBeUndefined()
   })
 
-  it('needs no rate where all tokens are of the price’s currency', () => {
+  it('needs no rate if all tokens are pegged to the price’s currency', () => {
     const merchant = merchantWith({ crossCurrency: true })
     const quoter = exactQuoter(merchant, fixedRates({}))
     expect(quoter.quoteFixed(priceOf('$1'), STYLE)).toHaveLength(1)
@@ -226,13 +226,13 @@ describe('quoteFixed', () => {
 describe('a price in a token', () => {
   const inUsdc = { asset: 'USDC', network: 'base', amount: '123' }
 
-  it('is asked for in that token alone, to the unit', async () => {
+  it('is asked in that token alone, to the unit', async () => {
     expect(await quote(inUsdc, { accepts: [eurc, usdc], fxBufferBps: 50 })).toStrictEqual([
       'USDC base 123',
     ])
   })
 
-  it('is unsupported where the merchant does not take it', async () => {
+  it('is unsupported if the merchant does not accept the token', async () => {
     await expect(quote({ ...inUsdc, network: 'polygon' })).rejects.toMatchObject({
       code: 'unsupported_currency',
     })

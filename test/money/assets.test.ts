@@ -42,14 +42,14 @@ function asset(id: string, symbol: string): Asset {
 }
 
 describe('the table of assets', () => {
-  it('has a domain separator of the chain for every asset, and the other way round', () => {
+  it('has exactly one recorded domain separator for every asset', () => {
     expect(assets.map((known) => `${known.symbol} ${known.network.shortName}`).sort()).toEqual(
       Object.keys(SEPARATORS).sort(),
     )
   })
 
   it.each(assets.map((known) => [`${known.symbol} ${known.network.shortName}`, known] as const))(
-    'has the address and the EIP-712 domain of %s right',
+    'has the correct address and EIP-712 domain of %s',
     (key, { address, network: { chainId }, eip712 }) => {
       expect(getAddress(address)).toBe(address)
       expect(domainSeparator({ domain: { ...eip712, chainId, verifyingContract: address } })).toBe(
@@ -110,7 +110,7 @@ describe('isDefaultAsset', () => {
       ])
   })
 
-  it('does not take the word of a symbol', () => {
+  it('does not trust a symbol', () => {
     const usdc = asset('base', 'USDC')
     expect(isDefaultAsset({ ...usdc })).toBe(true)
     expect(isDefaultAsset({ ...usdc, address: `0x${'12'.repeat(20)}` })).toBe(false)

@@ -43,7 +43,7 @@ function open() {
 }
 
 describe('a rate that was asked for', () => {
-  it('is not asked for again while it is fresh', async () => {
+  it('is not fetched again while it is fresh', async () => {
     const { clock, asked, get, learn } = open()
     await learn(108n)
     clock.ms += 10_000
@@ -51,7 +51,7 @@ describe('a rate that was asked for', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('is asked for once by many at once, and apart from other pairs', async () => {
+  it('is fetched once for many callers at once, separately from other pairs', async () => {
     const { asked, get } = open()
     const waiting = [get(), get(), get(), get('USD', 'EUR')]
     expect(asked.map(({ pair }) => pair)).toStrictEqual(['EUR/USD', 'USD/EUR'])
@@ -60,7 +60,7 @@ describe('a rate that was asked for', () => {
     expect(await Promise.all(waiting)).toStrictEqual(['1.08', '1.08', '1.08', '0.92'])
   })
 
-  it('is used while it is stale, and asked for in the background, once', async () => {
+  it('is used while it is stale, and fetched once in the background', async () => {
     const { clock, asked, get, learn } = open()
     await learn(108n)
     clock.ms += 10_001
@@ -72,7 +72,7 @@ describe('a rate that was asked for', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('survives a refresh that failed, which is tried again a little later', async () => {
+  it('survives a failed refresh, which is retried a little later', async () => {
     const { clock, asked, get, learn } = open()
     await learn(108n)
     clock.ms += 20_000
@@ -87,7 +87,7 @@ describe('a rate that was asked for', () => {
     asked[2]!.fail()
   })
 
-  it('is never used beyond its time: whoever wants it waits, and hears that it is away', async () => {
+  it('is never used after it expires, and then a failed fetch is reported', async () => {
     const { clock, asked, get, learn } = open()
     await learn(108n)
     clock.ms += 60_001
@@ -99,7 +99,7 @@ describe('a rate that was asked for', () => {
     expect(await again).toBe('1.10')
   })
 
-  it('is not used for longer than its source stands by it', async () => {
+  it('expires when its source says so', async () => {
     const { clock, asked, get, learn } = open()
     await learn(108n, 1005)
     clock.ms = 1_005_000
@@ -110,14 +110,14 @@ describe('a rate that was asked for', () => {
     await expect(waiting).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('may be unknown, which is remembered as well', async () => {
+  it('can be unknown, which is cached as well', async () => {
     const { asked, get, learn } = open()
     await learn()
     expect(await get()).toBeUndefined()
     expect(asked).toHaveLength(1)
   })
 
-  it('is asked for again where the source failed', async () => {
+  it('is fetched again after the source failed', async () => {
     const { asked, get } = open()
     const first = get()
     asked[0]!.fail()
@@ -127,7 +127,7 @@ describe('a rate that was asked for', () => {
     expect(await second).toBe('1.08')
   })
 
-  it('arrives although a thousand other pairs are asked for meanwhile', async () => {
+  it('arrives even if a thousand other pairs are fetched meanwhile', async () => {
     const { asked, get } = open()
     const first = get()
     const others = Array.from({ length: 1000 }, (_, index) => get('EUR', `T${index}`))
@@ -136,7 +136,7 @@ describe('a rate that was asked for', () => {
     expect(new Set(await Promise.all(others))).toStrictEqual(new Set(['1.08']))
   })
 
-  it('is asked for once after its time, though a refresh was under way before', async () => {
+  it('is fetched once after it expires, even if a refresh was in progress before', async () => {
     const { clock, asked, get, learn } = open()
     await learn(108n)
     clock.ms += 20_000

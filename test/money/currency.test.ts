@@ -75,7 +75,7 @@ describe('explainCurrency', () => {
     expect(explainCurrency('usd')).toContain("'USD'")
   })
 
-  it('does not suggest what is no currency either', () => {
+  it('does not suggest a word that is no currency', () => {
     expect(explainCurrency('xxx')).toContain('pay in')
     expect(explainCurrency('XAU')).toContain('pay in')
     expect(explainCurrency('dollars')).toContain('ISO 4217')

@@ -55,7 +55,7 @@ describe('parseDecimal', () => {
     ['١'],
     ['NaN'],
     ['Infinity'],
-  ])('refuses %j', (text) => {
+  ])('refuses the text %j', (text) => {
     expect(parseDecimal(text)).toBeUndefined()
   })
 
@@ -89,7 +89,7 @@ describe('decimalFromNumber', () => {
     expect(value && formatDecimal(value)).toBe(text)
   })
 
-  it.each([[NaN], [Infinity], [-Infinity], [-1], [-1e-7]])('refuses %d', (number) => {
+  it.each([[NaN], [Infinity], [-Infinity], [-1], [-1e-7]])('refuses the number %d', (number) => {
     expect(decimalFromNumber(number)).toBeUndefined()
   })
 
@@ -111,7 +111,7 @@ describe('decimalFromNumber', () => {
     )
   })
 
-  it('is off by no more than the sixteenth digit', () => {
+  it('differs at most in the sixteenth digit', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 1e-300, max: 1e300, noNaN: true, noDefaultInfinity: true }),

@@ -28,11 +28,11 @@ describe('firstOf', () => {
     expect(await firstOf(...sources).getRate('EUR', 'USD')).toMatchObject({ source: 'one' })
   })
 
-  it('passes over sources that do not know, and those that are away', async () => {
+  it('skips sources that do not know or are away', async () => {
     expect(await rateOf([unknowing, away, saying('1.08', 'one', 1)])).toBe('1.08')
   })
 
-  it('crosses what different sources know, and names both', async () => {
+  it('crosses rates of different sources, and names both', async () => {
     const sources = [saying('1.25', 'one', 7), fixedRates({ 'USD/HKD': '7.8' })]
     expect(await rateOf(sources, 'EUR', 'HKD')).toBe('9.75')
     expect(await firstOf(...sources).getRate('EUR', 'HKD')).toMatchObject({
@@ -41,23 +41,23 @@ describe('firstOf', () => {
     })
   })
 
-  it('knows nothing where none of them does', async () => {
+  it('knows no rate if none of them does', async () => {
     expect(await rateOf([unknowing, fixedRates({})])).toBeUndefined()
     expect(await rateOf([])).toBeUndefined()
   })
 
-  it('fails where one was away that may have known', async () => {
+  it('fails if a source was away that may have known', async () => {
     const failure = { code: 'rate_unavailable' }
     await expect(rateOf([away, unknowing])).rejects.toMatchObject(failure)
     await expect(rateOf([unknowing, away])).rejects.toMatchObject(failure)
   })
 
-  it('does not take a bug for a source that is away', async () => {
+  it('does not treat a bug as a source that is away', async () => {
     const broken: RateSource = { getRate: () => Promise.reject(new TypeError('a bug')) }
     await expect(rateOf([broken, saying('1.08', 'one', 1)])).rejects.toThrow(TypeError)
   })
 
-  it('makes nothing of a rate that would give things away', async () => {
+  it('ignores a rate that would give goods away', async () => {
     const zero: RateSource = {
       getRate: async (base) =>
         base === 'USD' ? { rate: { units: 0n, scale: 0 }, asOf: 0, source: 'zero' } : undefined,

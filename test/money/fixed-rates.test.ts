@@ -25,7 +25,7 @@ function errorOf(rates: Record<string, string>): ConfigError {
 }
 
 describe('fixedRates', () => {
-  it('gives a rate as it is written, as of now', async () => {
+  it('gives a rate as written, as of now', async () => {
     expect(
       await fixedRates({ 'EUR/USD': '1.08' }, { now: () => NOW * 1000 }).getRate('EUR', 'USD'),
     ).toEqual({
@@ -35,7 +35,7 @@ describe('fixedRates', () => {
     })
   })
 
-  it('takes the time of the machine where no clock is given', async () => {
+  it('uses the time of the machine if no clock is given', async () => {
     const before = Math.floor(Date.now() / 1000)
     const found = await fixedRates({ 'EUR/USD': '1.08' }).getRate('EUR', 'USD')
     expect(found?.asOf).toBeGreaterThanOrEqual(before)
@@ -47,7 +47,7 @@ describe('fixedRates', () => {
     expect(await rateOf({ 'EUR/USD': long }, 'EUR', 'USD')).toBe(long)
   })
 
-  it('inverts a rate, exactly where that is possible', async () => {
+  it('inverts a rate, exactly if possible', async () => {
     expect(await rateOf({ 'EUR/USD': '1.25' }, 'USD', 'EUR')).toBe('0.8')
     expect(await rateOf({ 'USD/VND': '25000' }, 'VND', 'USD')).toBe('0.00004')
   })
@@ -79,11 +79,11 @@ describe('fixedRates', () => {
     expect(await rateOf({ 'EUR/GBP': '0.9', 'GBP/JPY': '190' }, 'EUR', 'JPY')).toBeUndefined()
   })
 
-  it('knows that a currency costs itself', async () => {
+  it('gives 1 for a currency in itself', async () => {
     expect(await rateOf({}, 'EUR', 'EUR')).toBe('1')
   })
 
-  it('does not know a pair it was not told', async () => {
+  it('does not know a pair that was not listed', async () => {
     expect(await rateOf({ 'EUR/USD': '1.08' }, 'JPY', 'USD')).toBeUndefined()
     expect(await rateOf({ 'EUR/USD': '1.08' }, 'EUR', 'JPY')).toBeUndefined()
   })
@@ -118,7 +118,7 @@ describe('fixedRates', () => {
     ['EURUSD', '1.08'],
     ['EUR/USD/JPY', '1.08'],
     ['', '1.08'],
-  ])('refuses the rate %j: %j by its name', (pair, rate) => {
+  ])('refuses the rate %j: %j by name', (pair, rate) => {
     expect(errorOf({ [pair]: rate }).option).toBe(`rates["${pair}"]`)
   })
 

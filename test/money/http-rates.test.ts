@@ -43,7 +43,7 @@ async function rateOf(base = 'EUR', quote = 'USD', overrides?: Partial<HttpRates
 }
 
 describe('an API like Frankfurter’s', () => {
-  it('is asked for a pair, and says of which day its rate is', async () => {
+  it('is asked for a pair, and states the day of its rate', async () => {
     expect(await ratesOf({ name: 'ECB' }).getRate('EUR', 'USD')).toStrictEqual({
       rate: { units: 11_919n, scale: 4 },
       asOf: Date.UTC(2026, 0, 30) / 1000,
@@ -73,12 +73,12 @@ describe('an API like Frankfurter’s', () => {
     [1e21, `1${'0'.repeat(21)}`],
     [0.30000000000000004, '0.3'],
     ['1.10', '1.10'],
-  ])('means %p to the digit', async (rate, text) => {
+  ])('gives %p to the digit', async (rate, text) => {
     answer = answerWith({ base: 'EUR', date: '2026-01-30', rates: { USD: rate } })
     expect(await rateOf()).toBe(text)
   })
 
-  it('may not know a pair, and is then asked for inverse and cross', async () => {
+  it('is asked for inverse and cross if it does not know a pair', async () => {
     answer = (req, res) => {
       const { searchParams } = new URL(req.url ?? '', 'http://api')
       const pair = `${searchParams.get('base')}/${searchParams.get('symbols')}`
@@ -118,7 +118,7 @@ describe('any other JSON API', () => {
     expect(requests[0]?.url).toBe('/pairs/HKD-USD')
   })
 
-  it('is believed for a day, unless told otherwise', async () => {
+  it('is believed for a day by default', async () => {
     answer = answerWith({ mid: '0.1285', at: NOON / 1000 - 86_400 })
     expect(await rateOf('HKD', 'USD', options())).toBe('0.1285')
     const strict = { ...options(), maxAgeSeconds: 86_399 }
@@ -127,19 +127,19 @@ describe('any other JSON API', () => {
     await expect(rateOf('HKD', 'USD', options())).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('says that it does not know a pair in its own way', async () => {
+  it('can report an unknown pair in its own way', async () => {
     answer = answerWith({ mid: 'none' })
     expect(await rateOf('HKD', 'USD', options())).toBeUndefined()
   })
 })
 
-describe('an API that is', () => {
-  it('slow is given up on', async () => {
+describe('an API of rates that is', () => {
+  it('slow is given up', async () => {
     answer = () => undefined
     await expect(rateOf('EUR', 'USD', { timeoutMs: 50 })).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('slow in the middle of its answer is given up on', async () => {
+  it('slow in the middle of its answer is given up', async () => {
     answer = (_req, res) => void res.writeHead(200).write('{"base":')
     await expect(rateOf('EUR', 'USD', { timeoutMs: 200 })).rejects.toMatchObject(UNAVAILABLE)
   })
@@ -189,7 +189,7 @@ describe('an API that is', () => {
     await expect(rateOf()).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('gone is done without for an hour, and then no longer', async () => {
+  it('gone is replaced by its last rate for an hour, and then no longer', async () => {
     const gone = await listen((req, res) => answer(req, res))
     const rates = ratesOf({ url: gone.url })
     const first = await rates.getRate('EUR', 'USD')
@@ -200,7 +200,7 @@ describe('an API that is', () => {
     await expect(rates.getRate('EUR', 'USD')).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('secret is not named by any of its errors', async () => {
+  it('secret is not named in any error', async () => {
     const failures: (() => void)[] = [
       () => (answer = answerWith('{"at":"key-of-mine"')),
       () => (answer = answerWith('', 500)),
@@ -217,14 +217,14 @@ describe('an API that is', () => {
 })
 
 describe('the URL of an API', () => {
-  it.each(['', 'api.example', 'ftp://api.example'])('is refused where it is none: %p', (url) => {
+  it.each(['', 'api.example', 'ftp://api.example'])('is refused if it is malformed: %p', (url) => {
     expect(() => httpRates({ url })).toThrow(ConfigError)
     expect(() => httpRates({ url })).toThrow('rates.url')
   })
 })
 
-describe('rule 20: options that are undefined', () => {
-  it('have their default: a rate is asked for again after five minutes', async () => {
+describe('undefined options (rule 20)', () => {
+  it('have their defaults, such as a refresh after five minutes', async () => {
     const undefinedOptions = {
       freshSeconds: undefined,
       staleSeconds: undefined,

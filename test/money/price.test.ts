@@ -39,7 +39,7 @@ describe('parsePrice', () => {
     expect(read(price)).toBe(meaning)
   })
 
-  it('takes the default currency where a price names none', () => {
+  it('uses the default currency if a price names none', () => {
     expect(read('0.01', { defaultCurrency: 'CHF' })).toBe('0.01 CHF')
     expect(read(0.01, { defaultCurrency: 'CHF' })).toBe('0.01 CHF')
     expect(read('$0.01', { defaultCurrency: 'CHF' })).toBe('0.01 USD')
@@ -94,7 +94,7 @@ describe('parsePrice', () => {
     [{ amount: -1, currency: 'USD' }, 'negative'],
     [{ amount: 1n, currency: 'USD' }, "1n is not an amount; write a string, e.g. '0.01'"],
     [{ currency: 'USD' }, 'the amount is missing'],
-  ])('refuses %p and says what to write', (price, hint) => {
+  ])('refuses %p and says what to write instead', (price, hint) => {
     expect(errorOf(price).message).toContain(hint)
   })
 
@@ -110,7 +110,7 @@ describe('parsePrice', () => {
     [-0],
     [{ amount: '0', currency: 'USD' }],
     [{ asset: 'USDC', network: 'base', amount: 0n }],
-  ])('takes %p for a mistake, unless free is meant', (price) => {
+  ])('treats %p as a mistake unless free is meant', (price) => {
     expect(errorOf(price).message).toContain('allowFree')
     expect(errorOf(price, { allowFree: false }).message).toContain('allowFree')
     expect(read(price, { allowFree: true })).toMatch(/^0/)
@@ -153,12 +153,12 @@ describe('parsePrice', () => {
     expect(errorOf(price).message).toContain(hint)
   })
 
-  it('shows no more of a price than a message can hold', () => {
+  it('shortens a long price in a message', () => {
     expect(errorOf('x'.repeat(10_000)).message.length).toBeLessThan(250)
     expect(errorOf(10n ** 1000n).message.length).toBeLessThan(250)
   })
 
-  it('gives one meaning to all ways of writing a price', () => {
+  it('gives all spellings of a price the same meaning', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 10n ** 20n }),
@@ -176,7 +176,7 @@ describe('parsePrice', () => {
     )
   })
 
-  it('either understands a text or throws a ConfigError', () => {
+  it('parses any text or throws a ConfigError', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'$€¥0.,1eE+- EURx') }), (text) => {
         try {

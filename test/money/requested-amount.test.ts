@@ -69,7 +69,7 @@ describe('parseFiatAmount', () => {
     })
   })
 
-  it('gives back the very amount, with the digits of its currency', () => {
+  it('keeps the exact amount, with the digits of its currency', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 1n, max: 10n ** 20n }),

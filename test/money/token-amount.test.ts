@@ -76,12 +76,12 @@ describe('tokenAmount', () => {
 })
 
 describe('isBelowOneUnit', () => {
-  it('finds a price that the token cannot hold', () => {
+  it('recognises a price that the token cannot represent', () => {
     expect(isBelowOneUnit(decimal('0.0000001'), 6)).toBe(true)
     expect(isBelowOneUnit(decimal('0.0000019'), 6, decimal('0.5'))).toBe(true)
   })
 
-  it('leaves one unit, more than one and nothing alone', () => {
+  it('accepts one unit, more than one, and zero', () => {
     expect(isBelowOneUnit(decimal('0.000001'), 6)).toBe(false)
     expect(isBelowOneUnit(decimal('0.0000015'), 6)).toBe(false)
     expect(isBelowOneUnit(decimal('0.000002'), 6, decimal('0.5'))).toBe(false)

@@ -219,7 +219,7 @@ function answerIn(received: string): { readonly head: string[]; readonly body: s
 describe.each([
   ['Express 5', express5],
   ['Express 4', express4],
-] as const)('behind %s, a paid handler that', (_name, express) => {
+] as const)('a paid handler of %s that', (_name, express) => {
   let gateway: Gateway
   let server: TestServer
   beforeAll(async () => {
@@ -275,7 +275,7 @@ describe.each([
     expect(await earned()).toBe(before + (row.charged ? PRICE : 0n))
   })
 
-  it('cannot be sent, by fault of middleware in front, leaves its payment good', async () => {
+  it('cannot respond because of middleware in front of it leaves its payment valid', async () => {
     const payment = await sign('/hook')
     const before = await earned()
     const statuses: number[] = []
@@ -288,7 +288,7 @@ describe.each([
     expect(await earned()).toBe(before + PRICE)
   })
 
-  it('answers twice is given again, by the id of its payment, as it was', async () => {
+  it('answers twice has its first answer repeated for the id of its payment', async () => {
     const info = { required: false, id: generatePaymentId() }
     const payment = await sign('/paid/0', { 'payment-identifier': { info } })
     const before = await earned()

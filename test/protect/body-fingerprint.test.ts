@@ -39,13 +39,13 @@ describe('the fingerprint of a body', () => {
     ['where a text ends', ['ab', 'c'], ['a', 'bc']],
     ['what passes for another type', ['s1:x'], ['x']],
     ['the name of a prototype', JSON.parse('{"__proto__":1}'), {}],
-  ])('leaves nothing out: %s', (_what, one, other) => {
+  ])('covers every part of a body: %s', (_what, one, other) => {
     expect(of(one)).toBeDefined()
     expect(of(other)).toBeDefined()
     expect(of(one)).not.toBe(of(other))
   })
 
-  it('is none where a body cannot be told from others', () => {
+  it('is undefined for a body that cannot be told from others', () => {
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
     class Upload {
@@ -65,7 +65,7 @@ describe('the fingerprint of a body', () => {
       expect(of(body)).toBeUndefined()
   })
 
-  it('is none of a body that nobody has read', () => {
+  it('is undefined for a body that nobody has read', () => {
     const unread = { readableEnded: false }
     expect(of(undefined, unread)).toBeUndefined()
     // Parsers of Express 4 leave this where they parse nothing.
@@ -77,7 +77,7 @@ describe('the fingerprint of a body', () => {
     expect(of({ field: '1' }, form)).toBeUndefined()
   })
 
-  it('is that of nothing where there is no body', () => {
+  it('is that of an empty body if there is no body', () => {
     expect(of(undefined, { readableEnded: false, headers: {} })).toBe('')
     expect(of(undefined, { headers: { 'content-length': '0' } })).toBe('')
   })

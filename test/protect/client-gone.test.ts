@@ -23,7 +23,7 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
 })
 
 it.each(['/', '/upfront'])(
-  'a client that goes while its payment is mined gets its answer later, once: %s',
+  'a client that disconnects while its payment is mined gets its answer once later: %s',
   async (path) => {
     const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const before = await balanceOf(devnet, devnet.merchant.address)

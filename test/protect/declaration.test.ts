@@ -66,7 +66,7 @@ describe('declaring a route', () => {
     [{ amount: '0.01', currency: 'EUR' }],
     [{ asset: 'USDC', network: 'base-sepolia', amount: '10000' }],
     [() => '$0.01'],
-  ])('takes a price of %j', (price) => {
+  ])('accepts a price of %j', (price) => {
     expect(refusedOption(price)).toBe('none')
   })
 
@@ -91,13 +91,13 @@ describe('declaring a route', () => {
     expect(refusedOption(price)).toBe('price')
   })
 
-  it('says that it is the price that is too small', () => {
+  it('says that the price is too small', () => {
     expect(() => open().x402Protect('$0.0000001')).toThrow(
       'price: the price is less than the smallest unit of USDC',
     )
   })
 
-  it('refuses a price that needs a rate where there are no rates, and takes it where there are', () => {
+  it('refuses a price that needs a rate if there are no rates, and accepts it if there are', () => {
     const projects = [{ id: 'shop', merchant: { payTo: PAY_TO, crossCurrency: true } }]
     expect(() => open({ projects }).x402Protect('0.01 GBP')).toThrow(
       'price: no accepted token is pegged to GBP, and the gateway has no `rates` to convert the price',
@@ -107,7 +107,7 @@ describe('declaring a route', () => {
     expect(refusedOption('€0.01', {}, { projects })).toBe('none')
   })
 
-  it('takes zero where it is meant', () => {
+  it('accepts a price of zero that is marked as meant', () => {
     expect(refusedOption(0, { allowFree: true })).toBe('none')
   })
 
@@ -134,12 +134,12 @@ describe('declaring a route', () => {
     [{ amount: '1' }, {}, 'invalid_price', 'its currency is missing'],
     ['1 USDC', {}, 'unknown_currency', 'for the token USDC'],
     [{ asset: 'USDC', network: 'base-seplia', amount: '1' }, {}, 'unknown_network', 'base-sepolia'],
-  ])('says of %j with %j what to write: %s', (price, options, code, words) => {
+  ])('says what to write in place of %j with %j: %s', (price, options, code, words) => {
     const declare = () => open().x402Protect(price as Price, options as ProtectOptions)
     expect(issuesOf(declare)).toMatchObject([{ code, message: expect.stringContaining(words) }])
   })
 
-  it('refuses a price beyond the merchant’s limits, and takes those at them', () => {
+  it('refuses a price beyond the merchant’s limits, and accepts one at them', () => {
     const limits = { minAmount: '0.50', maxAmount: '20' }
     const projects = [{ ...shop, merchant: { payTo: PAY_TO, ...limits } }]
     for (const price of [
@@ -153,19 +153,19 @@ describe('declaring a route', () => {
     expect(refusedOption(0, { allowFree: true }, { projects })).toBe('none')
   })
 
-  it('asks who is paid, where several could be', () => {
+  it('must name the merchant if there are several', () => {
     const projects = [shop, { ...shop, id: 'other' }]
     expect(refusedOption('$0.01', {}, { projects })).toBe('merchant')
     expect(refusedOption('$0.01', { merchant: 'other' }, { projects })).toBe('none')
   })
 
-  it('is refused where nobody could be paid', () => {
+  it('is refused if nobody could be paid', () => {
     expect(refusedOption('$0.01', {}, { projects: [{ id: 'shop' }] })).toBe('projects')
   })
 })
 
-describe('what a route asks', () => {
-  it('is its price in every token of that currency, rounded up', async () => {
+describe('the offer of a route', () => {
+  it('has its price in every token of that currency, rounded up', async () => {
     const document = paymentRequiredOf(await ask('$0.0000011'))
     expect(document.accepts).toMatchObject([{ amount: '2', extra: { name: 'USDC' } }])
     expect(paymentRequiredOf(await ask('€0.01')).accepts).toMatchObject([
@@ -173,13 +173,13 @@ describe('what a route asks', () => {
     ])
   })
 
-  it('is priced in the merchant’s currency where the price names none', async () => {
+  it('is in the merchant’s currency if the price names none', async () => {
     const merchant = { payTo: PAY_TO, currency: 'EUR' }
     const response = await ask('0.01', {}, { projects: [{ id: 'shop', merchant }] })
     expect(paymentRequiredOf(response).accepts).toMatchObject([{ extra: { name: 'EURC' } }])
   })
 
-  it('is paid within maxTimeoutSeconds, the route’s before the merchant’s', async () => {
+  it('states maxTimeoutSeconds, the route’s before the merchant’s', async () => {
     const merchant = { payTo: PAY_TO, maxTimeoutSeconds: 120 }
     const gateway = { projects: [{ id: 'shop', merchant }] }
     const of = async (options: ProtectOptions) =>
@@ -207,7 +207,7 @@ describe('what a route asks', () => {
     expect(await url({ publicUrl }, { path: '/a' })).toBe('https://pay.example/a')
   })
 
-  it('adds to the headers that the app exposes already', async () => {
+  it('adds its headers to those that the app exposes already', async () => {
     const app = express()
     app.use((_req, res, next) => {
       res.set('Access-Control-Expose-Headers', 'ETag, payment-response')
@@ -224,7 +224,7 @@ describe('what a route asks', () => {
 })
 
 describe('a price function', () => {
-  it('may answer later, and may let a request through', async () => {
+  it('can be asynchronous, and can let a request through', async () => {
     const free = await ask(async () => 0, { allowFree: true })
     expect(await free.text()).toBe('free')
     const priced = await ask(async (req) => (req.path === '/' ? '$0.02' : '$0.01'))
@@ -240,13 +240,13 @@ describe('a price function', () => {
       'no price',
     ],
     ['rejects', () => Promise.reject(new Error('no price yet')), 'no price yet'],
-  ])('fails the request as the app’s own error if it %s', async (_name, price, message) => {
+  ])('fails the request with an error of the app if it %s', async (_name, price, message) => {
     const response = await ask(price)
     expect(response.status).toBe(500)
     expect(response.problem).toMatchObject({ message })
   })
 
-  it('fails the request as the app’s own error if it gives no price', async () => {
+  it('fails the request with an error of the app if it gives no price', async () => {
     expect((await ask(() => '$-1')).problem).toMatchObject({ option: 'price' })
   })
 
@@ -269,13 +269,13 @@ describe('a route that official clients will not pay by themselves', () => {
     return count
   }
 
-  it('is told of once: more than a dollar, or another token', async () => {
+  it('is warned of once if it costs more than a dollar, or has another token', async () => {
     expect(await warnings('$1.01', 2)).toBe(1)
     expect(await warnings('€0.01', 2)).toBe(1)
     expect(await warnings(() => '$2', 2)).toBe(1)
   })
 
-  it('is not told of up to a dollar of a well-known token', async () => {
+  it('is not warned of up to a dollar of a well-known token', async () => {
     expect(await warnings('$1.00', 2)).toBe(0)
   })
 })

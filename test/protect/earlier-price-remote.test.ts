@@ -60,7 +60,7 @@ async function leavePending(extensions?: object): Promise<object> {
   return payment
 }
 
-it('a pending payment with an id gets the response that was made for it, once it is settled', async () => {
+it('a pending payment with an id gets its stored response once it is settled', async () => {
   const info = { required: false, id: generatePaymentId() }
   const payment = await leavePending({ 'payment-identifier': { info } })
   const runsBefore = runs
@@ -71,7 +71,7 @@ it('a pending payment with an id gets the response that was made for it, once it
   expect(runs).toBe(runsBefore)
 })
 
-it('a pending payment without a response is not settled for nothing', async () => {
+it('a pending payment without a stored response is not settled', async () => {
   const payment = await leavePending()
   elsewhere.scripts = { verify: valid, settle: paid }
   const response = await pay(payment)

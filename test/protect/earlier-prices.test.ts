@@ -138,7 +138,7 @@ describe.each<[string, () => LedgerStore]>([
       : {}
   }
 
-  it('is given its stored response, and costs nothing more', async () => {
+  it('gets its stored response, and costs nothing more', async () => {
     const before = await earned()
     const payment = await signWithId('/cart')
     const first = await (await shop.pay('/cart', payment)).text()
@@ -152,7 +152,7 @@ describe.each<[string, () => LedgerStore]>([
     expect(paymentRequiredOf(await shop.ask('/cart')).accepts).toMatchObject([{ amount: '20000' }])
   })
 
-  it('keeps its stored response where the ledger fails while it is given', async () => {
+  it('keeps its stored response if the ledger fails while it is sent', async () => {
     const [before, payment] = [await earned(), await signWithId('/cart')]
     await leavePending('/cart', payment)
     const made = `1 cents, run ${runs}`
@@ -178,7 +178,7 @@ describe.each<[string, () => LedgerStore]>([
     expect((await shop.pay('/cart', payment)).status).toBe(200)
   })
 
-  it('is refused if its handler has failed, because it was given back', async () => {
+  it('is refused if its handler has failed, because it was released', async () => {
     const payment = await signWithId('/fails')
     expect((await shop.pay('/fails', payment)).status).toBe(500)
     cents = 2
@@ -248,7 +248,7 @@ describe.each<[string, () => LedgerStore]>([
         payload: { ...payment.payload, signature: `0x${'11'.repeat(64)}1b` },
       }),
     ],
-  ])('is given nothing %s', async (_what, change) => {
+  ])('gets nothing %s', async (_what, change) => {
     const payment = await signWithId('/cart')
     expect((await shop.pay('/cart', payment)).status).toBe(200)
     cents = 2
@@ -259,7 +259,7 @@ describe.each<[string, () => LedgerStore]>([
     expect(runs).toBe(runsBefore)
   })
 
-  it('names its transaction if it has no id, and runs no handler', async () => {
+  it('gets a refusal that names its transaction if it has no id, and runs no handler', async () => {
     const payment = await sign('/cart')
     const first = await shop.pay('/cart', payment)
     cents = 2
@@ -271,7 +271,7 @@ describe.each<[string, () => LedgerStore]>([
     expect(runs).toBe(runsBefore)
   })
 
-  it('has the response of the first request when two wait for it', async () => {
+  it('gets the response of the first request when two wait for it', async () => {
     const before = await earned()
     const payment = await signWithId('/held')
     const runsBefore = runs
@@ -286,7 +286,7 @@ describe.each<[string, () => LedgerStore]>([
     expect([runs, await earned()]).toEqual([runsBefore + 1, before + 10_000n])
   })
 
-  it('is redeemed once it is mined, for the response that it has bought', async () => {
+  it('is redeemed, once it is mined, for the response that it has bought', async () => {
     const before = await earned()
     const payment = await signWithId('/cart')
     const runsBefore = runs
@@ -353,7 +353,7 @@ describe.each<[string, () => LedgerStore]>([
     expect(runs).toBe(runsBefore + 1)
   })
 
-  it('buys nothing dearer for a client that has left before its response came', async () => {
+  it('buys nothing at the new price for a client that left before its response came', async () => {
     const payment = await signWithId('/large')
     await chain().setAutomine(false)
     const client = request(`${shop.url}/large`, { headers: paymentHeader(payment) }).end()
@@ -369,7 +369,7 @@ describe.each<[string, () => LedgerStore]>([
     expect(runs).toBe(runsBefore)
   })
 
-  it('costs the ledger nothing where a price has not changed', async () => {
+  it('costs no ledger query if the price has not changed', async () => {
     const payment = await signWithId('/cart')
     found.length = 0
     await shop.ask('/cart')

@@ -30,7 +30,7 @@ async function serve(
 const send = (held: HeldResponse): void => held.send()
 
 describe('a held response', () => {
-  it('leaves a response its hidden class, while it is held and after', () => {
+  it('keeps its hidden class while it is held and after', () => {
     const res = new ServerResponse(new IncomingMessage(new Socket()))
     const held = new HeldResponse(res, { maxHeldBytes: 1 })
     expect(hasClass(res)).toBe(true)
@@ -43,7 +43,7 @@ describe('a held response', () => {
       expect([headersSent, writableEnded]).toEqual([true, true])
   })
 
-  it('never asks its writer to wait for drain, which others may keep back', async () => {
+  it('never asks its writer to wait for drain', async () => {
     let waits = 0
     const response = await serve(async (res) => {
       for (let chunk = 0; chunk < 8; chunk++)
@@ -57,7 +57,7 @@ describe('a held response', () => {
     expect(waits).toBe(0)
   })
 
-  it('sends what middleware in front of it makes of the answer', async () => {
+  it('sends the answer as middleware in front of it has changed it', async () => {
     const response = await serve((res) => void res.end('plain'), send, {
       before: (res) => {
         const end = res.end.bind(res)
@@ -103,7 +103,7 @@ describe('a held response', () => {
     expect(response.headers.has('x-head')).toBe(false)
   })
 
-  it('has not ended where writing its head throws, and ends with its client', async () => {
+  it('has not ended if writing its head throws, and ends with its client', async () => {
     const ends: HeldEnd[] = []
     let thrown: unknown
     const server = await listen((_req, res) => {
@@ -157,7 +157,7 @@ describe('a held response', () => {
     expect(refused).toMatchObject({ code: 'ERR_INVALID_ARG_TYPE' })
   })
 
-  it('gives up what is larger than it may hold, and says nothing of later writes', async () => {
+  it('gives up an answer that is larger than it may hold, and ignores later writes', async () => {
     const ends: HeldEnd[] = []
     const response = await serve(
       (res) => {
@@ -177,7 +177,7 @@ describe('a held response', () => {
     expect(response.status).toBe(500)
   })
 
-  it('knows that its client is gone, before and after it ended', async () => {
+  it('knows that its client is gone, before and after it has ended', async () => {
     const ends: HeldEnd[] = []
     let held: HeldResponse | undefined
     let response: ServerResponse | undefined

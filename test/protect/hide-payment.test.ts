@@ -39,7 +39,7 @@ function routes(app: Express, { x402Protect }: Gateway): void {
 const shop = useShop(devnet, routes)
 
 describe.each(['authorization', 'upfront'])('a proxy behind a route in the flow %s', (flow) => {
-  it.each(['headers', 'raw'])('is given no payment to pass on, in its %s', async (name) => {
+  it.each(['headers', 'raw'])('receives no payment that it could pass on in its %s', async (name) => {
     const path = `/${flow}/${name}`
     const id = generatePaymentId()
     const extension = { ...declarePaymentIdentifierExtension(), info: { required: false, id } }

@@ -80,7 +80,7 @@ async function sign(path: string, headers: Record<string, string> = {}, id?: str
 }
 
 describe('a route whose merchant depends on the request', () => {
-  it('pays each seller what is bought of him, and asks once a request who that is', async () => {
+  it('pays each seller for his own goods, and calls the function once a request', async () => {
     for (const [id, payTo] of [
       ['anna', ANNA],
       ['bert', BERT],
@@ -94,7 +94,7 @@ describe('a route whose merchant depends on the request', () => {
     }
   })
 
-  it('takes no payment for one seller at another, and keeps it good where it belongs', async () => {
+  it('refuses a payment for another seller, and keeps it valid where it belongs', async () => {
     const payment = await sign('/shops/anna/item')
     const { resource: _resource, ...unbound } = payment
     const before = await balanceOf(devnet, ANNA)
@@ -112,7 +112,7 @@ describe('a route whose merchant depends on the request', () => {
     expect((await shop.pay('/shops/anna/item', payment)).status).toBe(200)
   })
 
-  it('refuses a payment where the function has changed its mind since', async () => {
+  it('refuses a payment if the function names another seller since', async () => {
     seller = 'anna'
     const payment = await sign('/turning')
     seller = 'bert'
@@ -125,7 +125,7 @@ describe('a route whose merchant depends on the request', () => {
     expect(sold).toHaveLength(1)
   })
 
-  it('honours no signed price of one shop at another, even of the same owner', async () => {
+  it('refuses a signed price of another shop, even of the same owner', async () => {
     sold = []
     const payment = await sign('/quoted', { 'x-seller': 'anna' })
     const refused = await shop.pay('/quoted', payment, { headers: { 'x-seller': 'twin' } })
@@ -149,7 +149,7 @@ describe('a route whose merchant depends on the request', () => {
   })
 })
 
-describe('a function that names nobody who could be paid', () => {
+describe('a merchant function that names nobody who could be paid', () => {
   const errorAt = async (path: string, payment?: object) => {
     const response = await (payment ? shop.pay(path, payment) : shop.ask(path))
     return { status: response.status, ...((await response.json()) as object) }
@@ -166,14 +166,14 @@ describe('a function that names nobody who could be paid', () => {
     expect((await shop.pay('/shops/anna/item', payment)).status).toBe(200)
   })
 
-  it('repeats nothing of the id that would forge a line of a log or steer a terminal', async () => {
+  it('repeats nothing of the id that would forge a log line or steer a terminal', async () => {
     const { message } = (await errorAt('/shops/no%0Abody%1B%5B31m%C2%9B%E2%80%AE/item')) as {
       readonly message?: string
     }
     expect(message).toContain("'no?body?[31m??'")
   })
 
-  it('ends there with what it throws, and with a value that is no id', async () => {
+  it('ends in the app’s error handler with what it throws, and with a value that is no id', async () => {
     expect(await errorAt('/broken')).toMatchObject({ message: 'the sellers are away' })
     expect(await errorAt('/sum')).toMatchObject({ codes: ['invalid_type'] })
     expect(await errorAt('/shops/toString/item')).toMatchObject({ codes: ['unknown_project'] })
@@ -184,7 +184,7 @@ describe('a function that names nobody who could be paid', () => {
   })
 })
 
-describe('a seller that is made while the app runs', () => {
+describe('a seller that is created while the app runs', () => {
   it('is paid as soon as it has a merchant, and not before', async () => {
     const admin = (method: string, path: string, body: object) =>
       shop.ask(`/api/v2/admin${path}`, {
@@ -205,8 +205,8 @@ describe('a seller that is made while the app runs', () => {
   })
 })
 
-describe('the declaration of such a route', () => {
-  it('is checked for what no merchant could mend', () => {
+describe('the declaration of a route whose merchant depends on the request', () => {
+  it('is checked for mistakes that no merchant could mend', () => {
     const { x402Protect } = shop.gateway
     const merchant = (): string => 'anna'
     expect(() => x402Protect('1,000', { merchant })).toThrow('comma')

@@ -133,7 +133,7 @@ describe.each([
     ),
   )
   it.each(cases)(
-    'lets every answer through whole, and charged once: %s',
+    'lets every answer through whole, and charges once: %s',
     async (path) => {
       for (const size of Object.keys(files)) {
         const before = await earned()
@@ -181,7 +181,7 @@ describe.each([
     expect(body).toBe('data: first\n\ndata: last\n\n')
   })
 
-  it.each(['front', 'behind'])('gives events all at once otherwise (%s)', async (place) => {
+  it.each(['front', 'behind'])('delivers events all at once in the flow authorization (%s)', async (place) => {
     const response = await buy(`/authorization/${place}/events`)
     expect(await response.text()).toBe('data: first\n\ndata: last\n\n')
   })

@@ -65,7 +65,7 @@ afterAll(async () => {
   await proxy.close()
 })
 
-describe('a chain that cannot be asked', () => {
+describe('a chain that cannot be reached', () => {
   it.each([
     ['does not answer', 'chain_unreachable', { kind: 'drop_request' }],
     ['has too many requests', 'chain_unreachable', { kind: 'http', status: 429 }],
@@ -95,7 +95,7 @@ describe('a chain that cannot be asked', () => {
     },
   )
 
-  it('drops the answer and charges nothing, when it goes away while the handler runs', async () => {
+  it('drops the answer and charges nothing when it goes away while the handler runs', async () => {
     const [payment, before] = [await hasty.sign('/', payer()), await earned()]
     proxy.fault = (method) =>
       method === 'eth_estimateGas' || method === 'eth_sendRawTransaction'
@@ -111,7 +111,7 @@ describe('a chain that cannot be asked', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('tells nobody the key of its URL', async () => {
+  it('reveals the key of its URL to nobody', async () => {
     expect(logged.join('\n')).toContain('eth_')
     expect(logged.join('\n')).not.toContain('secret-provider-key')
   })
@@ -119,7 +119,7 @@ describe('a chain that cannot be asked', () => {
 
 describe('an outcome that is not known in time', () => {
   it.each(['/', '/upfront'])(
-    'is answered 503 with the hash, and redeemed once: %s',
+    'is answered 503 with the hash, and is redeemed once: %s',
     async (path) => {
       const [payment, before] = [await hasty.sign(path, payer()), await earned()]
       await client().setAutomine(false)
@@ -159,7 +159,7 @@ describe('an outcome that is not known in time', () => {
     },
   )
 
-  it('is known although the answer to the broadcast was lost', async () => {
+  it('is found even if the answer to the broadcast was lost', async () => {
     const [payment, before] = [await shop.sign('/', payer()), await earned()]
     proxy.fault = (method) =>
       method === 'eth_sendRawTransaction' ? { kind: 'drop_answer' } : undefined
@@ -198,7 +198,7 @@ describe('a settlement that fails', () => {
     expect(await response.text()).not.toContain('paid')
   })
 
-  it('is answered 402 with the hash, when the transaction was mined and failed', async () => {
+  it('is answered 402 with the hash when the transaction was mined and failed', async () => {
     const buyer = devnet.payers[4]!
     const payment = await shop.sign('/', buyer)
     await client().setAutomine(false)
@@ -254,7 +254,7 @@ describe('a gateway that cannot settle', () => {
     await full.close()
   })
 
-  it('asks for payment while a rate is missing, and takes none', async () => {
+  it('answers 402 while a rate is missing, and accepts no payment', async () => {
     const source = { rate: undefined as undefined | { units: bigint; scale: number } }
     const eur = await openShop(
       devnet,

@@ -35,12 +35,12 @@ const codes = (): string[] =>
   errors.flatMap((error) => (isConfigError(error) ? error.issues.map(({ code }) => code) : []))
 
 describe('paidRequest', () => {
-  it('is the payment of a paid request', async () => {
+  it('returns the payment of a paid request', async () => {
     const response = await shop.buy('/paid', payer())
     expect(await response.json()).toEqual({ isSame: true, payer: payer().address })
   })
 
-  it.each(['/skipped', '/open'])('fails with words where nothing was paid: %s', async (path) => {
+  it.each(['/skipped', '/open'])('throws an explanation if nothing was paid: %s', async (path) => {
     expect((await shop.ask(path)).status).toBe(500)
     expect(codes()).toEqual(['unpaid_request'])
     expect(String(errors[0])).toContain('not protected by x402Protect')
@@ -48,7 +48,7 @@ describe('paidRequest', () => {
 })
 
 describe('two x402Protect in a row', () => {
-  it('are a mistake that the developer is told of, and charge nothing', async () => {
+  it('fail as a mistake of the developer, and charge nothing', async () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     expect((await shop.buy('/twice', payer())).status).toBe(500)
     expect(codes()).toEqual(['conflicting_options'])

@@ -120,7 +120,7 @@ const seen = async (response: Response) => {
 }
 
 describe('a payment with an id', () => {
-  it('is given the same answer again, and runs and costs nothing more', async () => {
+  it('gets the same answer again, and runs and costs nothing more', async () => {
     const payment = await signWithId('/item')
     const [before, runsBefore] = [await earned(), runs]
     const first = await shop.pay('/item', payment)
@@ -144,7 +144,7 @@ describe('a payment with an id', () => {
     expect(paymentRequiredOf(replay).error).toBe('invalid_exact_evm_nonce_already_used')
   })
 
-  it('is the same in other writing', async () => {
+  it('is recognised if it is written differently', async () => {
     const payment = await signWithId('/item')
     const first = await shop.pay('/item', payment)
     const { accepted, payload } = payment
@@ -159,7 +159,7 @@ describe('a payment with an id', () => {
     expect(await seen(await shop.pay('/item', rewritten))).toEqual(await seen(first))
   })
 
-  it('is answered 409 where another payment has the id, and can pay with another', async () => {
+  it('is answered 409 if another payment has the id, and can pay with another id', async () => {
     const id = newId()
     expect((await shop.pay('/item', await signWithId('/item', id))).status).toBe(201)
     const second = await shop.sign('/item', payer())
@@ -171,7 +171,7 @@ describe('a payment with an id', () => {
     expect((await shop.pay('/item', withId(second, newId()))).status).toBe(201)
   })
 
-  it('gets an answer of its own where another payer has the id', async () => {
+  it('gets an answer of its own if another payer has the id', async () => {
     const id = newId()
     const [mine, theirs] = [payer(), devnet.payers[1]!]
     const payments = [
@@ -191,7 +191,7 @@ describe('a payment with an id', () => {
     expect([await earned(), runs]).toEqual([before + 20_000n, runsBefore + 2])
   })
 
-  it('runs one handler of nine at once, in one transaction, and all have its answer', async () => {
+  it('runs one handler if it comes nine times at once, and all get its answer', async () => {
     const buyer = devnet.payers[1]!
     const payment = withId(await shop.sign('/slow', buyer), newId())
     const [before, runsBefore] = [await balanceOf(devnet, buyer.address), runs]
@@ -204,7 +204,7 @@ describe('a payment with an id', () => {
     expect(await balanceOf(devnet, buyer.address)).toBe(before - 10_000n)
   })
 
-  it('is not given the answer of another resource', async () => {
+  it('does not get the answer of another resource', async () => {
     const payment = await signWithId('/item')
     const { resource: _resource, ...anywhere } = payment
     expect((await shop.pay('/item', anywhere)).status).toBe(201)
@@ -215,14 +215,14 @@ describe('a payment with an id', () => {
     expect((await shop.pay('/item', anywhere)).status).toBe(201)
   })
 
-  it('is not given the answer of another route that goes by the same resource URL', async () => {
+  it('does not get the answer of another route with the same resource URL', async () => {
     const payment = await signWithId('/hidden/1')
     expect((await shop.pay('/hidden/1', payment)).status).toBe(200)
     expect((await shop.pay('/hidden/2', payment)).status).toBe(402)
     expect((await shop.pay('/hidden/1', payment)).status).toBe(200)
   })
 
-  it('is given bytes and headers as they were written', async () => {
+  it('gets bytes and headers again as they were written', async () => {
     const payment = await signWithId('/raw')
     const first = await seen(await shop.pay('/raw', payment))
     expect(first.body).toBe(Buffer.from([0, 255, 254, 255]).toString('base64'))
@@ -230,7 +230,7 @@ describe('a payment with an id', () => {
     expect(await seen(await shop.pay('/raw', payment))).toEqual(first)
   })
 
-  it('is given a stream as it was written', async () => {
+  it('gets a stream again as it was written', async () => {
     const payment = await signWithId('/chunks')
     const first = await seen(await shop.pay('/chunks', payment))
     expect(first.body).toBe(Buffer.from([255, 254, 0, 1]).toString('base64'))
@@ -242,7 +242,7 @@ describe('a payment with an id', () => {
     ['/limit', 200],
     ['/stream?size=300000', 410],
     ['/stream', 200],
-  ])('is told where the answer was too large to be kept: %s is %d', async (path, status) => {
+  ])('is told if the answer was too large to be kept: %s is %d', async (path, status) => {
     const payment = await signWithId(path)
     const [before, runsBefore] = [await earned(), runs]
     const first = await shop.pay(path, payment)
@@ -263,7 +263,7 @@ describe('a payment with an id', () => {
     ['too long', 'x'.repeat(129)],
     ['of other characters', 'pay 7d5d747be160e280'],
     ['a number', 1_234_567_890_123_456],
-  ])('is answered 400 where the id is %s', async (_name, id) => {
+  ])('is answered 400 if the id is %s', async (_name, id) => {
     const runsBefore = runs
     const response = await shop.pay('/item', await signWithId('/item', id as string))
     expect(response.status).toBe(400)
@@ -275,13 +275,13 @@ describe('a payment with an id', () => {
     ['of the least length', 'pay_123456789012'],
     ['of the greatest', 'x'.repeat(128)],
     ['left out', undefined],
-  ])('is taken where the id is %s', async (_name, id) => {
+  ])('is accepted if the id is %s', async (_name, id) => {
     expect((await shop.pay('/item', withId(await shop.sign('/item', payer()), id))).status).toBe(
       201,
     )
   })
 
-  it('tries again after a handler that failed, which cost nothing', async () => {
+  it('can try again after a handler failed, which cost nothing', async () => {
     const payment = await signWithId('/item')
     const before = await earned()
     isBroken = true
@@ -293,7 +293,7 @@ describe('a payment with an id', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('runs no handler for a client that waited for another and is gone', async () => {
+  it('runs no handler for a client that waited for another request and is gone', async () => {
     const ledger = createMemoryLedger()
     let waiters = 0
     const begin: LedgerStore['idempotency']['begin'] = async (asked) => {
@@ -321,7 +321,7 @@ describe('a payment with an id', () => {
     await own.close()
   })
 
-  it('leaves its id free where it is refused', async () => {
+  it('leaves its id free if it is refused', async () => {
     const id = newId()
     const less = withId(await shop.sign('/item', payer(), { value: '9999' }), id)
     expect((await shop.pay('/item', less)).status).toBe(402)
@@ -329,7 +329,7 @@ describe('a payment with an id', () => {
   })
 
   it.each(['/item', '/stream'])(
-    'has its answer though its client went while it was mined: %s',
+    'keeps its answer for a client that disconnected while it was mined: %s',
     async (path) => {
       const [before, runsBefore] = [await earned(), runs]
       const payment = await signWithId(path)
@@ -349,7 +349,7 @@ describe('a payment with an id', () => {
     },
   )
 
-  it('is told that a stream was cut short by its client', async () => {
+  it('is told that its client cut a stream short', async () => {
     const payment = await signWithId('/cut')
     const runsBefore = runs
     const client = request(`${shop.url}/cut`, { headers: paymentHeader(payment) }).end()
@@ -362,7 +362,7 @@ describe('a payment with an id', () => {
     expect(runs).toBe(runsBefore + 1)
   })
 
-  it('is made by the official client, unmodified, and its repetition costs nothing', async () => {
+  it('comes from the unmodified official client, and its repetition costs nothing', async () => {
     const id = newId()
     const sent: Request[] = []
     const client = new x402Client()
@@ -384,8 +384,8 @@ describe('a payment with an id', () => {
   })
 })
 
-describe('a payment with an id, when the outside fails', () => {
-  it('is not bound to an answer that nothing was tried for', async () => {
+describe('a payment with an id, when the chain or ledger fails', () => {
+  it('is not bound to a refusal without an attempt to settle', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const { relayerKeys } = shopOptions(devnet).networks!['base-sepolia']!
     const far = await openShop(devnet, routes, {
@@ -403,7 +403,7 @@ describe('a payment with an id, when the outside fails', () => {
     }
   })
 
-  it('is redeemed once it is mined, and answered alike from then on', async () => {
+  it('is redeemed once it is mined, and gets the same answer from then on', async () => {
     const quick = await openShop(devnet, routes, { settleTimeoutMs: 400 })
     try {
       const payment = await signWithId('/item', newId(), quick)

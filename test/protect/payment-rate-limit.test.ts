@@ -71,7 +71,7 @@ async function expectLimited(by: string, present: () => Promise<Response>): Prom
 }
 
 describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) => {
-  it('refuses an address what is beyond it, and no other address', async () => {
+  it('refuses the requests of an address beyond it, and of no other address', async () => {
     const store = new MemoryStore()
     await open({ limit: 2, store })
     const pay = async (address: string, index: number) =>
@@ -89,7 +89,7 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('refuses a payer what is beyond it, wherever he asks from, and no other payer', async () => {
+  it('refuses the requests of a payer beyond it from any address, and of no other payer', async () => {
     const store = new MemoryStore()
     await open({ limit: 2, store })
     const pay = async (address: string, index: number) =>
@@ -120,7 +120,7 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
     expect((await shop.pay(path, payment, from('203.0.113.4'))).status).toBe(200)
   })
 
-  it('leaves a payment its payment-identifier: both are good once the window has ended', async () => {
+  it('keeps a refused payment and its payment-identifier valid for the next window', async () => {
     const windowMs = 10_000
     await open({ limit: 1, windowMs })
     expect(
@@ -140,7 +140,7 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('keeps a payment that was charged, but not answered, for when its payer may ask again', async () => {
+  it('keeps a charged but unanswered payment redeemable for the next window', async () => {
     const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const store = new MemoryStore()
     await open({ limit: 1, store })
@@ -170,7 +170,7 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('is off by itself', async () => {
+  it('is off by default', async () => {
     await open(undefined)
     const payments = await Promise.all(Array.from({ length: 10 }, () => shop.sign(path, payer(0))))
     const answers = await Promise.all(payments.map((payment) => shop.pay(path, payment)))
@@ -178,7 +178,7 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
       expect([status, headers.get('ratelimit')]).toEqual([200, null])
   })
 
-  it('counts requests that bring a payment for the route alone', async () => {
+  it('counts only requests that bring a payment, and for the route alone', async () => {
     await open({ limit: 1 })
     const address = from('203.0.113.1')
     for (let asked = 0; asked < 3; asked++) {
@@ -227,7 +227,7 @@ describe('the limit of requests that bring a payment', () => {
     })
   })
 
-  it('lets payments through, and says so once a minute, while its store does not answer', async () => {
+  it('lets payments through and logs that once a minute while its store does not answer', async () => {
     const warnings: unknown[] = []
     const quiet = () => undefined
     const store: Store = {
@@ -245,7 +245,7 @@ describe('the limit of requests that bring a payment', () => {
     expect(warnings).toEqual([{ error: expect.objectContaining({ message: 'the store is away' }) }])
   })
 
-  it('counts a payer once, however his address is written', async () => {
+  it('counts a payer as one, however his address is written', async () => {
     const store = new MemoryStore()
     await open({ limit: 1, store })
     const lower = { ...payer(0), address: payer(0).address.toLowerCase() as Hex }

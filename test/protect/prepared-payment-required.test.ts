@@ -81,13 +81,13 @@ describe('a 402 that was prepared', () => {
     'GET /words?12',
     'GET /upfront',
     'GET /named?item=%E2%98%80%22',
-  ])('is, to the byte, what it would be otherwise: %s', async (requestLine) => {
+  ])('equals, to the byte, a 402 that was not prepared: %s', async (requestLine) => {
     const answer = await bytesOf(prepared.url, requestLine)
     expect(answer).toMatch(/^HTTP\/1\.1 402 Payment Required\r\n/)
     expect(answer).toBe(await bytesOf(anew.url, requestLine))
   })
 
-  it('is the same when it is asked for again, and after more URLs than are kept', async () => {
+  it('is the same at the next request, and after more URLs than are kept', async () => {
     const first = await bytesOf(prepared.url, 'GET /words?first')
     expect(await bytesOf(prepared.url, 'GET /words?first')).toBe(first)
     for (let other = 0; other < 100; other++) {
@@ -100,7 +100,7 @@ describe('a 402 that was prepared', () => {
       expect(paymentRequiredOf(await prepared.ask(long)).resource.url).toBe(prepared.url + long)
   })
 
-  it('has an id of its own each time, the same in header and body and in all entries', async () => {
+  it('has a new id each time, the same in header, body and all entries', async () => {
     const ids = new Set<unknown>()
     for (let times = 0; times < 50; times++)
       for (const shop of [prepared, anew]) {
@@ -115,12 +115,12 @@ describe('a 402 that was prepared', () => {
     expect(ids.size).toBe(100)
   })
 
-  it('is no answer to whoever is let through', async () => {
+  it('is not sent to clients that are let through', async () => {
     expect((await prepared.ask('/members?member=no')).status).toBe(402)
     expect((await prepared.ask('/members?member=yes')).status).toBe(200)
   })
 
-  it('is no answer to OPTIONS, nor to whoever brings a payment', async () => {
+  it('is not sent for OPTIONS, nor to clients that bring a payment', async () => {
     const options = await prepared.ask('/plain', { method: 'OPTIONS' })
     expect([options.status, await options.text()]).toEqual([204, ''])
     expect(options.headers.get('allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
@@ -134,7 +134,7 @@ describe('a 402 that was prepared', () => {
 })
 
 describe('a document that was prepared', () => {
-  it('is the JSON of the document, whatever its words and its URL', () => {
+  it('is the JSON of the document for any words and URL', () => {
     const accepts = [offerOf(devnet), offerOf(devnet, { amount: '2' })]
     fc.assert(
       fc.property(

@@ -15,7 +15,7 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
 const payer = () => devnet.payers[0]!
 
 describe('a 402 to a refused payment', () => {
-  it('says beside the code which URLs differ, where each request has a port of its own', async () => {
+  it('explains beside the code which URLs differ if each request has another port', async () => {
     const app = express()
     app.get('/report', shop.gateway.x402Protect('$0.01'), (_req, res) => void res.send('sold'))
     const asked = await request(app).get('/report').expect(402)
@@ -32,7 +32,7 @@ describe('a 402 to a refused payment', () => {
     expect(decodeDocument(refused.headers['payment-required'] as string)).toEqual(document)
   })
 
-  it('says what differs from the offer, and its settlement says what failed', async () => {
+  it('explains what differs from the offer, and its settlement what failed', async () => {
     const payment = await shop.sign('/cheap', payer())
     const { resource: _resource, ...unbound } = payment
     const refused = paymentRequiredOf(await shop.pay('/dear', unbound))
@@ -47,7 +47,7 @@ describe('a 402 to a refused payment', () => {
     expect(paymentRequiredOf(used)).toMatchObject({ errorMessage: message })
   })
 
-  it('repeats no more of what a client sent than fits on a line', async () => {
+  it('repeats no more of a client’s text than fits on a line', async () => {
     const payment = await shop.sign('/cheap', payer())
     const url = `http://shop.example/${'x'.repeat(4000)}`
     const refused = paymentRequiredOf(await shop.pay('/cheap', { ...payment, resource: { url } }))
@@ -55,7 +55,7 @@ describe('a 402 to a refused payment', () => {
     expect(refused.errorMessage?.length).toBeLessThan(500)
   })
 
-  it('has no words before anything was refused, and none of ours beside words', async () => {
+  it('has no explanation if nothing was refused or it already has words', async () => {
     expect(paymentRequiredOf(await shop.ask('/cheap'))).not.toHaveProperty('errorMessage')
     const unreadable = await shop.ask('/cheap', { headers: { 'PAYMENT-SIGNATURE': '!' } })
     expect(unreadable.status).toBe(400)

@@ -85,20 +85,20 @@ describe('a 402 whose header does not fit through proxies', () => {
     ])
   })
 
-  it('is warned of a second time where clients refuse it too', () => {
+  it('is warned of a second time if clients refuse it too', () => {
     const log = record()
     offering(20, log).x402Protect('$0.01')
     expect(about(log, 'PAYMENT-REQUIRED')).toHaveLength(2)
     expect(about(log, 'more than 8,192')).toHaveLength(1)
   })
 
-  it('is not warned of where it fits', () => {
+  it('is not warned of if it fits', () => {
     const log = record()
     offering(4, log).x402Protect('$0.01', { description: 'The weather today' })
     expect(about(log, 'PAYMENT-REQUIRED')).toEqual([])
   })
 
-  it('is warned of at the first 402 where the price depends on the request, once', async () => {
+  it('is warned of once, at the first 402, if the price depends on the request', async () => {
     const log = record()
     const gateway = offering(9, log)
     const shop = await open((app) => {
@@ -144,7 +144,7 @@ describe('a 402 whose header does not fit through proxies', () => {
 })
 
 describe('a price that official clients do not pay by default', () => {
-  it('is named in the warning, with the route where it is known', async () => {
+  it('is named in the warning, with its route if that is known', async () => {
     const log = record()
     const shop = await open(
       (app, { x402Protect }) => {
@@ -164,7 +164,7 @@ describe('a price that official clients do not pay by default', () => {
     ])
   })
 
-  it('is not blamed where it is the token', () => {
+  it('is not blamed if the token is the reason', () => {
     const log = record()
     const gateway = createGateway({
       networks: {
@@ -228,7 +228,7 @@ describe('a stream that is held', () => {
   })
 
   it.each(['/upfront', '/one-event', '/slow'])(
-    'is not seen in an ordinary answer: %s',
+    'is not suspected in an ordinary answer: %s',
     async (path) => {
       const log = record()
       const shop = await declared(log)
@@ -239,7 +239,7 @@ describe('a stream that is held', () => {
 })
 
 describe('x402Protect without its parentheses', () => {
-  it('says at once how it is called, and sells nothing', async () => {
+  it('explains at once how to call it, and sells nothing', async () => {
     const errors: unknown[] = []
     const shop = await open((app, { x402Protect }) => {
       app.get('/a', x402Protect as never, (_req, res) => void res.send('sold'))
@@ -254,15 +254,15 @@ describe('x402Protect without its parentheses', () => {
     expect(String(errors[0]).length).toBeLessThan(300)
   })
 
-  it('is no price that happens to be an object', () => {
+  it('is not mistaken for a price that is an object', () => {
     const { x402Protect } = createGateway(shopOptions(devnet))
     const price: Price = { amount: '0.01', currency: 'USD' }
     expect(() => x402Protect(price)).not.toThrow()
   })
 })
 
-describe('what the seller has to do', () => {
-  it('is in the log, while the buyer reads that the seller cannot settle right now', async () => {
+describe('the remedy of a problem', () => {
+  it('is logged, while the buyer reads that the seller cannot settle right now', async () => {
     const log = record()
     const proxy = await startRpcProxy(devnet.rpcUrl)
     ends.push(() => proxy.close())
@@ -291,7 +291,7 @@ describe('what the seller has to do', () => {
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
   })
 
-  it('is not said to a buyer whose answer is too large', async () => {
+  it('is not shown to a buyer whose answer is too large', async () => {
     const errors: unknown[] = []
     const shop = await open((app, { x402Protect }) => {
       app.get('/a', x402Protect('$0.01', { maxHeldBytes: 3 }), (_req, res) => void res.send('sold'))
@@ -306,7 +306,7 @@ describe('what the seller has to do', () => {
     expect(String(errors[0])).toContain('raise maxHeldBytes')
   })
 
-  it('is not said to a buyer whose payment names another host', async () => {
+  it('is not shown to a buyer whose payment names another host', async () => {
     const log = record()
     const shop = await open(
       (app, { x402Protect }) => {
@@ -326,7 +326,7 @@ describe('what the seller has to do', () => {
 })
 
 describe('a node that does not answer', () => {
-  it('is warned of by the variable that names it', async () => {
+  it('is reported with the variable that configures it', async () => {
     const log = record()
     const gateway = createGateway({
       ...fromEnvironment({

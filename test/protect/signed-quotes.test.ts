@@ -110,13 +110,13 @@ describe('a quote', () => {
     ['/hidden', true],
     ['/fixed', false],
     ['/unsigned', false],
-  ])('is signed or not as its route says: %s, %p', async (path, isSigned) => {
+  ])('is signed if its route asks for it: %s, %p', async (path, isSigned) => {
     const { entry } = await offerOf(path)
     const quoted = expect.stringMatching(/^v1\.[\w-]+\.[\w-]{43}$/)
     expect(entry.extra.quote).toEqual(isSigned ? quoted : undefined)
   })
 
-  it('is honoured though the rate has moved, and kept with the payment', async () => {
+  it('is honoured after the rate has moved, and is kept with the payment', async () => {
     const payment = await sign('/in-euro')
     market.cents = 150n
     const response = await shop.pay('/in-euro', payment)
@@ -135,7 +135,7 @@ describe('a quote', () => {
     })
   })
 
-  it('is worth nothing more than its price where a client leaves it out', async () => {
+  it('is ignored if a client leaves it out', async () => {
     const payment = await sign('/in-euro', { extra: { name: 'USDC', version: '2' } })
     market.cents = 150n
     expect(await reasonOf(await shop.pay('/in-euro', payment))).toBe('invalid_payment_requirements')
@@ -144,13 +144,13 @@ describe('a quote', () => {
     expect(await latestSettlement()).toMatchObject({ quote: { rate: '1.20' } })
   })
 
-  it('is honoured though a price function says otherwise since', async () => {
+  it('is honoured after the price function has changed its answer', async () => {
     const payment = await sign('/items/1')
     functionPrice.cents = 9
     expect(await (await shop.pay('/items/1', payment)).json()).toStrictEqual({ amount: '60000' })
   })
 
-  it('is honoured though there is no rate any more, and what is refused can be paid anew', async () => {
+  it('is honoured without a current rate, and a refused payment can be made again', async () => {
     const payment = await sign('/in-euro')
     const poor = await signPayment(
       { address: `0x${'12'.repeat(20)}`, privateKey: devnet.payers[0]!.privateKey },
@@ -185,7 +185,7 @@ describe('a quote', () => {
     expect(await reasonOf(await shop.pay('/in-euro', payment))).toBe('quote_mismatch')
   })
 
-  it('is refused where a single character of it is another', async () => {
+  it('is refused if a single character has changed', async () => {
     const { entry } = await offerOf('/in-euro')
     const { quote = '' } = entry.extra
     for (const at of [4, quote.length - 20]) {
@@ -217,7 +217,7 @@ describe('a quote', () => {
     expect(await reasonOf(answer)).toBe('quote_mismatch')
   })
 
-  it('is the same for GET and HEAD', async () => {
+  it('is valid for both GET and HEAD', async () => {
     const payment = await sign('/items/1', {}, { method: 'HEAD' })
     expect((await shop.pay('/items/1', payment)).status).toBe(200)
   })
@@ -234,7 +234,7 @@ describe('a quote', () => {
     expect((await shop.pay('/items/1', payment, post(10))).status).toBe(200)
   })
 
-  it('expires with the time that a payer has to sign, and a fresh one is offered', async () => {
+  it('expires with the payer’s time to sign, and a new one is offered', async () => {
     const payment = await sign('/in-euro')
     const { entry } = await offerOf('/in-euro')
     clock.ms = Date.now() + 302_000
@@ -275,11 +275,11 @@ describe('the secret of quotes', () => {
     }
   }
 
-  it('is each gateway’s own where nothing is shared', async () => {
+  it('is each gateway’s own if they share nothing', async () => {
     expect(await honours({}, {})).toBe(402)
   })
 
-  it('may be configured', async () => {
+  it('can be configured', async () => {
     const quoteSecret = 'a secret of more than thirty-two characters'
     expect(await honours({ quoteSecret }, { quoteSecret })).toBe(200)
     expect(await honours({ quoteSecret }, { quoteSecret: `${quoteSecret}!` })).toBe(402)
@@ -297,13 +297,13 @@ describe('the secret of quotes', () => {
 })
 
 describe('a price that a merchant does not take', () => {
-  it('is a mistake of the price function', async () => {
+  it('fails as a mistake of the price function', async () => {
     expect((await shop.ask('/tiny')).status).toBe(500)
   })
 })
 
 describe('the official client', () => {
-  it('pays what it was asked for while the rate changes under it', async () => {
+  it('pays the price that it was asked while the rate changes', async () => {
     const payer = devnet.payers[2]!
     const transport: typeof fetch = async (...request) => {
       const response = await fetch(...request)
@@ -320,7 +320,7 @@ describe('the official client', () => {
     expect(before - (await balanceOf(devnet, payer.address))).toBe(180_000n)
   })
 
-  it('pays what it was asked for while a feed on the chain changes under it', async () => {
+  it('pays the price that it was asked while a feed on the chain changes', async () => {
     const [feed] = await deployFeeds(devnet, 1)
     const tell = (answer: bigint) =>
       feed!.tell({ answer, updatedAt: Math.floor(Date.now() / 1000) })
@@ -366,7 +366,7 @@ describe('the official client', () => {
     }
   })
 
-  it('is asked again where nothing was signed for it', async () => {
+  it('is asked again if its quote was not signed', async () => {
     const transport: typeof fetch = async (...request) => {
       const response = await fetch(...request)
       market.cents = 300n

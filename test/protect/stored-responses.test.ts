@@ -87,7 +87,7 @@ async function payPatiently(shop: Shop, path: string, payment: object): Promise<
 }
 
 describe('a process that dies', () => {
-  it('leaves its answer to the next one after the grant, and no handler runs again', async () => {
+  it('leaves its answer to the next process after the delivery, and no handler runs again', async () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (ledger, stop) => ({
       markDelivered: async (...delivered) => {
@@ -107,7 +107,7 @@ describe('a process that dies', () => {
     await shop.close()
   })
 
-  it('leaves its payment to the next one before the grant, to be redeemed once', async () => {
+  it('leaves its payment to the next process before the delivery, to be redeemed once', async () => {
     const before = await earned()
     const { shop, payment } = await crash('/item', (_ledger, stop) => ({ markDelivered: stop }))
     const runsBefore = runs
@@ -120,7 +120,7 @@ describe('a process that dies', () => {
     await shop.close()
   })
 
-  it('leaves to the next one, after the grant of a stream, that it was paid, and not what it was', async () => {
+  it('leaves to the next process that a delivered stream was paid, without its content', async () => {
     const { shop, payment } = await crash('/upfront', (ledger, stop) => ({
       markDelivered: async (...delivered) => {
         await ledger.payments.markDelivered(...delivered)
@@ -136,7 +136,7 @@ describe('a process that dies', () => {
 
 describe('a ledger that fails', () => {
   it.each(['/item', '/upfront'])(
-    'leaves no answer behind if it fails at the grant: %s',
+    'leaves no answer behind if it fails at the delivery: %s',
     async (path) => {
       const ledger = createMemoryLedger()
       let isAway = true
@@ -162,7 +162,7 @@ describe('a ledger that fails', () => {
     },
   )
 
-  it('lets an answer out though it cannot store it', async () => {
+  it('lets an answer out that it cannot store', async () => {
     const ledger = createMemoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
@@ -201,7 +201,7 @@ describe('a ledger that fails', () => {
   })
 })
 
-it('answers beyond the budget of the memory are forgotten, and never paid for twice', async () => {
+it('answers beyond the memory budget are forgotten, and never paid for twice', async () => {
   const shop = await openShop(devnet, routes, {
     ledger: createMemoryLedger({ maxAnswerBytes: 120_000 }),
   })

@@ -110,7 +110,7 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
 const payer = () => devnet.payers[0]!
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 
-describe('an answer that is worth nothing', () => {
+describe('an answer that is not charged', () => {
   it.each([
     ['/status', 404, '{"error":"gone"}'],
     ['/status-code', 500, 'broken'],
@@ -119,7 +119,7 @@ describe('an answer that is worth nothing', () => {
     ['/throws', 500, 'failed'],
     ['/rejects', 500, 'failed'],
     ['/next-error', 500, 'failed'],
-  ])('goes out as it is and is not charged: %s', async (path, status, body) => {
+  ])('goes out as it is: %s', async (path, status, body) => {
     const before = await earned()
     const payment = await shop.sign(path, payer())
     const response = await shop.pay(path, payment)
@@ -132,7 +132,7 @@ describe('an answer that is worth nothing', () => {
     expect((await shop.pay(path, payment)).status).toBe(status)
   })
 
-  it('is not held beyond maxHeldBytes: 500, and the error handlers of the app are told', async () => {
+  it('is replaced by a 500 in the app’s error handler if it exceeds maxHeldBytes', async () => {
     const before = await earned()
     const payment = await shop.sign('/too-large', payer())
     const response = await shop.pay('/too-large', payment)
@@ -145,7 +145,7 @@ describe('an answer that is worth nothing', () => {
     expect(await earned()).toBe(before)
   })
 
-  it('carries nothing of its handler where it only says that there is nothing new', async () => {
+  it('carries nothing of its handler if it is a 304', async () => {
     const before = await earned()
     const response = await shop.buy('/not-modified', payer())
     expect(response.status).toBe(304)
@@ -156,7 +156,7 @@ describe('an answer that is worth nothing', () => {
     expect(await earned()).toBe(before)
   })
 
-  it('is not asked for by a condition: what was paid for comes whole', async () => {
+  it('is never a 304 for a payment: a paid answer ignores conditions and comes whole', async () => {
     const before = await earned()
     const payment = await shop.sign('/fresh', payer())
     // Not by fetch, which asks past every cache as soon as it is given an If-None-Match.
@@ -166,14 +166,14 @@ describe('an answer that is worth nothing', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it.each(['/write-then-throw', '/destroys'])('breaks off, uncharged: %s', async (path) => {
+  it.each(['/write-then-throw', '/destroys'])('breaks off: %s', async (path) => {
     const before = await earned()
     const payment = await shop.sign(path, payer())
     await expect(shop.pay(path, payment)).rejects.toThrow(/fetch failed|terminated/)
     expect(await earned()).toBe(before)
   })
 
-  it('is what nobody waits for: a client that is gone is not charged', async () => {
+  it('is the one of a client that is gone', async () => {
     const before = await earned()
     const payment = await shop.sign('/never', payer())
     const client = request(`${shop.url}/never`, { headers: paymentHeader(payment) }).end()
@@ -211,7 +211,7 @@ describe('an answer that is held until it is paid', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('looks to its handler like any other', () => {
+  it('looks like any other response to its handler', () => {
     expect(seen).toMatchObject({
       headersSent: true,
       endedBefore: false,
@@ -221,7 +221,7 @@ describe('an answer that is held until it is paid', () => {
     })
   })
 
-  it('keeps the head that was written', async () => {
+  it('keeps the head that its handler has written', async () => {
     const response = await shop.buy('/written-head', payer())
     expect(response.statusText).toBe('Made')
     expect(response.headers.get('x-made')).toBe('yes')
@@ -229,7 +229,7 @@ describe('an answer that is held until it is paid', () => {
     expect(response.headers.get('x-before')).toBe('kept')
   })
 
-  it('may be a redirection, which is charged for', async () => {
+  it('can be a redirection, which is charged', async () => {
     const before = await earned()
     const payment = await shop.sign('/redirect', payer())
     const response = await shop.pay('/redirect', payment, { redirect: 'manual' })
@@ -237,7 +237,7 @@ describe('an answer that is held until it is paid', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('may be kept by its payer for as long as its handler says, and by nobody else', async () => {
+  it('can be cached privately for as long as its handler says', async () => {
     const response = await shop.buy('/cached', payer())
     expect(response.headers.get('cache-control')).toBe('private, max-age=60')
   })

@@ -88,7 +88,7 @@ async function expectFree(path: string, status = 200): Promise<FetchResponse> {
 type FetchResponse = Awaited<ReturnType<typeof fetch>>
 
 describe('a handler can say that its answer is free', () => {
-  it('waives the payment, which is released, and tells the buyer of no settlement', async () => {
+  it('waives the payment, which is released, and the buyer is told of no settlement', async () => {
     const response = await expectFree('/waived')
     expect(await response.json()).toEqual({ error: 'the tool has failed' })
     expect(response.headers.get('cache-control')).toBe('private, max-age=60')
@@ -108,7 +108,7 @@ describe('a handler can say that its answer is free', () => {
     expect(grown).toMatchObject({ tool_error: 1, constructor: 1, other: 2 })
   })
 
-  it('counts a bounded number of reasons, whatever strangers make the app pass', async () => {
+  it('counts a bounded number of reasons, whatever text the app passes', async () => {
     for (let turn = 0; turn < 50; turn++) await shop.buy(`/waived?why=made_up_${turn}`, payer())
     expect(Object.keys(await waivedFor()).length).toBeLessThanOrEqual(32)
   }, 60_000)
@@ -122,7 +122,7 @@ describe('a handler can say that its answer is free', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('counts nothing as waived that is free by its status', async () => {
+  it('does not count an answer as waived that is free by its status', async () => {
     await expectFree('/failed', 404)
     expect(await waivedFor()).not.toHaveProperty('not_counted')
   })
@@ -134,13 +134,13 @@ describe('a handler can say that its answer is free', () => {
 })
 
 describe('chargeIf decides whether an answer is charged for', () => {
-  it('gives away an answer whose body has an error', async () => {
+  it('lets an answer out free of charge if its body has an error', async () => {
     const response = await expectFree('/rpc')
     expect(await response.json()).toEqual({ error: { message: 'no such method' } })
     expect(await waivedFor()).toHaveProperty('charge_if')
   })
 
-  it('is shown the whole body, and charges for the others', async () => {
+  it('sees the whole body, and charges for other answers', async () => {
     const before = await earned()
     const response = await shop.buy('/rpc/good', payer())
     expect([response.status, await response.json()]).toEqual([200, { result: 'sunny' }])

@@ -88,13 +88,13 @@ describe('a request without payment', () => {
     )
   })
 
-  it('is let through where skip says so, and charged where it does not', async () => {
+  it('is let through if skip says so, and charged if it does not', async () => {
     const member = await shop.ask('/members', { headers: { 'x-member': 'yes' } })
     expect(await member.json()).toEqual({ paid: false })
     expect((await shop.ask('/members')).status).toBe(402)
   })
 
-  it('is let through by a price of zero that is meant', async () => {
+  it('is let through at a price of zero that is marked as meant', async () => {
     expect(await (await shop.ask('/free')).text()).toBe('free')
   })
 
@@ -106,7 +106,7 @@ describe('a request without payment', () => {
     expect(runs).toBe(before)
   })
 
-  it('is told the methods of its route by OPTIONS', async () => {
+  it('gets the methods of its route by OPTIONS', async () => {
     const response = await shop.ask('/weather', { method: 'OPTIONS' })
     expect([response.status, response.headers.get('allow')]).toEqual([200, 'GET, HEAD'])
   })
@@ -123,7 +123,7 @@ describe('a request without payment', () => {
 })
 
 describe('a paid request', () => {
-  it('runs the handler, moves the money once and says so in both headers', async () => {
+  it('runs the handler, moves the money once and reports that in both headers', async () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const payment = await shop.sign('/weather', payer())
     const response = await shop.pay('/weather', payment)
@@ -165,14 +165,14 @@ describe('a paid request', () => {
     ['X-PAYMENT', (text: string) => text],
     ['PAYMENT-SIGNATURE', (text: string) => text.replace(/=+$/, '')],
     ['PAYMENT-SIGNATURE', (text: string) => Buffer.from(text, 'base64').toString('base64url')],
-  ])('is read from %s, in either alphabet, padded or not', async (name, rewrite) => {
+  ])('is read from %s in base64 or base64url, padded or not', async (name, rewrite) => {
     const payment = await shop.sign('/weather', payer())
     const value = rewrite(Buffer.from(JSON.stringify(payment)).toString('base64'))
     const response = await shop.ask('/weather', { headers: { [name]: value } })
     expect(response.status).toBe(200)
   })
 
-  it('may be a HEAD, which is charged like a GET', async () => {
+  it('can be a HEAD, which is charged like a GET', async () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const payment = await shop.sign('/weather', payer())
     const response = await shop.pay('/weather', payment, { method: 'HEAD' })
@@ -181,7 +181,7 @@ describe('a paid request', () => {
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 10_000n)
   })
 
-  it('is found in a mounted router', async () => {
+  it('is charged once in a mounted router', async () => {
     expect(await (await shop.buy('/nested/item/7', payer())).text()).toBe('7')
   })
 
@@ -201,7 +201,7 @@ describe('a paid request', () => {
     })
   })
 
-  it('names the resource that resourceUrl gives', async () => {
+  it('uses the resource URL that resourceUrl returns', async () => {
     expect(paymentRequiredOf(await shop.ask('/renamed')).resource.url).toBe(
       'https://shop.example/item',
     )
@@ -224,7 +224,7 @@ describe('a paid request', () => {
 })
 
 describe('one payment presented more than once', () => {
-  it('runs one handler of twenty at once, in one transaction', async () => {
+  it('runs one of twenty handlers at once, in one transaction', async () => {
     const [buyer, before] = [devnet.payers[1]!, runs]
     const payment = await shop.sign('/slow', buyer)
     const copies = await Promise.all(Array.from({ length: 20 }, () => shop.pay('/slow', payment)))
@@ -238,7 +238,7 @@ describe('one payment presented more than once', () => {
     expect(await balanceOf(devnet, buyer.address)).toBe(1_000_000_000_000n - 10_000n)
   })
 
-  it('is refused afterwards: nothing is sent, and settledBy names the transaction that paid', async () => {
+  it('is refused afterwards, and settledBy names the transaction that paid', async () => {
     const payment = await shop.sign('/weather', payer())
     const { transaction } = settlementOf(await shop.pay('/weather', payment))
     const again = await shop.pay('/weather', payment)
@@ -297,7 +297,7 @@ describe('a payment header that cannot be read', () => {
       'payload.authorization.nonce',
     ],
     ['payee without 0x', authorized({ to: '11'.repeat(20) }), 'payload.authorization.to'],
-  ])('is answered 400 and told why: %s', async (name, make, why) => {
+  ])('is answered 400 with the reason: %s', async (name, make, why) => {
     const before = runs
     const value = await make()
     const headers = new Headers({ 'PAYMENT-SIGNATURE': value })
@@ -345,7 +345,7 @@ describe('a payment that is refused', () => {
     expect(runs).toBe(before)
   })
 
-  it('is answered 402 where the payer has no money', async () => {
+  it('is answered 402 if the payer has no money', async () => {
     const key = generatePrivateKey()
     const response = await shop.buy('/weather', {
       privateKey: key,
@@ -361,14 +361,14 @@ describe('a payment that is refused', () => {
     ['asset', { asset: `0x${'22'.repeat(20)}` }, 'unsupported_asset'],
     ['payTo', { payTo: `0x${'33'.repeat(20)}` }, 'pay_to_mismatch'],
     ['amount', { amount: '1' }, 'invalid_payment_requirements'],
-  ])('is answered 402 where its %s was not offered', async (_name, members, reason) => {
+  ])('is answered 402 if its %s was not offered', async (_name, members, reason) => {
     const payment = await shop.sign('/weather', payer())
     const accepted = { ...payment.accepted, ...members }
     const response = await shop.pay('/weather', { ...payment, accepted })
     expect(paymentRequiredOf(response).error).toBe(reason)
   })
 
-  it('is taken by meaning: short network name, addresses without case', async () => {
+  it('is compared by meaning: short network names, addresses in any case', async () => {
     const payment = await shop.sign('/weather', payer())
     const accepted = {
       ...payment.accepted,
@@ -391,13 +391,13 @@ describe('a payment that is refused', () => {
     ['the same URL in other writing', (url) => url.replace('http:', 'HTTP:'), 200],
     ['no URL', () => 'weather', 402],
     ['no text', () => 7, 402],
-  ])('names its resource: %s', async (_name, write, status) => {
+  ])('is checked against its resource: %s', async (_name, write, status) => {
     const payment = await shop.sign('/weather', payer())
     const resource = { url: write(`${shop.url}/weather`) }
     expect((await shop.pay('/weather', { ...payment, resource })).status).toBe(status)
   })
 
-  it('is taken without a resource, which clients may leave out', async () => {
+  it('is accepted without a resource, which clients may leave out', async () => {
     const [accepted] = paymentRequiredOf(await shop.ask('/weather')).accepts
     const payment = await signPayment(payer(), accepted!)
     const response = await shop.ask('/weather', { headers: paymentHeader(payment) })

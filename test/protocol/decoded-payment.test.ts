@@ -33,7 +33,7 @@ describe('a decoded payment', () => {
     expect(decodePayment(payload, offer)).toMatchObject({ payload, requirements: offer })
   })
 
-  it('reads the id that its payer gave it', async () => {
+  it('has the id that its payer gave it', async () => {
     const extensions = { 'payment-identifier': { info: { id: ID } } }
     const payment = decodePayment({ ...(await sign()), extensions }, offer)
     expect(payment.paymentId).toEqual({ ok: true, value: ID })
@@ -48,7 +48,7 @@ describe('a decoded payment', () => {
     expect(isAuthorized(payment)).toBe(false)
   })
 
-  it('carries the errors of what cannot be read', async () => {
+  it('has the errors of unreadable members', async () => {
     const payment = decodePayment({ ...(await sign()), accepted: {}, payload: {} }, offer)
     expect(payment.accepted).toMatchObject({ ok: false })
     expect(payment.signed).toMatchObject({ ok: false })

@@ -3,7 +3,7 @@ import { closestName, suggestName } from '../../src/protocol/did-you-mean.js'
 
 const NAMES = ['payTo', 'currency', 'serve', 'X402_PAY_TO', 'X402_RPC_URL']
 
-describe('a name that is not known', () => {
+describe('an unknown name', () => {
   it.each([
     ['payto', 'payTo'],
     ['pay-to', 'payTo'],
@@ -18,19 +18,19 @@ describe('a name that is not known', () => {
     expect(closestName(written, NAMES)).toBe(meant)
   })
 
-  it('is answered with the close name, or with all names there are', () => {
+  it('is answered with the closest name, or with all names', () => {
     expect(suggestName('sevre', NAMES)).toBe("did you mean 'serve'?")
     expect(suggestName('webhook', ['a', 'b'])).toBe('there is a, b')
     expect(suggestName('webhook', [])).toBe('nothing is taken')
   })
 
-  it('may be the beginning of one name, but not of several', () => {
+  it('can be the beginning of one name, but not of several', () => {
     expect(closestName('desc', ['description', 'mimeType'])).toBe('description')
     expect(closestName('max', ['maxHeldBytes', 'maxTimeoutSeconds'])).toBeUndefined()
     expect(closestName('foo', ['now'])).toBeUndefined()
   })
 
-  it('takes no long time, however long it is', () => {
+  it('takes little time, however long it is', () => {
     expect(closestName('x'.repeat(1e6), NAMES)).toBeUndefined()
   })
 })

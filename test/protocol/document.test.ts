@@ -9,7 +9,7 @@ function wrong(schema: z.ZodType, value: unknown): string[] {
 }
 
 describe('parseDocument', () => {
-  it('gives back what has the right shape', () => {
+  it('returns a document of the right shape', () => {
     const schema = z.looseObject({ a: z.string() })
     expect(parseDocument(schema, { a: 'x', b: 1 })).toStrictEqual({
       ok: true,
@@ -34,11 +34,11 @@ describe('parseDocument', () => {
     [z.int().positive(), 0, ': must be more than 0'],
     [z.number().lt(5), 5, ': must be less than 5'],
     [z.string('must be a name'), 1, ': must be a name'],
-  ])('says what is meant', (schema, value, message) => {
+  ])('explains what was expected', (schema, value, message) => {
     expect(wrong(schema, value)).toStrictEqual([message])
   })
 
-  it('names each member that there should not be', () => {
+  it('names each unknown member', () => {
     const schema = z.object({ inner: z.strictObject({ a: z.string() }) })
     expect(wrong(schema, { inner: { a: '', b: 1, c: 2 } })).toStrictEqual([
       'inner.b: there is no such member; there is a',
@@ -46,7 +46,7 @@ describe('parseDocument', () => {
     ])
   })
 
-  it('says which member was probably meant', () => {
+  it('suggests the member that was probably meant', () => {
     const schema = z.strictObject({ payTo: z.string().optional(), currency: z.string().optional() })
     expect(wrong(schema, { payto: '', curency: '' })).toStrictEqual([
       "payto: there is no such member; did you mean 'payTo'?",
@@ -54,7 +54,7 @@ describe('parseDocument', () => {
     ])
   })
 
-  it('explains the alternative that was meant, or all where none was', () => {
+  it('explains the alternative that was meant, or all of them', () => {
     const schema = z.array(z.union([z.string(), z.strictObject({ a: z.string(), b: z.int() })]))
     expect(wrong(schema, [{ a: 1, c: 1 }])).toStrictEqual([
       '0.a: must be a string',
@@ -64,7 +64,7 @@ describe('parseDocument', () => {
     expect(wrong(schema, [5])).toStrictEqual(['0: must be a string, or must be an object'])
   })
 
-  it('never repeats what it was given', () => {
+  it('never repeats its input', () => {
     const schema = z.object({ a: z.url(), b: z.string().regex(/^x$/), c: z.literal('y') })
     expect(wrong(schema, { a: 'hunter2', b: 'hunter2', c: 'hunter2' }).join()).not.toContain(
       'hunter2',

@@ -10,7 +10,7 @@ describe('encodeHeader', () => {
     expect(encodeHeader({})).toBe('e30=')
   })
 
-  it('is undone by decodeHeader, whatever the document', () => {
+  it('is reversed by decodeHeader for any document', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (document) => {
         const decoded = decodeHeader(encodeHeader(document))
@@ -30,7 +30,7 @@ describe('decodeHeader', () => {
     ['base64url', urlSafe],
     ['without padding', standard.replaceAll('=', '')],
     ['with spaces around it', ` ${standard} `],
-  ])('takes %s', (_name, text) => {
+  ])('accepts %s', (_name, text) => {
     expect(decodeHeader(text)).toStrictEqual({ ok: true, value: DOCUMENT })
   })
 
@@ -47,11 +47,11 @@ describe('decodeHeader', () => {
     ['no JSON', base64('hello')],
     ['JSON cut short', base64('{"a":')],
     ['what is not UTF-8', base64('{"a":"\xff"}')],
-  ])('refuses %s, saying why', (_name, text) => {
+  ])('refuses %s with a reason', (_name, text) => {
     expect(decodeHeader(text)).toStrictEqual({ ok: false, problem: expect.stringMatching(/^it/) })
   })
 
-  it('refuses what is longer than 16 KB, and takes what is just as long', () => {
+  it('refuses a header of more than 16 KB, and accepts one of 16 KB', () => {
     const document = JSON.stringify({ a: 'x'.repeat((MAX_PAYMENT_HEADER_BYTES * 3) / 4 - 8) })
     const longest = base64(document)
     expect(longest).toHaveLength(MAX_PAYMENT_HEADER_BYTES)

@@ -28,7 +28,7 @@ describe('the table of networks', () => {
     expect(findNetwork(shortName)?.chainId).toBe(chainId)
   })
 
-  it('gives each chain and each short name to one network', () => {
+  it('has each chain and each short name once', () => {
     expect(new Set(knownNetworks.map(({ caip2 }) => caip2)).size).toBe(knownNetworks.length)
     expect(new Set(knownNetworks.map(({ shortName }) => shortName)).size).toBe(knownNetworks.length)
   })
@@ -46,7 +46,7 @@ describe('findNetwork', () => {
     })
   })
 
-  it('tells test networks from real ones', () => {
+  it('distinguishes test networks from real ones', () => {
     expect(findNetwork('base-sepolia')?.testnet).toBe(true)
     expect(findNetwork('optimism')?.testnet).toBe(false)
   })
@@ -61,7 +61,7 @@ describe('findNetwork', () => {
     expect(findNetwork(alias)?.chainId).toBe(chainId)
   })
 
-  it('understands a chain outside the table, as one without a short name', () => {
+  it('understands a chain outside the table as one without a short name', () => {
     expect(findNetwork('eip155:31337')).toEqual({
       caip2: 'eip155:31337',
       chainId: 31337,
@@ -104,7 +104,7 @@ describe('formatNetwork', () => {
     }
   })
 
-  it('writes CAIP-2 where there is no short name', () => {
+  it('writes CAIP-2 if there is no short name', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (chainId) => {
         const network = findNetwork(`eip155:${chainId}`)
@@ -124,7 +124,7 @@ describe('sameNetwork', () => {
     expect(sameNetwork('base', 'nowhere')).toBe(false)
   })
 
-  it('finds an id that names no chain equal to nothing', () => {
+  it('treats an id that names no chain as different from everything', () => {
     expect(sameNetwork('nowhere', 'nowhere')).toBe(false)
   })
 })

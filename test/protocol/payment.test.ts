@@ -34,7 +34,7 @@ const paths = (parsed: ReturnType<typeof parsePaymentSubmission>): string[] =>
   parsed.ok ? [] : parsed.errors.map(({ path }) => path)
 
 describe('payment requirements', () => {
-  it('are six fields, and whatever else comes with them', () => {
+  it('are six fields, and any others that come with them', () => {
     for (const more of [
       {},
       { extra: null },
@@ -72,7 +72,7 @@ describe('payment requirements', () => {
 })
 
 describe('empty lists, as PHP writes empty objects (rule 26)', () => {
-  it('are empty objects where an object is optional', () => {
+  it('are read as empty objects if the object is optional', () => {
     const payload = { ...PAYLOAD, resource: [], extensions: [] }
     expect(parsePaymentPayload(payload)).toStrictEqual({
       ok: true,
@@ -84,18 +84,18 @@ describe('empty lists, as PHP writes empty objects (rule 26)', () => {
     })
   })
 
-  it.each(['resource', 'extensions'])('are refused as %s where they are not empty', (name) => {
+  it.each(['resource', 'extensions'])('are refused as %s if they are not empty', (name) => {
     expect(parsePaymentPayload({ ...PAYLOAD, [name]: [1] })).toStrictEqual({
       ok: false,
       errors: [{ path: name, message: 'must be an object' }],
     })
   })
 
-  it.each(['accepted', 'payload'])('are refused as %s, which is not optional', (name) => {
+  it.each(['accepted', 'payload'])('are refused as %s, which is required', (name) => {
     expect(parsePaymentPayload({ ...PAYLOAD, [name]: [] }).ok).toBe(false)
   })
 
-  it('are not made of what is missing', () => {
+  it('are not added for missing members', () => {
     expect(parsePaymentPayload(PAYLOAD)).toStrictEqual({ ok: true, value: PAYLOAD })
   })
 })
@@ -105,7 +105,7 @@ describe('a number on the wire', () => {
     parsePaymentRequirements({ ...REQUIREMENTS, amount: text }).ok
   const LIMIT = 2n ** 256n
 
-  it.each(['0', '1', '10000', String(LIMIT - 1n)])('may be %s', (text) => {
+  it.each(['0', '1', '10000', String(LIMIT - 1n)])('can be %s', (text) => {
     expect(amount(text)).toBe(true)
   })
 
@@ -142,7 +142,7 @@ describe('the payload of exact on EVM', () => {
     },
   )
 
-  it.each(Object.keys(EXACT_EVM.authorization))('is refused where %s is a number', (name) => {
+  it.each(Object.keys(EXACT_EVM.authorization))('is refused if %s is a number', (name) => {
     const authorization = { ...EXACT_EVM.authorization, [name]: 1 }
     const parsed = parseExactEvmPayload({ ...EXACT_EVM, authorization })
     expect(parsed).toMatchObject({ ok: false, errors: [{ path: `authorization.${name}` }] })
@@ -152,7 +152,7 @@ describe('the payload of exact on EVM', () => {
 describe('the body of verify and settle', () => {
   const BODY = { paymentPayload: PAYLOAD, paymentRequirements: REQUIREMENTS }
 
-  it('may carry x402Version, resource and extensions, null or not', () => {
+  it('can have x402Version, resource and extensions, null or not', () => {
     for (const more of [{}, { resource: null, extensions: null }, { resource: {}, extensions: {} }])
       expect(
         parsePaymentSubmission({ x402Version: 2, ...BODY, paymentPayload: { ...PAYLOAD, ...more } })
@@ -175,14 +175,14 @@ describe('the body of verify and settle', () => {
     expect(paths(parsePaymentSubmission(body))).toStrictEqual(expected)
   })
 
-  it('leaves the version to be refused as a payment is', () => {
+  it('accepts any version, which is refused as part of the payment', () => {
     expect(parsePaymentPayload({ ...PAYLOAD, x402Version: 1 }).ok).toBe(true)
     expect(parsePaymentPayload({ ...PAYLOAD, x402Version: 2.5 }).ok).toBe(false)
   })
 })
 
 describe('withProtocolVersion', () => {
-  it('adds the version to each entry, and leaves its own alone', () => {
+  it('adds the version to each entry that has none', () => {
     const accepts = [REQUIREMENTS]
     expect(withProtocolVersion(accepts)).toStrictEqual([{ ...REQUIREMENTS, protocolVersion: 2 }])
     expect(accepts).toStrictEqual([REQUIREMENTS])

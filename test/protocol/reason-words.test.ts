@@ -12,7 +12,7 @@ describe('the words of a refusal', () => {
   })
 
   it.each(['a_reason_of_theirs', 'toString', '__proto__', ''])(
-    'are none for a reason that is not ours: %p',
+    'are missing for a foreign reason: %p',
     (reason) => {
       expect(explainReason(reason)).toBeUndefined()
       expect(invalidResponse({ reason: reason as Reason })).toStrictEqual({
@@ -22,7 +22,7 @@ describe('the words of a refusal', () => {
     },
   )
 
-  it('are the more precise ones where there are any', () => {
+  it('are the more precise ones if there are any', () => {
     const message = 'The offer is for a, the payment for b.'
     const refused = { reason: 'resource_mismatch', message, network: 'eip155:8453' } as const
     expect(invalidResponse(refused)).toMatchObject({ invalidMessage: message })

@@ -9,12 +9,12 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .join('\n')
 
 describe('the reasons', () => {
-  it('are each there once, spelled as x402 spells them', () => {
+  it('are each listed once, spelt as in x402', () => {
     expect(new Set(reasons).size).toBe(reasons.length)
     for (const reason of reasons) expect(reason).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
   })
 
-  it.each(reasons.map((reason) => [reason]))('hold nothing that is never said: %s', (reason) => {
+  it.each(reasons.map((reason) => [reason]))('are each used somewhere: %s', (reason) => {
     expect(sources).toContain(`'${reason}'`)
   })
 })

@@ -100,7 +100,7 @@ const accepted = { kind: 'accepted' } as const
 const LONG_MS = 60_000
 
 describe('Batcher', () => {
-  it('sends a settlement that comes alone at once, unchanged', async () => {
+  it('sends a settlement that comes alone at once and unchanged', async () => {
     const { batcher, sends, settlement } = openSending()
     const { member } = await settlement()
     const sent = batcher.send(member)

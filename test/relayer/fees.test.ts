@@ -8,12 +8,12 @@ const offer = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
 })
 
 describe('feesWithin', () => {
-  it('is what the chain suggests', () => {
+  it('follows the suggestion of the chain', () => {
     expect(feesWithin(fees, undefined)).toEqual(offer(210n, 10n))
     expect(feesWithin(fees, 210n)).toEqual(offer(210n, 10n))
   })
 
-  it('is the cap where that is less, as long as the next block costs no more', () => {
+  it('is the cap if that is less, as long as the next block costs no more', () => {
     expect(feesWithin(fees, 209n)).toEqual(offer(209n, 10n))
     expect(feesWithin(fees, 110n)).toEqual(offer(110n, 10n))
     expect(feesWithin(fees, 109n)).toBeUndefined()
@@ -21,20 +21,20 @@ describe('feesWithin', () => {
 })
 
 describe('bumpFees', () => {
-  it('is what the chain suggests, where that is an eighth more', () => {
+  it('follows the suggestion of the chain if that is an eighth more', () => {
     expect(bumpFees(offer(100n, 1n), fees, undefined)).toEqual(offer(210n, 10n))
   })
 
-  it('is an eighth more in both members, where the chain suggests less', () => {
+  it('is an eighth more in both members if the chain suggests less', () => {
     expect(bumpFees(offer(800n, 80n), fees, undefined)).toEqual(offer(901n, 91n))
   })
 
-  it('is more than nothing', () => {
+  it('is more than zero', () => {
     const none = { ...fees, maxPriorityFeePerGas: 0n }
     expect(bumpFees(offer(80n, 0n), none, undefined)).toEqual(offer(210n, 1n))
   })
 
-  it('stays below the cap, or is none', () => {
+  it('stays below the cap, or gives no fees', () => {
     expect(bumpFees(offer(100n, 1n), fees, 150n)).toEqual(offer(150n, 10n))
     expect(bumpFees(offer(140n, 1n), fees, 150n)).toBeUndefined()
     expect(bumpFees(offer(50n, 1n), fees, 109n)).toBeUndefined()

@@ -164,7 +164,7 @@ describe('RelayerPool', () => {
 })
 
 describe('RelayerPool, short of gas money', () => {
-  it('sends from another relayer when one has none', async () => {
+  it('sends from another relayer when one has no gas money', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, 0n, ONE_ETHER, 0n) })
     await pool.requireReady()
     const sent = await Promise.all(Array.from({ length: 5 }, () => pool.send(call().member)))
@@ -173,7 +173,7 @@ describe('RelayerPool, short of gas money', () => {
     )
   })
 
-  it('sends nothing until a relayer is refilled when none has any', async () => {
+  it('sends nothing until a relayer is refilled when all are empty', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, 0n, 0n) })
     const { member, written } = call()
     await expect(pool.requireReady()).rejects.toMatchObject({ code: 'relayer_without_funds' })
@@ -184,7 +184,7 @@ describe('RelayerPool, short of gas money', () => {
     expect(sent).toMatchObject({ kind: 'accepted', submission: { relayer: pool.addresses[1] } })
   })
 
-  it('sends from another relayer when the node rejects the first for it', async () => {
+  it('sends from another relayer when the node rejects the first for lack of gas money', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER) })
     await pool.requireReady()
     const [first, second] = pool.addresses
@@ -195,7 +195,7 @@ describe('RelayerPool, short of gas money', () => {
     expect(written.map(({ relayer }) => relayer)).toEqual([first, second])
   })
 
-  it('says so when the node rejects all relayers for it', async () => {
+  it('reports insufficient gas money when the node rejects all relayers', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     await pool.requireReady()
     await fund(devnet, pool.addresses[0], 0n)
@@ -204,7 +204,7 @@ describe('RelayerPool, short of gas money', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('tells of a low balance once, and again after the balance had risen', async () => {
+  it('reports a low balance once, and again after the balance has risen', async () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     // No block changes the gas price meanwhile, and nothing is spent.
@@ -235,7 +235,7 @@ describe('RelayerPool, short of gas money', () => {
 })
 
 describe('RelayerPool with a cap on the gas price', () => {
-  it('sends nothing above the cap, and says so', async () => {
+  it('sends nothing above the cap, and reports that', async () => {
     const gateway = createGateway({
       ...shopOptions(devnet),
       networks: {

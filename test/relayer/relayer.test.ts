@@ -86,7 +86,7 @@ describe('Relayer', () => {
     ])
   })
 
-  it('records the very transaction that it sends, before it sends it', async () => {
+  it('records exactly the transaction that it sends before it sends it', async () => {
     const { relayers, address } = await newRelayer()
     const { member, written } = aCall({
       writeAhead: async () => expect(proxy.methods).not.toContain('eth_sendRawTransaction'),
@@ -122,7 +122,7 @@ describe('Relayer', () => {
     await becomesMined(address, 4)
   })
 
-  it('keeps the nonce of a transaction that a node may have', async () => {
+  it('keeps the nonce of a transaction that a node may have received', async () => {
     const { relayers } = await newRelayer({ ledger: unattended() })
     const { member, written } = aCall()
     let drops = 0
@@ -162,7 +162,7 @@ describe('Relayer', () => {
     await becomesMined(address, 3)
   })
 
-  it('signs again once only', async () => {
+  it('signs again only once', async () => {
     const { relayers } = await newRelayer()
     const { member, written } = aCall()
     refuseAll({ written }, refuse('nonce too low'))
@@ -187,7 +187,7 @@ describe('Relayer', () => {
     expect([sends.length, written.length]).toEqual([1, 1])
   })
 
-  it('says so when it cannot sign a rejected transaction again', async () => {
+  it('reports a rejected transaction that it cannot sign again', async () => {
     const { relayers } = await newRelayer()
     await relayers.send(aCall().member)
     proxy.fault = (method) => {

@@ -23,7 +23,7 @@ const keys = fc
   .map(hexOf)
 
 describe('createTransactionSigner', () => {
-  it('signs to the very bytes that viem makes, natively or not', async () => {
+  it('signs exactly the bytes of viem, natively or not', async () => {
     await fc.assert(
       fc.asyncProperty(keys, transactions, async (privateKey, unsigned) => {
         const { chainId, accountNonce, call, gas, fees } = unsigned
@@ -42,7 +42,7 @@ describe('createTransactionSigner', () => {
     )
   })
 
-  it('signs nothing that would say something else: no half address, no half byte, no tip above the cap', async () => {
+  it('refuses malformed transactions: half an address, half a byte, a tip above the cap', async () => {
     const sign = createTransactionSigner(`0x${'5e'.repeat(32)}`)
     const to: Hex = `0x${'11'.repeat(20)}`
     const call = { to, data: '0x12' as const }
@@ -59,7 +59,7 @@ describe('createTransactionSigner', () => {
       await expect(sign({ ...unsigned, ...wrong })).rejects.toThrow(message)
   })
 
-  it('signs natively wherever signatures are recovered natively', () => {
+  it('signs natively if signatures are recovered natively', () => {
     expect(nativeSigning() === undefined).toBe(nativeRecovery() === undefined)
   })
 

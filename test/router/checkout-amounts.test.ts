@@ -109,7 +109,7 @@ describe('a price of fifteen', () => {
     },
   )
 
-  it('comes to the same in the requirements', async () => {
+  it('is the same amount in the requirements', async () => {
     const api = await open({ crossCurrency: true, fxBufferBps: 50, currency: 'HKD' })
     const { body } = await api.post(REQUIREMENTS, { resourceUrl: URL, requestedAmount: 15 })
     const accepts = body.accepts as { amount: string }[]
@@ -129,7 +129,7 @@ describe('an amount', () => {
     ['15.000000000000000000', 'USD', '15000000'],
     ['0.01', 'USD', '10000'],
     ['15.010', 'EUR', '15010000'],
-  ])('is %p %s in %s units', async (amount, currency, units) => {
+  ])('turns %p %s into %s units', async (amount, currency, units) => {
     const { status, body } = await prepare(await open({}), amount, currency)
     expect(status).toBe(200)
     expect(body[HANDLER][0].config.accepts[0].amount).toBe(units)
@@ -160,7 +160,7 @@ describe('an amount', () => {
     ['15.00', '$', 'currency', 'is not a currency code of ISO 4217'],
     ['15.00', 840, 'currency', "the currency must be a string, e.g. 'USD'"],
     ['15.00', undefined, 'currency', "the currency must be a string, e.g. 'USD'"],
-  ])('is refused with what is wrong with it: %p %p', async (amount, currency, path, message) => {
+  ])('is refused with the reason and the remedy: %p %p', async (amount, currency, path, message) => {
     const answer = await prepare(await open({}), amount, currency)
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
@@ -183,7 +183,7 @@ describe('an amount', () => {
     expect((await prepare(await open(limits), '3.90', 'HKD')).status).toBe(200)
   })
 
-  it('is refused in the requirements as well', async () => {
+  it('is refused outside those limits by the requirements as well', async () => {
     const api = await open(limits)
     const answer = await api.post(REQUIREMENTS, { resourceUrl: URL, requestedAmount: 0.1 })
     expect(answer.status).toBe(400)

@@ -124,7 +124,7 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
     })
   })
 
-  it('leaves the description out where none was supplied', async () => {
+  it('leaves the description out if none was given', async () => {
     const api = await open()
     for (const resource of [{}, { description: null }]) {
       const answer = await api.post(CHECKOUT, {
@@ -157,7 +157,7 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
     })
   })
 
-  it('refuses a currency that no token of the merchant is for', async () => {
+  it('refuses a currency that no token of the merchant is pegged to', async () => {
     const answer = await (
       await open()
     ).post(CHECKOUT, { ...CHECKOUT_BODY, currency: 'JPY', amount: '15' })
@@ -165,7 +165,7 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
     expect(answer.headers.get('retry-after')).toBeNull()
   })
 
-  it('quotes the tokens of other currencies through a rate', async () => {
+  it('quotes tokens of other currencies at a rate', async () => {
     const api = await open({
       ...merchantWith({ crossCurrency: true, fxBufferBps: 50 }),
       rates: { 'EUR/USD': '1.08' },
@@ -190,7 +190,7 @@ describe('a rate that is needed', () => {
   it.each<[string, RateSource | undefined]>([
     ['is not configured', undefined],
     ['is not known', source(async () => undefined)],
-  ])('is 400 where it %s: it would be missing again', async (_name, rates) => {
+  ])('is answered 400 where it %s, because a retry would not help', async (_name, rates) => {
     const api = await open({ ...needed, ...(rates && { rates }) })
     const answer = await api.post(CHECKOUT, CHECKOUT_BODY)
     expectProblem(answer, problemOf(400, 'unsupported_currency', 'Bad Request'))
@@ -208,7 +208,7 @@ describe('a rate that is needed', () => {
         throw new RateError('rate_unavailable', 'The source of rates is away.')
       }),
     ],
-  ])('is 502 with Retry-After where it %s', async (_name, rates) => {
+  ])('is answered 502 with Retry-After where it %s', async (_name, rates) => {
     const api = await open({ ...needed, rates })
     const requirements = { resourceUrl: 'https://shop.example/', requestedAmount: 1 }
     for (const [path, body] of [
@@ -221,7 +221,7 @@ describe('a rate that is needed', () => {
     }
   })
 
-  it('is no reason to refuse the tokens that need none', async () => {
+  it('does not matter to tokens that need none', async () => {
     const rates = source(async () => {
       throw new RateError('rate_unavailable', 'The source of rates is away.')
     })
@@ -230,7 +230,7 @@ describe('a rate that is needed', () => {
     expect(answer.body[HANDLER][0].config.accepts).toHaveLength(1)
   })
 
-  it('is 500 where its source has a bug, and says nothing of the inside', async () => {
+  it('is answered 500 without internals if its source has a bug', async () => {
     const rates = source(async () => {
       throw new TypeError('cannot read properties of internals')
     })
@@ -266,7 +266,7 @@ describe('the identify token', () => {
     }
   })
 
-  it('is missing while there is none: the answer says how to make one', async () => {
+  it('is refused before any exists, and the answer says how to create one', async () => {
     const detailOf = async (options: GatewayOptions): Promise<string> => {
       const api = await serveGateway(options)
       const { status, body } = await api.post(
@@ -285,13 +285,13 @@ describe('the identify token', () => {
     )
   })
 
-  it('is not required by the public documents', async () => {
+  it('is not needed for the public documents', async () => {
     const api = await open()
     for (const path of ['/ucp/schema.json', '/ucp/gateway.md'])
       expect((await api.send('GET', path)).status).toBe(200)
   })
 
-  it('works from a browser, but the operator is told, once a project', async () => {
+  it('works from a browser, and the operator is warned once a project', async () => {
     const api = await open()
     const origin = { Origin: 'https://shop.example' }
     expect((await api.get(PROFILE, origin)).status).toBe(200)
@@ -304,7 +304,7 @@ describe('the identify token', () => {
     expect(warnings[1]).toContain('"project":"other"')
   })
 
-  it('gives no browser leave to read, and no cache to keep', async () => {
+  it('forbids other origins to read and caches to keep the answers', async () => {
     const api = await open()
     for (const [method, path] of AUTHENTICATED) {
       const headers = { Origin: 'https://evil.example', 'X-Project-Identify-Token': SHOP_TOKEN }
@@ -330,7 +330,7 @@ describe('paths', () => {
     '/ucp',
     '/ucp/other.json',
     '/ucp/constructor',
-  ])('refuses %s under the prefix', async (path) => {
+  ])('answers 404 to %s under the prefix', async (path) => {
     const api = await open()
     for (const answer of [await api.get(path), await api.send('GET', path)]) {
       expect(answer.status).toBe(404)
@@ -349,7 +349,7 @@ describe('paths', () => {
   )
 
   it.each(['/api/v2/payment/supported/', '/ucp/schema.json/'])(
-    'takes %s with its slash',
+    'serves %s with its trailing slash',
     async (path) => {
       expect((await (await open()).get(path)).status).toBe(200)
     },
@@ -363,7 +363,7 @@ describe('methods', () => {
     ['DELETE', CHECKOUT, 'POST, OPTIONS'],
     ['POST', PROFILE, 'GET, HEAD, OPTIONS'],
     ['PUT', '/ucp/schema.json', 'GET, HEAD, OPTIONS'],
-  ])('refuses %s %s, with Allow', async (method, path, allow) => {
+  ])('answers %s %s with 405 and Allow', async (method, path, allow) => {
     const answer = await (await open()).send(method, path)
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe(allow)
@@ -371,7 +371,7 @@ describe('methods', () => {
       expectProblem(answer, problemOf(405, 'method_not_allowed', 'Method Not Allowed'))
   })
 
-  it('answers OPTIONS with what there is', async () => {
+  it('answers OPTIONS with the allowed methods', async () => {
     const answer = await (await open()).send('OPTIONS', REQUIREMENTS)
     expect([answer.status, answer.headers.get('allow'), answer.text]).toStrictEqual([
       204,
@@ -394,7 +394,7 @@ describe('bodies', () => {
     ['{"resourceUrl":', 'cut short'],
     ["{'resourceUrl': 1}", 'in single quotes'],
     ['', 'empty', 'invalid_request'],
-  ])('refuses JSON that is none: %s (%s)', async (body, _name, code = 'invalid_json') => {
+  ])('refuses malformed JSON: %s (%s)', async (body, _name, code = 'invalid_json') => {
     const answer = await (await open()).post(REQUIREMENTS, body)
     expect(answer.status).toBe(400)
     expectProblem(answer, {
@@ -404,7 +404,7 @@ describe('bodies', () => {
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
-    'refuses the type %s',
+    'refuses a body of the type %s',
     async (type) => {
       const answer = await (await open()).post(REQUIREMENTS, '{}', { 'Content-Type': type })
       expect(answer.status).toBe(415)
@@ -415,13 +415,13 @@ describe('bodies', () => {
   it.each([
     ['a character set', { 'Content-Type': 'application/json; charset=latin1' }],
     ['an encoding', { 'Content-Encoding': 'zip' }],
-  ])('refuses %s that it cannot read', async (_name, headers) => {
+  ])('refuses a body with %s that it cannot read', async (_name, headers) => {
     const answer = await (await open()).post(REQUIREMENTS, '{}', headers)
     expect(answer.status).toBe(415)
     expectProblem(answer, problemOf(415, 'unsupported_media_type', 'Unsupported Media Type'))
   })
 
-  it('refuses a body over 64 KB, also one that is small until it is unpacked', async () => {
+  it('refuses a body over 64 KB, even if it is small until it is decompressed', async () => {
     const api = await open()
     const large = JSON.stringify({ ...CHECKOUT_BODY, filler: 'x'.repeat(70_000) })
     expectProblem(
@@ -439,7 +439,7 @@ describe('bodies', () => {
     expect((await api.send('POST', CHECKOUT, { headers, body: small })).status).toBe(200)
   })
 
-  it('refuses a body that is not packed as it says', async () => {
+  it('refuses a body that is not compressed as declared', async () => {
     const answer = await (await open()).post(REQUIREMENTS, '{}', { 'Content-Encoding': 'gzip' })
     expect(answer.status).toBe(400)
     expectProblem(answer, {
@@ -448,7 +448,7 @@ describe('bodies', () => {
     })
   })
 
-  it('takes JSON that the app has read already, and what the app adds to its types', async () => {
+  it('accepts JSON that the app has parsed, and the types that the app has added', async () => {
     const api = await open({}, { prepare: (app) => app.use(express.json()) })
     expect((await api.post(CHECKOUT, CHECKOUT_BODY)).status).toBe(200)
     expect((await api.post(CHECKOUT, {})).status).toBe(400)
@@ -457,7 +457,7 @@ describe('bodies', () => {
   })
 })
 
-describe('where the documents are said to be', () => {
+describe('the URL of the documents', () => {
   const specOf = async (api: GatewayApi, headers?: Record<string, string>): Promise<string> =>
     (await api.get(PROFILE, headers)).body[HANDLER][0].spec
 
@@ -472,7 +472,7 @@ describe('where the documents are said to be', () => {
     expect(await specOf(api)).toBe('https://pay.example.com/v1/gate/ucp/gateway.md')
   })
 
-  it('follows ucp.docsUrl before all', async () => {
+  it('follows ucp.docsUrl first', async () => {
     const api = await open({
       publicUrl: 'https://pay.example.com',
       ucp: { docsUrl: 'https://vendor.xyz/docs/' },
@@ -489,14 +489,14 @@ describe('where the documents are said to be', () => {
     expect(await specOf(api, forwarded)).toBe('https://pay.example.com/ucp/gateway.md')
   })
 
-  it('does not follow anybody else', async () => {
+  it('ignores forwarded headers of anybody else', async () => {
     const api = await open()
     expect(await specOf(api, forwarded)).toBe(`${api.url}/ucp/gateway.md`)
   })
 })
 
 describe('networkNames: short', () => {
-  it('writes short names in all that it quotes', async () => {
+  it('writes short network names in everything that it quotes', async () => {
     const api = await open({ networkNames: 'short' })
     const requirements = await api.post(REQUIREMENTS, {
       resourceUrl: 'https://shop.example/',
@@ -513,14 +513,14 @@ describe('the rate limit', () => {
     rateLimit: { windowMs: 60_000, limit, ...(store && { store }) },
   })
 
-  it('tells each answer what is left, as draft 8 says', async () => {
+  it('states the remaining requests in each answer as draft 8 does', async () => {
     const answer = await (await open(limited(5))).get(PROFILE)
     expect(answer.headers.get('ratelimit-policy')).toMatch(/^"[^"]+"; q=5; w=60/)
     expect(answer.headers.get('ratelimit')).toMatch(/^"[^"]+"; r=4; t=\d+/)
     expect(answer.headers.get('x-ratelimit-limit')).toBeNull()
   })
 
-  it('refuses what is beyond it, for that project alone', async () => {
+  it('refuses the requests beyond it for that project alone', async () => {
     const api = await open(limited(2))
     expect((await api.get(PROFILE)).status).toBe(200)
     expect((await api.get('/ucp/schema.json')).status).toBe(200)
@@ -532,7 +532,7 @@ describe('the rate limit', () => {
     expect((await api.send('GET', '/own')).status).toBe(200)
   })
 
-  it('counts those without a valid token by their address', async () => {
+  it('counts requests without a valid token by their address', async () => {
     const api = await open(limited(2), { prepare: (app) => app.set('trust proxy', 'loopback') })
     const from = (address: string, token?: string): Promise<ApiAnswer> =>
       api.get(PROFILE, { 'X-Forwarded-For': address, 'X-Project-Identify-Token': token })
@@ -551,7 +551,7 @@ describe('the rate limit', () => {
     expect((await store.get('project:shop'))?.totalHits).toBe(2)
   })
 
-  it('lets requests through, and says so, while its store does not answer', async () => {
+  it('lets requests through and logs that while its store does not answer', async () => {
     const store: Store = {
       increment: () => Promise.reject(new Error('the store is away')),
       decrement: () => undefined,
@@ -562,26 +562,26 @@ describe('the rate limit', () => {
     expect(api.log.lines.join()).toContain('the store is away')
   })
 
-  it('says so where two limits share one store', async () => {
+  it('warns if two limits share one store', async () => {
     const api = await open(limited(100, new MemoryStore()))
     api.gateway.gatewayRouter()
     expect(api.log.lines.join()).toMatch(/error The rate limiter is set up wrongly.*STORE_REUSE/)
   })
 
-  it('is off where it is turned off', async () => {
+  it('can be turned off', async () => {
     const answer = await (await open({ rateLimit: false })).get(PROFILE)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('ratelimit')).toBeNull()
   })
 
-  it('is 600 a minute by itself', async () => {
+  it('is 600 a minute by default', async () => {
     const answer = await (await open()).get(PROFILE)
     expect(answer.headers.get('ratelimit-policy')).toMatch(/q=600; w=60/)
   })
 })
 
 describe('a body that ends early', () => {
-  it('harms no other request', async () => {
+  it('does not affect other requests', async () => {
     const api = await open()
     const { port } = new URL(api.url)
     await new Promise<void>((resolve) => {

@@ -81,7 +81,7 @@ async function withId(id: unknown, overrides?: SigningOverrides) {
 }
 
 describe('a settlement with an Idempotency-Key', () => {
-  it('is answered alike again, byte for byte, also with success', async () => {
+  it('is answered again byte for byte, success included', async () => {
     const [before, body, key] = [await earned(), await submission(), newKey()]
     const first = await api.post(SETTLE, body, key)
     expect(first.body).toMatchObject({ success: true })
@@ -109,7 +109,7 @@ describe('a settlement with an Idempotency-Key', () => {
     api = await serveGateway(options())
   })
 
-  it('is known in other writing', async () => {
+  it('is recognised if its payment is written differently', async () => {
     const [body, key] = [await submission(), newKey()]
     const first = await api.post(SETTLE, body, key)
     const { paymentPayload, paymentRequirements } = body
@@ -129,7 +129,7 @@ describe('a settlement with an Idempotency-Key', () => {
     expect((await api.post(SETTLE, rewritten, key)).text).toBe(first.text)
   })
 
-  it('is answered 409 for another body, and nothing is sent for that', async () => {
+  it('is answered 409 with another body, for which nothing is sent', async () => {
     const [one, other, key] = [await submission(), await submission(), newKey()]
     expect((await api.post(SETTLE, one, key)).status).toBe(200)
     const before = await earned()
@@ -140,7 +140,7 @@ describe('a settlement with an Idempotency-Key', () => {
     expect((await api.post(SETTLE, other, newKey())).body).toMatchObject({ success: true })
   })
 
-  it('is sent once of twenty at once, and all are answered alike', async () => {
+  it('is sent once if it comes twenty times at once, and all get the same answer', async () => {
     const [before, body, key] = [await earned(), await submission(), newKey()]
     const answers = await Promise.all(Array.from({ length: 20 }, () => settleUntilDone(body, key)))
     expect(answers[0]!.body).toMatchObject({ success: true })
@@ -148,14 +148,14 @@ describe('a settlement with an Idempotency-Key', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('is answered alike again where it was refused', async () => {
+  it('is refused again in the same words', async () => {
     const [body, key] = [await submission({ value: '9999' }), newKey()]
     const first = await api.post(SETTLE, body, key)
     expect(first.body).toMatchObject({ success: false, transaction: '' })
     expect((await api.post(SETTLE, body, key)).text).toBe(first.text)
   })
 
-  it('is tried again where it was not, for want of money that is there by now', async () => {
+  it('is tried again once the money is there that was missing', async () => {
     const privateKey = generatePrivateKey()
     const { address } = privateKeyToAccount(privateKey)
     const { paymentRequirements } = await submission()
@@ -173,7 +173,7 @@ describe('a settlement with an Idempotency-Key', () => {
     ['of 256 characters', 'x'.repeat(256)],
     ['with a space', 'two words'],
     ['beyond ASCII', 'schlüssel'],
-  ])('is answered 400 where the key is %s', async (_name, key) => {
+  ])('is answered 400 if the key is %s', async (_name, key) => {
     const [before, body] = [await earned(), await submission()]
     const answer = await api.post(SETTLE, body, { 'Idempotency-Key': key })
     expect(answer.status).toBe(400)
@@ -184,28 +184,28 @@ describe('a settlement with an Idempotency-Key', () => {
     expect(await earned()).toBe(before)
   })
 
-  it.each(['!', '~'.repeat(255)])('is settled with a key at the bounds', async (key) => {
+  it.each(['!', '~'.repeat(255)])('is settled with a key of the shortest and longest length', async (key) => {
     const answer = await api.post(SETTLE, await submission(), { 'Idempotency-Key': key })
     expect(answer.body).toMatchObject({ success: true })
   })
 })
 
 describe('a verification with an Idempotency-Key', () => {
-  it('is never answered again that the payment is valid: it may be settled since', async () => {
+  it('never repeats that the payment is valid, because it may be settled since', async () => {
     const [body, key] = [await submission(), newKey()]
     expect((await api.post(VERIFY, body, key)).body).toMatchObject({ isValid: true })
     expect((await api.post(SETTLE, body, key)).body).toMatchObject({ success: true })
     expect((await api.post(VERIFY, body, key)).body).toMatchObject({ isValid: false })
   })
 
-  it('is answered 409 for another body', async () => {
+  it('is answered 409 with another body', async () => {
     const key = newKey()
     expect((await api.post(VERIFY, await submission(), key)).status).toBe(200)
     expect((await api.post(VERIFY, await submission(), key)).status).toBe(409)
   })
 })
 
-describe('a settlement with an Idempotency-Key that was not tried, or is not over', () => {
+describe('a settlement with an Idempotency-Key that was not tried or is not over', () => {
   const withGateway = async (
     more: GatewayOptions,
     work: (gateway: GatewayApi) => Promise<void>,
@@ -218,7 +218,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
     }
   }
 
-  it('is tried again where the chain was away', async () => {
+  it('is tried again if the chain could not be reached', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const { relayerKeys } = shopOptions(devnet).networks!['base-sepolia']!
     const networks = { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: relayerKeys! } }
@@ -236,7 +236,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
     await proxy.close()
   })
 
-  it('is asked again where it was pending, and then has its last word', () =>
+  it('is looked up again while it is pending, and then repeats the final answer', () =>
     withGateway({ settleTimeoutMs: 400 }, async (gateway) => {
       const [before, body, key] = [await earned(), await submission(), newKey()]
       await chain().setAutomine(false)
@@ -252,7 +252,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
       expect(await earned()).toBe(before + 10_000n)
     }))
 
-  it('is answered 503 where the first request takes longer than a settlement', () => {
+  it('is answered 503 if the first request takes longer than a settlement may', () => {
     const ledger = createMemoryLedger()
     let [isGranting, release] = [false, (): void => undefined]
     const released = new Promise<void>((resolve) => (release = resolve))
@@ -280,7 +280,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
     )
   })
 
-  it('is answered though its answer cannot be stored', () => {
+  it('is answered even if its answer cannot be stored', () => {
     const ledger = createMemoryLedger()
     const fail = async (): Promise<never> => {
       throw new LedgerError('ledger_unavailable', 'away')
@@ -300,7 +300,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
     )
   })
 
-  it('is asked again where the grant could not be written down', () => {
+  it('is looked up again if its delivery could not be recorded', () => {
     const ledger = createMemoryLedger()
     let isAway = true
     const markDelivered: LedgerStore['payments']['markDelivered'] = async (...delivered) => {
@@ -353,7 +353,7 @@ describe('a settlement with an Idempotency-Key that was not tried, or is not ove
 })
 
 describe('a settlement of a payment with an id', () => {
-  it('is answered 409 where another payment has the id, and can be settled with another', async () => {
+  it('is answered 409 if another payment has the id, and can be settled with another id', async () => {
     const id = generatePaymentId()
     expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
     const [before, second] = [await earned(), await withId(id)]
@@ -372,7 +372,7 @@ describe('a settlement of a payment with an id', () => {
     })
   })
 
-  it('leaves the id to other projects, and to the next payment where it is refused', async () => {
+  it('leaves the id free for other projects, and after a refusal for the next payment', async () => {
     const id = generatePaymentId()
     const refused = await api.post(SETTLE, await withId(id, { value: '9999' }))
     expect(refused.body).toMatchObject({ success: false })
@@ -380,7 +380,7 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, await withId(id), OTHER)).body).toMatchObject({ success: true })
   })
 
-  it('is answered alike again with its id, byte for byte', async () => {
+  it('is answered again byte for byte with its id', async () => {
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     const first = await api.post(SETTLE, body)
     expect(first.body).toMatchObject({ success: true })
@@ -390,7 +390,7 @@ describe('a settlement of a payment with an id', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('is sent once of twenty at once, and all are answered alike', async () => {
+  it('is sent once if it comes twenty times at once, and all get the same answer', async () => {
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     const copies = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -402,7 +402,7 @@ describe('a settlement of a payment with an id', () => {
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('is refused as used without its id, with another, and by another project', async () => {
+  it('is refused as used without its id, with another id, and for another project', async () => {
     const body = await withId(generatePaymentId())
     expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
     const { extensions: _extensions, ...bare } = body.paymentPayload
@@ -414,14 +414,14 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, body, OTHER)).body).toMatchObject(used)
   })
 
-  it('is answered 409 where more is asked for the same payment than was paid', async () => {
+  it('is answered 409 if more is asked for the same payment than was paid', async () => {
     const body = await withId(generatePaymentId())
     expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
     const paymentRequirements = { ...body.paymentRequirements, amount: '10000000' }
     expect((await api.post(SETTLE, { ...body, paymentRequirements })).status).toBe(409)
   })
 
-  it('verifies as good again once it is settled, as it would be settled', async () => {
+  it('verifies as valid again once it is settled, because settling it again would succeed', async () => {
     const body = await withId(generatePaymentId())
     expect((await api.post(VERIFY, body)).body).toMatchObject({ isValid: true })
     expect((await api.post(SETTLE, body)).body).toMatchObject({ success: true })
@@ -443,7 +443,7 @@ describe('a settlement of a payment with an id', () => {
     expect((await api.post(SETTLE, stranger)).status).toBe(409)
   })
 
-  it('is not in the way of another payer’s payment with the same id', async () => {
+  it('does not block another payer’s payment with the same id', async () => {
     const id = 'an-id-that-two-payers-took'
     const extensions = { 'payment-identifier': { info: { required: false, id } } }
     for (const payer of [0, 1]) {
@@ -453,7 +453,7 @@ describe('a settlement of a payment with an id', () => {
     }
   })
 
-  it('keeps its id through verify while it is pending: another payment cannot take it', async () => {
+  it('keeps its id while it is pending, so that another payment cannot take it by verify', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const id = generatePaymentId()
     const body = await withId(id)
@@ -471,7 +471,7 @@ describe('a settlement of a payment with an id', () => {
     await gateway.close()
   })
 
-  it('is valid for the key that it was sent with while it is pending, and for no other', async () => {
+  it('is valid, while it is pending, only for the key that it was sent with', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const [body, headers] = [await submission(), newKey()]
     await chain().setAutomine(false)
@@ -485,13 +485,13 @@ describe('a settlement of a payment with an id', () => {
     await gateway.close()
   })
 
-  it('leaves its id free where it was only verified', async () => {
+  it('leaves its id free if it was only verified', async () => {
     const id = generatePaymentId()
     expect((await api.post(VERIFY, await withId(id))).body).toMatchObject({ isValid: true })
     expect((await api.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
   })
 
-  it('is asked again where it was pending, and is then answered alike', async () => {
+  it('is looked up again while it is pending, and then gets the same answer each time', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const [before, body] = [await earned(), await withId(generatePaymentId())]
     await chain().setAutomine(false)
@@ -506,7 +506,7 @@ describe('a settlement of a payment with an id', () => {
     await gateway.close()
   })
 
-  it('is tried again where it was refused: its payer may have money by then', async () => {
+  it('is tried again after a refusal, because its payer may have money by then', async () => {
     const id = generatePaymentId()
     const privateKey = generatePrivateKey()
     const { address } = privateKeyToAccount(privateKey)
@@ -543,7 +543,7 @@ describe('a settlement of a payment with an id', () => {
     await gateway.close()
   })
 
-  it('is answered 400 where the id is none', async () => {
+  it('is answered 400 if the id is malformed', async () => {
     const answer = await api.post(SETTLE, await withId('short'))
     expect(answer.status).toBe(400)
     expect(answer.body.errors[0].path).toBe('paymentPayload.extensions.payment-identifier.info.id')
@@ -568,7 +568,7 @@ describe('a settlement of a payment with an id', () => {
   })
 })
 
-describe('a settlement of a payment with an id, for a merchant who does not ask for it to be repeated', () => {
+describe('a settlement of a payment with an id, for a merchant who does not enable payment-identifier', () => {
   let strict: GatewayApi
   beforeAll(async () => {
     const { projects = [] } = shopOptions(devnet)
@@ -589,14 +589,14 @@ describe('a settlement of a payment with an id, for a merchant who does not ask 
     expect(await earned()).toBe(before + 10_000n)
   })
 
-  it('is repeated for its Idempotency-Key all the same: that is the shop’s own word', async () => {
+  it('is still repeated for its Idempotency-Key', async () => {
     const [body, key] = [await withId(generatePaymentId()), newKey()]
     const first = await strict.post(SETTLE, body, key)
     expect(first.body).toMatchObject({ success: true })
     expect((await strict.post(SETTLE, body, key)).text).toBe(first.text)
   })
 
-  it('is answered 409 where another payment has the id', async () => {
+  it('is answered 409 if another payment has the id', async () => {
     const id = generatePaymentId()
     expect((await strict.post(SETTLE, await withId(id))).body).toMatchObject({ success: true })
     const before = await earned()
@@ -627,7 +627,7 @@ describe('a settlement of a payment with an id, for a merchant who does not ask 
   })
 })
 
-it('an amount of 0 is neither verified nor settled: it would cost gas and pay nobody', async () => {
+it('an amount of 0 is neither verified nor settled', async () => {
   const { paymentRequirements: offer } = await submission()
   const paymentRequirements = { ...offer, amount: '0' }
   const paymentPayload = await signPayment(devnet.payers[0]!, paymentRequirements)

@@ -27,7 +27,7 @@ interface Entry {
 }
 
 describe('an offer id', () => {
-  it('is the same whenever the same checkout is prepared, and another for anything else', async () => {
+  it('is the same for the same checkout, and another for anything else', async () => {
     const first = await idOf('https://shop.example/1')
     expect(first).toMatch(/^checkout\.[\w-]{22}$/)
     expect(await idOf('https://shop.example/1')).toBe(first)
@@ -41,7 +41,7 @@ describe('an offer id', () => {
     }
   })
 
-  it('is fresh in each answer of requirements', async () => {
+  it('is new in each answer of requirements', async () => {
     const ids = new Set<unknown>()
     for (let times = 0; times < 20; times++) {
       const { body } = await api.post('/api/v2/payment/requirements', {

@@ -41,7 +41,7 @@ const operationsOf = ({ paths }: OpenApiDocument): string[] =>
   )
 
 describe('the OpenAPI document', () => {
-  it('is valid OpenAPI 3.1, with everything mounted and without', async () => {
+  it('is valid OpenAPI 3.1, with everything mounted and with nothing', async () => {
     for (const options of [OPEN, CLOSED]) {
       const document = await documentOf(await serve(options))
       const validator = new Validator()
@@ -50,12 +50,12 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('is found invalid where it is not', async () => {
+  it('fails validation after it was broken on purpose', async () => {
     const { info: _info, ...document } = await documentOf(await serve())
     expect(await new Validator().validate(document)).toMatchObject({ valid: false })
   })
 
-  it('describes every endpoint that is mounted, with every method, and no other', async () => {
+  it('describes every mounted endpoint with every method, and no other', async () => {
     for (const [options, admin] of [
       [OPEN, ADMIN_TOKEN],
       [CLOSED, undefined],
@@ -80,7 +80,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has the probes once the app has them, at the app’s own URL', async () => {
+  it('has the probes at the app’s own URL once the app mounts them', async () => {
     const without = await serve(CLOSED, { prefix: '/pay' })
     expect((await documentOf(without)).paths).not.toHaveProperty('/livez')
     const gateway = createGateway(CLOSED)
@@ -100,7 +100,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names the server that its reader knows, and lets shared caches keep only a configured one', async () => {
+  it('names the server as its reader knows it, and lets shared caches keep only a configured name', async () => {
     const seen = await serve(CLOSED, { prefix: '/pay' })
     expect((await documentOf(seen)).servers[0]?.url).toBe(`${seen.url}/pay`)
     expect((await seen.send('GET', PATH)).headers.get('cache-control')).toBe('private, no-cache')
@@ -111,7 +111,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  it('is compressed for the first hosts that are asked for, and right for all others that strangers invent', async () => {
+  it('is compressed for the first hosts that are asked for, and correct for any that strangers invent', async () => {
     const api = await serve()
     const ask = async (host: string) => {
       const headers = { Host: host, 'Accept-Encoding': 'gzip' }
@@ -126,7 +126,7 @@ describe('the OpenAPI document', () => {
     expect(await ask(host)).toMatchObject({ status: 200, encoding: 'gzip' })
   })
 
-  it('is sent once to a client that keeps it, and compressed if that is understood', async () => {
+  it('is sent once to a client that keeps it, and compressed if the client accepts that', async () => {
     const api = await serve()
     const first = await api.send('GET', PATH, { headers: { 'Accept-Encoding': 'gzip' } })
     const tag = first.headers.get('etag') ?? ''
@@ -141,14 +141,14 @@ describe('the OpenAPI document', () => {
     expect([head.status, head.text]).toEqual([200, ''])
   })
 
-  it('takes no other method and no parameter', async () => {
+  it('refuses other methods and all parameters', async () => {
     const api = await serve()
     const posted = await api.send('POST', PATH)
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
     expect((await api.send('GET', `${PATH}?format=yaml`)).status).toBe(400)
   })
 
-  it('counts against its reader’s address, also where a project’s token comes with the request', async () => {
+  it('counts against its reader’s address even with a project’s token', async () => {
     const api = await serve({ ...OPEN, rateLimit: { limit: 2 } })
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
     expect((await api.send('GET', PATH, { headers })).status).toBe(200)
@@ -157,7 +157,7 @@ describe('the OpenAPI document', () => {
     expect((await api.get('/api/v2/merchant/payment-profile', headers)).status).toBe(200)
   })
 
-  it('is the app’s own to serve where docs are off, and so is the page', async () => {
+  it('leaves its paths and those of the page to the app if docs are off', async () => {
     const gateway = createGateway(CLOSED)
     toEnd.push(() => gateway.close())
     const app = express().use(gateway.gatewayRouter({ docs: false }))
@@ -168,7 +168,7 @@ describe('the OpenAPI document', () => {
       expect(await (await fetch(server.url + path)).text()).toBe('the app’s own')
   })
 
-  it('costs nothing before it is asked for: its makers are loaded on demand only', () => {
+  it('loads its code on the first request only', () => {
     const src = fileURLToPath(new URL('../../src', import.meta.url))
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
     const eager = files
@@ -201,7 +201,7 @@ describe('what the OpenAPI document says', () => {
     }
   }
 
-  it('names and explains each operation, under an id of its own', () => {
+  it('names and explains each operation under an id of its own', () => {
     const ids = operations.map(({ operationId }) => operationId)
     expect(new Set(ids).size).toBe(ids.length)
     for (const { summary, description } of operations) {
@@ -225,7 +225,7 @@ describe('what the OpenAPI document says', () => {
     expect(silent).toEqual([])
   })
 
-  it('has patterns that every dialect reads alike: Python, and JavaScript without a flag', () => {
+  it('has patterns that Python and JavaScript without flags read alike', () => {
     const patterns: string[] = []
     JSON.stringify(document, (name, value: unknown) => {
       if (name === 'pattern' && typeof value === 'string') patterns.push(value)
@@ -239,7 +239,7 @@ describe('what the OpenAPI document says', () => {
     expect(patterns.filter((pattern) => new RegExp(pattern).test('a label: ok'))).not.toEqual([])
   })
 
-  it('tells the status of each problem', () => {
+  it('states the status of each problem', () => {
     const { schemas } = document.components
     const problems = Object.entries(schemas).filter(([name]) => name.startsWith('Problem_'))
     expect(problems.length).toBeGreaterThan(30)
@@ -277,7 +277,7 @@ describe('the comparison of answers with the document', () => {
     body: JSON.stringify({ isValid: false, invalidReason: 'insufficient_funds' }),
   }
 
-  it('finds nothing wrong with what is described', () => {
+  it('accepts an answer that is described', () => {
     expect(validator.explain(valid)).toBeUndefined()
     expect(
       validator.explain({ ...valid, method: 'OPTIONS', status: 204, body: '' }),
@@ -325,7 +325,7 @@ describe('the comparison of answers with the document', () => {
     expect(validator.explain({ ...valid, ...difference })).toMatch(explanation)
   })
 
-  it('finds what an event of a stream has in excess', () => {
+  it('finds a member in excess in an event of a stream', () => {
     const stream = { method: 'GET', path: '/api/v2/merchant/events', type: 'text/event-stream' }
     const answer = {
       ...stream,

@@ -75,7 +75,7 @@ describe('POST /api/v2/payment/requirements', () => {
     })
   })
 
-  it('writes an empty description and no mimeType where none is given', async () => {
+  it('writes an empty description and no mimeType if none is given', async () => {
     const bodies = await Promise.all(
       [{}, { description: null, mimeType: null }].map(async (more) => {
         const answer = await api.post(REQUIREMENTS, {
@@ -98,7 +98,7 @@ describe('POST /api/v2/payment/requirements', () => {
     [0.0000011, '2'],
     [1e-6, '1'],
     [12345678.9, '12345678900000'],
-  ])('asks %s dollars as %s units, never less', async (requestedAmount, amount) => {
+  ])('asks %s dollars as %s units, never fewer', async (requestedAmount, amount) => {
     const answer = await api.post(REQUIREMENTS, { resourceUrl: RESOURCE, requestedAmount })
     expect(answer.body.accepts[0].amount).toBe(amount)
   })
@@ -136,7 +136,7 @@ describe('POST /api/v2/payment/requirements', () => {
 })
 
 describe('POST /api/v2/payment/verify', () => {
-  it('answers a good payment with its payer, and moves nothing', async () => {
+  it('answers a valid payment with its payer, and moves nothing', async () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const body = await submission()
     for (const answer of [await api.post(VERIFY, body), await api.post(VERIFY, body)]) {
@@ -146,12 +146,12 @@ describe('POST /api/v2/payment/verify', () => {
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
   })
 
-  it('takes the official envelope, with x402Version on top', async () => {
+  it('accepts the official envelope with x402Version on top', async () => {
     const answer = await api.post(VERIFY, { x402Version: 2, ...(await submission()) })
     expect(answer.body.isValid).toBe(true)
   })
 
-  it('takes requirements of the six required fields alone', async () => {
+  it('accepts requirements of the six required fields alone', async () => {
     const { paymentPayload, paymentRequirements } = await submission()
     const { scheme, network, amount, payTo, maxTimeoutSeconds, asset } = paymentRequirements
     const six = { scheme, network, amount, payTo, maxTimeoutSeconds, asset }
@@ -182,7 +182,7 @@ describe('POST /api/v2/payment/verify', () => {
     })
   })
 
-  it('refuses without a payer where none can be read', async () => {
+  it('refuses without a payer if none can be read', async () => {
     const { paymentPayload, paymentRequirements } = await submission()
     const answer = await api.post(VERIFY, {
       paymentPayload: { ...paymentPayload, payload: {} },
@@ -206,7 +206,7 @@ describe('POST /api/v2/payment/verify', () => {
     })
   })
 
-  it('refuses a body that is no submission, naming each member', async () => {
+  it('refuses a body that is no payment, naming each member', async () => {
     const { paymentPayload, paymentRequirements } = await submission()
     const answer = await api.post(VERIFY, {
       paymentPayload: { ...paymentPayload, x402Version: '2' },
@@ -225,7 +225,7 @@ describe('POST /api/v2/payment/verify', () => {
 })
 
 describe('POST /api/v2/payment/settle', () => {
-  it('moves the money once, and says so once', async () => {
+  it('moves the money once, and answers success once', async () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const body = await submission()
     const first = await api.post(SETTLE, body)
@@ -251,7 +251,7 @@ describe('POST /api/v2/payment/settle', () => {
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 10_000n)
   })
 
-  it('settles one payment once, though twenty requests bring it at once', async () => {
+  it('settles one payment once if twenty requests bring it at once', async () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const body = await submission()
     const answers = await Promise.all(Array.from({ length: 20 }, () => api.post(SETTLE, body)))
@@ -268,14 +268,14 @@ describe('POST /api/v2/payment/settle', () => {
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 10_000n)
   })
 
-  it('settles payments of many payers that come at once', async () => {
+  it('settles payments of many payers at once', async () => {
     const bodies = await Promise.all([0, 1, 2, 3, 4].map((payer) => submission({}, payer)))
     const answers = await Promise.all(bodies.map((body) => api.post(SETTLE, body)))
     expect(answers.map(({ body }) => body.success)).toStrictEqual(Array(5).fill(true))
     expect(new Set(answers.map(({ body }) => body.payer)).size).toBe(5)
   })
 
-  it('names the network as its request did', async () => {
+  it('names the network as the request did', async () => {
     const { paymentPayload, paymentRequirements } = await submission()
     const answer = await api.post(SETTLE, {
       paymentPayload,
@@ -355,7 +355,7 @@ describe('a project without a merchant', () => {
     ['GET', SUPPORTED],
     ['GET', '/api/v2/merchant/payment-profile'],
     ['POST', '/api/v2/merchant/checkout-prepare'],
-  ])('is told so by %s %s', async (method, path) => {
+  ])('is answered by %s %s that it has none', async (method, path) => {
     const answer = method === 'GET' ? await api.get(path, BARE) : await api.post(path, {}, BARE)
     expect(answer.status).toBe(404)
     expect(answer.body).toStrictEqual(problemOf(404, 'merchant_not_configured', 'Not Found'))
@@ -384,7 +384,7 @@ describe('a payment of version 1, whatever its shape', () => {
       'a header holds it',
       { x402Version: 1, paymentHeader: 'e30=', paymentRequirements: requirements },
     ],
-  ])('is told its version as v1 SDKs print it, as %s', async (_name, body) => {
+  ])('is refused in the members that v1 SDKs print, as %s', async (_name, body) => {
     const verified = await api.post(VERIFY, body)
     expect([verified.status, verified.body]).toEqual([
       200,
@@ -403,7 +403,7 @@ describe('a payment of version 1, whatever its shape', () => {
     ])
   })
 
-  it('says nothing of the version where there is none, or its own', async () => {
+  it('is not blamed on the version if there is none, or it is 2', async () => {
     for (const body of [undefined, 1, {}, { x402Version: 2 }, { x402Version: '1' }]) {
       expect((await api.post(VERIFY, body)).status).toBe(400)
       expect((await api.post(SETTLE, body)).status).toBe(400)
@@ -412,7 +412,7 @@ describe('a payment of version 1, whatever its shape', () => {
     expect((await api.post(VERIFY, mixed)).body).toMatchObject({ isValid: true })
   })
 
-  it('is asked for its token first', async () => {
+  it('needs its token first', async () => {
     const headers = { 'X-Project-Identify-Token': undefined }
     expect((await api.post(VERIFY, { x402Version: 1 }, headers)).status).toBe(401)
   })

@@ -114,7 +114,7 @@ describe('a rate limit in Redis', () => {
       expect(api.log.lines).toStrictEqual([])
     })
 
-    it('lets requests pass at once while Redis cannot be reached, and counts again once it can', async () => {
+    it('lets requests through at once while Redis cannot be reached, and counts again once it can', async () => {
       const proxy = await startTcpProxy({ host: HOST, port: PORT })
       const redisUrl = `redis://${HOST}:${proxy.port}`
       const { api, answers } = await judge(async () => {
@@ -142,7 +142,7 @@ describe('a rate limit in Redis', () => {
     })
   }
 
-  it('lets requests pass where Redis was never there, without its URL in the log', async () => {
+  it('lets requests through if Redis was never there, without its URL in the log', async () => {
     const { api, statuses } = await judge(
       async () => {
         const api = await open(optionsOf(9))
@@ -160,7 +160,7 @@ describe('a rate limit in Redis', () => {
     expect(api.log.lines.join()).not.toContain(`${HOST}:9`)
   })
 
-  it('holds no request for long where Redis says nothing', async () => {
+  it('delays no request for long if Redis does not answer', async () => {
     const silent = createServer(() => undefined).listen(0, HOST)
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
@@ -183,11 +183,11 @@ describe('a rate limit in Redis', () => {
     ['http://127.0.0.1', 'invalid_url'],
     ['127.0.0.1:6379', 'invalid_url'],
     ['', 'invalid_url'],
-  ])('is no place at %j', (redisUrl, code) => {
+  ])('refuses the URL %j', (redisUrl, code) => {
     expect(issuesOf({ rateLimit: { redisUrl } })).toStrictEqual([['rateLimit.redisUrl', code]])
   })
 
-  it('is the only place for the counts of a limit', () => {
+  it('refuses a second store for the same limit', () => {
     const store = {
       increment: () => undefined,
       decrement: () => undefined,
@@ -199,7 +199,7 @@ describe('a rate limit in Redis', () => {
     ])
   })
 
-  it('needs packages, which are named under the option', () => {
+  it('names the packages that it needs under the option', () => {
     const load = (name: string): never => {
       throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' })
     }

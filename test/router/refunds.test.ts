@@ -122,7 +122,7 @@ const refused = (errorReason: string) => ({
 const payerBalance = (): Promise<bigint> => balanceOf(devnet, devnet.payers[0]!.address)
 
 describe('a refund', () => {
-  it('pays all back that was paid, and is shown with its settlement', async () => {
+  it('pays back everything that was paid, and is shown with its settlement', async () => {
     const settlement = await sell()
     const { typedData } = (await api.get(`${PATH}/${settlement.id}/refunds/prepare`)).body
     expect(typedData).toStrictEqual({
@@ -170,7 +170,7 @@ describe('a refund', () => {
     expect((await api.get(`${PATH}/${settlement.id}/refunds/${body.id}`)).body).toStrictEqual(body)
   })
 
-  it('is no payment: no list, no event and no settlement has it', async () => {
+  it('is in no list of payments, no event and no settlement', async () => {
     const settlement = await sell()
     const seen = [income.length, told.length]
     const { body } = await refund(settlement, await sign(settlement))
@@ -182,7 +182,7 @@ describe('a refund', () => {
     expect(again.status).toBe(404)
   })
 
-  it('may be of a part, as often as something is left', async () => {
+  it('can be partial, as often as something is left', async () => {
     const settlement = await sell()
     const first = await refund(settlement, await sign(settlement, { amount: 100_000n }))
     expect([first.status, first.body.amount]).toEqual([201, '100000'])
@@ -198,7 +198,7 @@ describe('a refund', () => {
     expect((await api.get(path)).body).toMatchObject({ code: 'refund_exceeds_payment', left: '0' })
   })
 
-  it('is paid once where fifty are asked for at once', async () => {
+  it('is paid once if it is asked for fifty times at once', async () => {
     const settlement = await sell()
     const all = await Promise.all(Array.from({ length: 50 }, () => sign(settlement)))
     const before = await payerBalance()
@@ -210,7 +210,7 @@ describe('a refund', () => {
     expect(await find(settlement)).toMatchObject({ refunded: PAID.toString(), refunds: 1 })
   })
 
-  it('has one answer, however often its authorization is presented for its settlement', async () => {
+  it('gets one answer, however often its authorization is presented for its settlement', async () => {
     const [settlement, other] = [await sell(), await sell()]
     const signed = await sign(settlement)
     const before = await payerBalance()
@@ -225,7 +225,7 @@ describe('a refund', () => {
     expect(await refundsOf(other)).toEqual([])
   })
 
-  it('is signed by the account of a merchant that is a contract (ERC-1271)', async () => {
+  it('can be signed by a merchant’s contract account (ERC-1271)', async () => {
     const approved = newNonce()
     const payTo = await deploy(devnet, walletCode(approved))
     await devnet.mint(payTo, PAID)
@@ -245,7 +245,7 @@ describe('a refund', () => {
     await at.close()
   })
 
-  it('repeats its answer for the same Idempotency-Key, and takes that for no other', async () => {
+  it('repeats its answer for the same Idempotency-Key, and refuses that key for another refund', async () => {
     const [settlement, other] = [await sell(), await sell()]
     const key = { 'Idempotency-Key': 'refund-1' }
     const signed = await sign(settlement, { amount: 1n })
@@ -260,7 +260,7 @@ describe('a refund', () => {
   })
 })
 
-describe('a refund that is not as it must be', () => {
+describe('a malformed or foreign refund', () => {
   it.each([
     ['from', (): string => buyer.address],
     ['to', (): string => buyer.address],
@@ -277,7 +277,7 @@ describe('a refund that is not as it must be', () => {
     expect(await refundsOf(settlement)).toEqual([])
   })
 
-  it('is refused if another has signed it, or what is signed was changed', async () => {
+  it('is refused if another account has signed it, or if it was changed afterwards', async () => {
     const settlement = await sell()
     const reason = refused('invalid_exact_evm_payload_signature')
     const foreign = await sign(settlement, { signer: buyer })
@@ -336,7 +336,7 @@ describe('a refund that is not as it must be', () => {
     expect(await allow('GET', `${prepare}/more`)).toEqual([404, null])
   })
 
-  it('is refused for the settlement of another project, by every path', async () => {
+  it('is refused for the settlement of another project on every path', async () => {
     const settlement = await sell()
     const signed = await sign(settlement)
     const { body: made } = await refund(settlement, await sign(settlement, { amount: 1n }))
@@ -351,7 +351,7 @@ describe('a refund that is not as it must be', () => {
     expect((await api.get(`${PATH}/${'f'.repeat(32)}/refunds`)).status).toBe(404)
   })
 
-  it('is refused while its settlement is not settled', async () => {
+  it('is refused until its payment is settled', async () => {
     const before = await sell()
     await askNode(devnet, 'evm_setAutomine', false)
     const selling: Promise<Settlement> = sell()
@@ -372,7 +372,7 @@ describe('a refund that is not as it must be', () => {
     await selling
   })
 
-  it('is refused where the money is not there, and nothing is taken from what is left', async () => {
+  it('is refused if the merchant lacks the money, and then reserves nothing', async () => {
     const settlement = await sell()
     await drain()
     const signed = await sign(settlement)
@@ -384,7 +384,7 @@ describe('a refund that is not as it must be', () => {
 })
 
 describe('a refund that fails or stalls', () => {
-  it('takes from what is left until its authorization lapses, where it is mined and reverts', async () => {
+  it('holds its amount until its authorization lapses if its transaction reverts', async () => {
     const settlement = await sell()
     await askNode(devnet, 'evm_setAutomine', false)
     const refunding = refund(settlement, await sign(settlement))
@@ -415,7 +415,7 @@ describe('a refund that fails or stalls', () => {
     expect(await find(settlement)).toMatchObject({ refunded: PAID.toString(), refunds: 2 })
   })
 
-  it('is paid once, by whoever sends its authorization first', async () => {
+  it('is paid once, whoever sends its authorization first', async () => {
     const settlement = await sell()
     await askNode(devnet, 'evm_setAutomine', false)
     const signed = await sign(settlement)
@@ -430,7 +430,7 @@ describe('a refund that fails or stalls', () => {
     expect(await find(settlement)).toMatchObject({ refunded: PAID.toString(), refunds: 1 })
   })
 
-  it('is pending beyond its time, and settled once it is mined', async () => {
+  it('is pending after its time is over, and settled once it is mined', async () => {
     const ledger = createMemoryLedger()
     const patient = await serveGateway({ ...optionsOf(), ledger })
     const settlement = await sell(patient)
@@ -458,7 +458,7 @@ describe('a refund that fails or stalls', () => {
 })
 
 describe('the authorization of a refund', () => {
-  it('pays for nothing, though its buyer is a merchant himself', async () => {
+  it('pays for nothing, even if its buyer is a merchant himself', async () => {
     const settlement = await sell(api, buyer)
     const signed = await sign(settlement)
     expect((await refund(settlement, signed)).status).toBe(201)
@@ -481,7 +481,7 @@ describe('the authorization of a refund', () => {
 })
 
 describe('a gateway with a remote facilitator', () => {
-  it('refunds nothing, and says who can', async () => {
+  it('refuses refunds, and names who can make them', async () => {
     const at = await serveGateway({
       projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: merchant.address } }],
       networks: { 'base-sepolia': {} },

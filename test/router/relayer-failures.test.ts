@@ -81,13 +81,13 @@ describe('a gas price above what is offered', () => {
     expect([sent(), runs()]).toEqual([[], 0])
   })
 
-  it('settles where the limit is above the price', async () => {
+  it('does not matter while the limit is above the price', async () => {
     const { options } = await proxied({ maxFeePerGasGwei: 1000 })
     expect((await settleAt(await serve(options))).body).toMatchObject({ success: true })
   })
 })
 
-describe('a gateway whose only relayer is used by another', () => {
+describe('a gateway whose only relayer is used by another gateway too', () => {
   it('settles on the API and on a paid route', async () => {
     const folder = temporaryFolder(toEnd)
     const openLedger = () => sqliteLedger(join(folder, 'ledger.db'))

@@ -27,7 +27,7 @@ describe('the id of a request', () => {
     expect(problem.body.requestId).not.toBe(fine.headers.get('x-request-id'))
   })
 
-  it('is taken from a trusted proxy, and from nobody else', async () => {
+  it('is taken only from a trusted proxy', async () => {
     await open()
     const given = { 'X-Request-Id': 'proxy-4711' }
     expect((await api.get(SUPPORTED, given)).headers.get('x-request-id')).toMatch(UUID)
@@ -37,7 +37,7 @@ describe('the id of a request', () => {
   })
 
   it.each(['x'.repeat(129), 'with space', 'ümlaut', '"><script>'.repeat(20)])(
-    'is not %s, which a proxy lets through',
+    'is replaced if a proxy lets through %s',
     async (id) => {
       await open({ prepare: (app) => app.set('trust proxy', 'loopback') })
       const headers = { 'X-Request-Id': Buffer.from(id, 'utf8').toString('latin1') }
@@ -45,7 +45,7 @@ describe('the id of a request', () => {
     },
   )
 
-  it('is the app’s own, where it has given the request one', async () => {
+  it('is the one that the app has given to the request', async () => {
     await open({
       prepare: (app) =>
         app.use((req, _res, next) => {
@@ -56,7 +56,7 @@ describe('the id of a request', () => {
     expect((await api.get(NOWHERE)).body.requestId).toBe('app-1')
   })
 
-  it('is in the line that the log has of a failure, with path, project, network and payment', async () => {
+  it('is in the log line of a failure, with path, project, network and payment', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const settings = { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys }
     api = await serveGateway(shopOptions(devnet, { networks: { 'base-sepolia': settings } }))

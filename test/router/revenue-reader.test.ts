@@ -25,7 +25,7 @@ function slowLedger() {
 }
 
 describe('revenue', () => {
-  it('is summed once for all who ask the same', async () => {
+  it('is summed once for all callers with the same question', async () => {
     const ledger = slowLedger()
     const reader = new RevenueReader(ledger)
     const answers = Array.from({ length: 1000 }, () => reader.read(QUERY))
@@ -35,7 +35,7 @@ describe('revenue', () => {
     expect(ledger.asked).toHaveLength(1)
   })
 
-  it('sums of one project are made one after the other, and not for too many at once', async () => {
+  it('is summed one question after another for a project, and refused for too many at once', async () => {
     const ledger = slowLedger()
     const reader = new RevenueReader(ledger)
     const ask = (until: number) => reader.read({ ...QUERY, until })
@@ -55,7 +55,7 @@ describe('revenue', () => {
     expect(ledger.asked).toHaveLength(6)
   })
 
-  it('is asked for again after a failure', async () => {
+  it('is summed again after a failure', async () => {
     const ledger = slowLedger()
     const reader = new RevenueReader(ledger)
     const failing = reader.read(QUERY)

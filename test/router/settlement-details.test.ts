@@ -98,7 +98,7 @@ function describeDetails(
       return { status, body, entry: body['xyz.vendor.gateway_payment']?.[0].config.accepts[0] }
     }
 
-    it('a sold route is told with its URL, pattern, price and reference, and found by each', async () => {
+    it('records URL, pattern, price and reference of a sale, and finds it by each', async () => {
       const path = '/items/7?order=A%201&q=%27%3B--'
       expect((await shop.buy(path, devnet.payers[0]!)).status).toBe(200)
       const settlement = await newest()
@@ -128,19 +128,19 @@ function describeDetails(
       expect((await get(`${PATH}?payer=${nobody}`)).body.settlements).toStrictEqual([])
     })
 
-    it('a price without a currency is told in the merchant’s, and a fixed reference is kept', async () => {
+    it('records a price without a currency in the merchant’s, with its fixed reference', async () => {
       expect((await shop.buy('/weather', devnet.payers[0]!)).status).toBe(200)
       expect(await newest()).toMatchObject({ askedPrice: '0.02 USD', reference: 'weather' })
     })
 
-    it('a reference that cannot be kept charges nobody', async () => {
+    it('charges nobody if the reference cannot be kept', async () => {
       const path = `/items/8?order=${'x'.repeat(201)}`
       const before = await newest()
       expect((await shop.buy(path, devnet.payers[0]!)).status).toBe(500)
       expect(await newest()).toStrictEqual(before)
     })
 
-    it('a shop names what it settles, and its URL is cut and cleaned, whatever a payer writes', async () => {
+    it('records what a shop names, and cuts and cleans URLs, whatever a payer writes', async () => {
       const { entry } = await prepare(CHECKOUT)
       const url = `https://shop.example/\u0000\ud800?${'é'.repeat(3000)}`
       expect((await settle(entry, { reference: 'order-9', url })).body).toMatchObject({
@@ -154,7 +154,7 @@ function describeDetails(
     })
 
     it.each([5, '', 'a\nb', 'x'.repeat(201), { toString: 'x' }])(
-      'a settlement is refused before anything is sent if its reference is %j',
+      'refuses a settlement before anything is sent if its reference is %j',
       async (reference) => {
         const { entry } = await prepare(CHECKOUT)
         const { status, body } = await settle(entry, { reference })
@@ -166,7 +166,7 @@ function describeDetails(
       },
     )
 
-    it('a checkout’s reference comes with its payment, the same each time, and cannot be forged', async () => {
+    it('records a checkout’s reference with its payment, the same each time and not forgeable', async () => {
       const { entry } = await prepare({ ...CHECKOUT, reference: 'Größe 42' })
       expect((await prepare({ ...CHECKOUT, reference: 'Größe 42' })).entry).toStrictEqual(entry)
       expect((await settle(entry)).body).toMatchObject({ success: true })

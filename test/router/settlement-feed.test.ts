@@ -49,7 +49,7 @@ function open() {
 }
 
 describe('The feed of settlements', () => {
-  it('tells each reader of each change once, by one loop for all', async () => {
+  it('tells each reader of each change once, with one loop for all', async () => {
     const { store, state, read } = open()
     const readers = await Promise.all(Array.from({ length: 30 }, () => read()))
     const other = await read('other')
@@ -66,7 +66,7 @@ describe('The feed of settlements', () => {
     expect(state.mostUnderWay).toBe(1)
   })
 
-  it('tells of what happens from the moment that a reader was added, and of nothing before', async () => {
+  it('tells a reader only of what happens after he was added', async () => {
     const { store, read } = open()
     const before = newEntry()
     await steps.settled(store, before)
@@ -98,7 +98,7 @@ describe('The feed of settlements', () => {
     )
   })
 
-  it('reads nothing before anyone listens, and after the last one has left', async () => {
+  it('reads nothing before the first reader and after the last one', async () => {
     const { state, read } = open()
     const readers = [await read(), await read()]
     await until(() => state.looks > 2)
@@ -111,7 +111,7 @@ describe('The feed of settlements', () => {
     expect(state.looks).toBe(looks + 1)
   })
 
-  it('refuses a reader while the ledger does not answer, and goes on for others once it does', async () => {
+  it('refuses a reader while the ledger does not answer, and goes on for the others once it does', async () => {
     const { store, state, log, read } = open()
     state.isAway = true
     await expect(read()).rejects.toThrow('away')
@@ -136,7 +136,7 @@ describe('The feed of settlements', () => {
 })
 
 describe('Slots', () => {
-  it('bound what runs for one key, and for all', () => {
+  it('limit what runs at once for one key, and for all', () => {
     const slots = new Slots({ total: 3, perKey: 2 })
     const free = slots.take('a')
     expect(typeof slots.take('a')).toBe('function')

@@ -111,7 +111,7 @@ async function mineAfterSpending(from: Hex): Promise<void> {
 }
 
 describe('a settlement whose outcome is not known in time', () => {
-  it('is pending with its hash, then paid once, then used', async () => {
+  it('is pending with its hash, then paid once, then refused as used', async () => {
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api)
     await askNode(devnet, 'evm_setAutomine', false)
@@ -149,7 +149,7 @@ describe('a settlement whose outcome is not known in time', () => {
     expect(third.body).not.toHaveProperty('settledBy')
   })
 
-  it('is declined, not asked for again, where it turns out to have failed', async () => {
+  it('is refused for good once it turns out to have failed', async () => {
     const payer = devnet.payers[1]!
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api, payer)
@@ -208,7 +208,7 @@ describe('a transaction that fails on chain', () => {
     expect(await merchantBalance()).toBe(before + 10_000n)
   })
 
-  it('is answered as pending where the node does not take it, and settled once it does', async () => {
+  it('is answered as pending if the node does not accept it, and settled once it does', async () => {
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api)
     proxy.fault = (method) =>
@@ -257,7 +257,7 @@ describe('a node that cannot be asked', () => {
     expect((await settle(api, body)).body).toMatchObject({ success: true })
   })
 
-  it('is 502 where it is the node of another chain', async () => {
+  it('is answered 502 if it belongs to another chain', async () => {
     const api = await open()
     const body = await submission(api)
     proxy.fault = (method) =>
@@ -269,7 +269,7 @@ describe('a node that cannot be asked', () => {
 })
 
 describe('a relayer without gas money', () => {
-  it('is 503 with Retry-After and sends nothing, until it is refilled', async () => {
+  it('is answered 503 with Retry-After and sends nothing until it is refilled', async () => {
     const key = keccak256(toHex('a poor relayer'))
     const { address } = privateKeyToAccount(key)
     const api = await open({
@@ -293,7 +293,7 @@ describe('a relayer without gas money', () => {
 })
 
 describe('a ledger that cannot take the payment', () => {
-  it('is 503 with Retry-After, and nothing is sent', async () => {
+  it('is answered 503 with Retry-After, and nothing is sent', async () => {
     const api = await open({ ledger: await fullLedger() })
     proxy.methods.length = 0
     const answer = await settle(api, await submission(api))
@@ -305,7 +305,7 @@ describe('a ledger that cannot take the payment', () => {
 })
 
 describe('a client that goes away while its payment is settled', () => {
-  it('gets the success when it asks again, once', async () => {
+  it('gets the success once when it asks again', async () => {
     const responses: Response[] = []
     const api = await open(
       {},
@@ -348,7 +348,7 @@ describe('a client that goes away while its payment is settled', () => {
 })
 
 describe('closing the gateway', () => {
-  it('answers a settlement under way as pending', async () => {
+  it('answers a settlement in progress as pending', async () => {
     const api = await open()
     const body = await submission(api)
     await askNode(devnet, 'evm_setAutomine', false)

@@ -67,7 +67,7 @@ async function sell(): Promise<{ payment: PaymentPayload; transaction: string }>
 }
 
 describe('the settlements of a merchant', () => {
-  it('are all that is needed to book and to reconcile', async () => {
+  it('have everything that booking and reconciling need', async () => {
     const { payment, transaction } = await sell()
     const { status, body, headers } = await api.get(`${PATH}?limit=1`)
     expect(status).toBe(200)
@@ -96,7 +96,7 @@ describe('the settlements of a merchant', () => {
     expect(short.body).toStrictEqual({ ...settlement, network: 'base-sepolia' })
   })
 
-  it('tell the rate that an amount comes from, as it was quoted for the checkout', async () => {
+  it('state the rate of an amount as it was quoted for the checkout', async () => {
     const { body } = await inEuro.post('/api/v2/merchant/checkout-prepare', {
       amount: '0.50',
       currency: 'EUR',
@@ -121,7 +121,7 @@ describe('the settlements of a merchant', () => {
     expect(await settle(forged)).not.toHaveProperty('quote')
   })
 
-  it('tell where each stands, and are found by it', async () => {
+  it('state the progress of each, and can be filtered by it', async () => {
     clock.ms += 1000
     const [reserved, pending, failed] = [newEntry(), newEntry(), newEntry()]
     await ledger.payments.reserve(reserved)
@@ -156,7 +156,7 @@ describe('the settlements of a merchant', () => {
     expect((await listed('failed')).settlements[0]).not.toHaveProperty('symbol')
   })
 
-  it('name no transaction that only a facilitator elsewhere knows', async () => {
+  it('name no transaction if only a remote facilitator knows it', async () => {
     const remote = await serveGateway(
       shopOptions(devnet, {
         ledger: createMemoryLedger(),
@@ -179,7 +179,7 @@ describe('the settlements of a merchant', () => {
     await remote.close()
   })
 
-  it('are turned page by page, newest first, whatever comes meanwhile', async () => {
+  it('come page by page, newest first, whatever is added meanwhile', async () => {
     const start = (clock.ms += 60_000)
     const entries = Array.from({ length: 7 }, () => newEntry())
     for (const [index, entry] of entries.entries()) {
@@ -200,7 +200,7 @@ describe('the settlements of a merchant', () => {
     expect(new Set(seen)).toStrictEqual(new Set(entries.map(recordId)))
   })
 
-  it('are found by the time they were made: from, and before to', async () => {
+  it('can be filtered by time of creation: at or after from, and before to', async () => {
     clock.ms = Date.parse('2030-01-02T00:00:00.000Z')
     const entry = newEntry({ validBefore: 2_000_000_000n })
     await ledger.payments.reserve(entry)
@@ -212,7 +212,7 @@ describe('the settlements of a merchant', () => {
     expect(await count('from=2030-01-02T01:00:00%2B01:00&to=2030-01-02T00:00:00.001Z')).toBe(1)
   })
 
-  it('are twenty to a page', async () => {
+  it('come twenty to a page by default', async () => {
     for (let made = 0; made < 21; made++) await ledger.payments.reserve(newEntry())
     const { body } = await api.get(PATH)
     expect(body.settlements).toHaveLength(20)
@@ -220,7 +220,7 @@ describe('the settlements of a merchant', () => {
     expect((await api.get(`${PATH}?limit=100`)).body.settlements.length).toBeGreaterThan(20)
   })
 
-  it('are nobody else’s', async () => {
+  it('are shown to no other project', async () => {
     const { id } = (await api.get(PATH)).body.settlements[0]
     expect((await api.get(PATH, OTHER_TOKEN)).body).toStrictEqual({ settlements: [] })
     for (const path of [`${PATH}/${id}`, `${PATH}/nothing`]) {
@@ -266,7 +266,7 @@ describe('the settlements of a merchant', () => {
     ['reference', 'one&payer=0x0000000000000000000000000000000000000001'],
     ['to', '2026-01-01&from=2026-01-02'],
     ['cursor', Buffer.from('1.2').toString('base64url')],
-  ])('refuse %s=%s', async (name, value) => {
+  ])('refuse the parameter %s=%s', async (name, value) => {
     const { status, body, headers } = await api.get(`${PATH}?${name}=${value}`)
     expect(status).toBe(400)
     expect(headers.get('content-type')).toBe('application/problem+json')
@@ -276,7 +276,7 @@ describe('the settlements of a merchant', () => {
     })
   })
 
-  it('name everything that is wrong', async () => {
+  it('name every wrong parameter at once', async () => {
     const { body } = await api.get(`${PATH}?limit=x&to=x&status=x`)
     expect(body.errors).toStrictEqual([
       { path: 'limit', message: 'must be an integer from 1 to 100' },
@@ -288,7 +288,7 @@ describe('the settlements of a merchant', () => {
     )
   })
 
-  it('are only read', async () => {
+  it('can only be read', async () => {
     for (const path of [PATH, `${PATH}/some`]) {
       const { status, headers } = await api.post(path, {})
       expect([status, headers.get('allow')]).toStrictEqual([405, 'GET, HEAD, OPTIONS'])

@@ -47,14 +47,14 @@ const prepare = (more: object, query = '') =>
     ...more,
   })
 
-describe('rule 25: requirements take a currency', () => {
+describe('requirements in a currency (rule 25)', () => {
   it('quote 1.50 EUR at its rate in dollars', async () => {
     const answer = await require({ currency: 'EUR' })
     expect(answer.body.accepts?.map(({ amount }) => amount)).toEqual(['1620000'])
   })
 
   it.each([{}, { currency: null }, { currency: 'USD' }])(
-    'are in the merchant’s currency where none is named: %j',
+    'are in the merchant’s currency if none is named: %j',
     async (more) => {
       const answer = await require(more)
       expect(answer.body.accepts?.map(({ amount }) => amount)).toEqual(['1500000'])
@@ -79,7 +79,7 @@ describe('rule 25: requirements take a currency', () => {
   })
 })
 
-describe('rule 25: requests refuse what they do not know', () => {
+describe('strict requests (rule 25)', () => {
   it.each<[object, string, string]>([
     [{ curency: 'EUR' }, 'curency', "did you mean 'currency'?"],
     [{ Currency: 'EUR' }, 'Currency', "did you mean 'currency'?"],
@@ -104,7 +104,7 @@ describe('rule 25: requests refuse what they do not know', () => {
     )
   })
 
-  it('name an unknown member beside what else is wrong', async () => {
+  it('name an unknown member beside other mistakes', async () => {
     const answer = await require({ requestedAmount: undefined, requestedamount: 1 })
     expect(answer.body.errors?.map(({ path }) => path)).toEqual([
       'requestedamount',
@@ -126,25 +126,25 @@ describe('rule 25: requests refuse what they do not know', () => {
     expect(answer.body.detail).toMatch(`Query parameter '${name}': is not known here; `)
   })
 
-  it('refuse the query of a POST, which takes none', async () => {
+  it('refuse any query of a POST', async () => {
     for (const answer of [await require({}, '?currency=EUR'), await prepare({}, '?currency=USD')])
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'currency' }] } })
   })
 })
 
-describe('rule 25: what x402 allows as unknown stays tolerated', () => {
-  it('takes unknown members on top of requests, and inside a resource', async () => {
+describe('the unknown members that x402 allows (rule 25)', () => {
+  it('are accepted on top of requests and inside a resource', async () => {
     const more = { x402Version: 2, protocolVersion: 2, extensions: {} }
     expect((await require(more)).status).toBe(200)
     const resource = { url: RESOURCE, description: 'A', mimeType: 'text/html', serviceName: 'B' }
     expect((await prepare({ ...more, resource })).status).toBe(200)
   })
 
-  it('takes the cache breaker of some clients', async () => {
+  it('are accepted as the cache breaker of some clients', async () => {
     expect((await ask('/merchant/settlements?_=1763769600')).status).toBe(200)
   })
 
-  it('takes unknown members anywhere in the bodies of verify and settle', async () => {
+  it('are accepted anywhere in the bodies of verify and settle', async () => {
     const payment = await shop.sign('/paid', devnet.payers[0]!)
     const accepted = { ...payment.accepted, ours: 1 }
     const body = {
@@ -158,8 +158,8 @@ describe('rule 25: what x402 allows as unknown stays tolerated', () => {
   })
 })
 
-describe('rule 26: empty lists of PHP shops', () => {
-  it('are taken in verify and settle', async () => {
+describe('empty lists of PHP shops in place of objects (rule 26)', () => {
+  it('are accepted in verify and settle', async () => {
     const payment = await shop.sign('/paid', devnet.payers[0]!)
     const accepted = { ...payment.accepted, extra: [] }
     const body = {
@@ -170,7 +170,7 @@ describe('rule 26: empty lists of PHP shops', () => {
     expect((await ask('/payment/settle', body)).body).toMatchObject({ success: true })
   })
 
-  it('are taken in the payment header', async () => {
+  it('are accepted in the payment header', async () => {
     const payment = await shop.sign('/paid', devnet.payers[1]!)
     const answer = await fetch(`${shop.url}/paid`, {
       headers: paymentHeader({ ...payment, resource: [], extensions: [] }),

@@ -36,7 +36,7 @@ async function open(options: GatewayOptions = {}, mounting?: Mounting): Promise<
 }
 
 describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
-  it('answers anybody, in any browser', async () => {
+  it('answers anybody, from a browser at any origin too', async () => {
     const api = await open()
     const answer = await api.send('GET', path, { headers: { Origin: 'https://agent.example' } })
     expect(answer.status).toBe(200)
@@ -48,7 +48,7 @@ describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
     if (path.endsWith('.json')) expect(answer.body.$id).toBe(api.url + path)
   })
 
-  it('lets browsers ask first', async () => {
+  it('answers the preflight of browsers', async () => {
     const answer = await (await open()).send('OPTIONS', path)
     expect([answer.status, answer.text]).toEqual([204, ''])
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
@@ -56,7 +56,7 @@ describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
     expect(answer.headers.get('access-control-allow-headers')).toBe('*')
   })
 
-  it('answers 304 to whoever has it, also where the app makes no tags', async () => {
+  it('answers 304 to its ETag even if the app has ETags switched off', async () => {
     const api = await open({}, { prepare: (app) => app.set('etag', false) })
     const first = await api.send('GET', path)
     const tag = first.headers.get('etag') ?? ''
@@ -70,7 +70,7 @@ describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
     expect([other.status, other.text]).toEqual([200, first.text])
   })
 
-  it('may be kept: an hour what is current, for good what is dated', async () => {
+  it('may be cached for an hour, and for good under a dated path', async () => {
     const api = await open({ publicUrl: 'https://pay.example.com' })
     const { headers } = await api.send('GET', path)
     expect(headers.get('cache-control')).toBe(
@@ -78,7 +78,7 @@ describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
     )
   })
 
-  it('is kept by no cache where a request named its root', async () => {
+  it('may not be cached if the request named the root', async () => {
     const { headers } = await (await open()).send('GET', path)
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
@@ -91,7 +91,7 @@ describe.each([...CURRENT, ...DATED])('GET %s', (path) => {
       expect(asked.headers.get(name)).toBe(got.headers.get(name))
   })
 
-  it('takes nothing but reading', async () => {
+  it('refuses all other methods', async () => {
     const answer = await (await open()).send('POST', path, { body: '{}' })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
   })
@@ -105,7 +105,7 @@ describe('the dated documents', () => {
     `/ucp/${HANDLER_VERSION}`,
     `/ucp/${HANDLER_VERSION}/other.json`,
     `/ucp/${HANDLER_VERSION}/${HANDLER_VERSION}/schema.json`,
-  ])('are not at %s', async (path) => {
+  ])('do not exist at %s', async (path) => {
     const answer = await (await open()).send('GET', path)
     expect(answer.status).toBe(404)
     expect(answer.body).toStrictEqual(problemOf(404, 'not_found', 'Not Found'))
@@ -113,12 +113,12 @@ describe('the dated documents', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
   })
 
-  it('name the version that there is, where another one is asked for', async () => {
+  it('name the existing version if another one is asked for', async () => {
     const answer = await (await open()).send('GET', '/ucp/2026-01-01/schema.json')
     expect(answer.body.detail).toContain(HANDLER_VERSION)
   })
 
-  it('say the same as the current ones, under their own addresses', async () => {
+  it('equal the current ones, apart from their own addresses', async () => {
     const api = await open()
     const current = await api.send('GET', '/ucp/schema.json')
     const dated = await api.send('GET', `/ucp/${HANDLER_VERSION}/schema.json`)
@@ -133,7 +133,7 @@ describe('the dated documents', () => {
 })
 
 describe('the documents of several roots', () => {
-  it('name each its own', async () => {
+  it('each name their own root', async () => {
     const api = await open({}, { prepare: (app) => app.set('trust proxy', 'loopback') })
     for (const host of ['one.example', 'two.example', 'one.example']) {
       const headers = { 'X-Forwarded-Host': host, 'X-Forwarded-Proto': 'https' }
@@ -153,7 +153,7 @@ describe('a handler that platforms would refuse for its name', () => {
   const warnings = ({ log }: GatewayApi): readonly string[] =>
     log.lines.filter((line) => line.startsWith('warn'))
 
-  it('is warned of once, when it is first shown', async () => {
+  it('is warned of once when it is first shown', async () => {
     const api = await open({ publicUrl: 'https://pay.example.com' })
     await api.get('/api/v2/payment/supported')
     expect(warnings(api)).toEqual([])
@@ -162,14 +162,14 @@ describe('a handler that platforms would refuse for its name', () => {
     expect(warnings(api)).toEqual([expect.stringContaining("'xyz.vendor.gateway_payment'")])
   })
 
-  it('is judged by ucp.docsUrl, where there is one', async () => {
+  it('is judged by ucp.docsUrl if that is set', async () => {
     const ucp = { docsUrl: 'https://vendor.xyz/docs' }
     const api = await open({ publicUrl: 'https://pay.example.com', ucp })
     await api.get('/api/v2/merchant/payment-profile')
     expect(warnings(api)).toEqual([])
   })
 
-  it('is not warned of for a root that only a request named', async () => {
+  it('is not warned of if only a request named the root', async () => {
     const api = await open({}, { prepare: (app) => app.set('trust proxy', 'loopback') })
     const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }
     await api.send('GET', '/ucp/schema.json', { headers })

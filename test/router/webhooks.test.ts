@@ -60,7 +60,7 @@ async function buy(): Promise<string> {
 }
 
 describe('a webhook', () => {
-  it('is registered with a secret that is shown once, and told of a payment as the list shows it', async () => {
+  it('is registered with a secret that is shown once, and receives a payment as the list shows it', async () => {
     const receiver = await startReceiver(toEnd)
     const webhook = await register({ url: receiver.url })
     expect(webhook).toMatchObject({
@@ -105,7 +105,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('is told what it asks for only, and can be changed', async () => {
+  it('receives only the events that it asks for, and can be changed', async () => {
     const receiver = await startReceiver(toEnd)
     const { id } = await register({ url: receiver.url, events: ['payment.failed'] })
     await buy()
@@ -122,7 +122,7 @@ describe('a webhook', () => {
     expect((await api.get(`${PATH}/${id}/deliveries`)).body.deliveries).toHaveLength(1)
   })
 
-  it('is tried with an event that tells of no payment', async () => {
+  it('can be tested with an event that tells of no payment', async () => {
     const receiver = await startReceiver(toEnd)
     const { id, secret } = await register({ url: receiver.url, events: ['payment.failed'] })
     const sent = await api.post(`${PATH}/${id}/test`)
@@ -137,7 +137,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('gets a new secret, beside which the old one signs for a day', async () => {
+  it('gets a new secret, while the old one still signs for a day', async () => {
     const receiver = await startReceiver(toEnd)
     const webhook = await register({ url: receiver.url })
     const rotated = await api.post(`${PATH}/${webhook.id}/rotate-secret`)
@@ -152,7 +152,7 @@ describe('a webhook', () => {
     receiver.verify(receiver.received[0]!, rotated.body.secret)
   })
 
-  it('is shown why a delivery did not arrive, which can be sent again', async () => {
+  it('shows why a delivery did not arrive, and can send it again', async () => {
     const receiver = await startReceiver(toEnd)
     receiver.respond = withStatus(500, '<b>broken</b>')
     const { id } = await register({ url: receiver.url })
@@ -214,7 +214,7 @@ describe('a webhook', () => {
     expect((await api.post(PATH, { url: `${receiver.url}2` }, key)).status).toBe(409)
   })
 
-  it('is the eleventh of its project: refused, with what to do', async () => {
+  it('is refused with the remedy if it is the eleventh of its project', async () => {
     const receiver = await startReceiver(toEnd)
     for (let count = 0; count < 10; count++) await register({ url: receiver.url })
     const response = await api.post(PATH, { url: receiver.url })
@@ -251,7 +251,7 @@ describe('a webhook of another project', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('is told nothing of this one', async () => {
+  it('receives nothing of this project', async () => {
     const receiver = await startReceiver(toEnd)
     const own = await api.post(PATH, { url: receiver.url }, OTHER)
     toEnd.push(() => remove(own.body.id, OTHER['X-Project-Identify-Token']))
@@ -279,7 +279,7 @@ describe('a request about webhooks', () => {
     [{ url: 'https://169.254.169.254/latest' }, /'url': leads to 169\.254\.169\.254/],
     [{ url: 'https://2852039166/latest' }, /'url': leads to 169\.254\.169\.254/],
     [{ url: 'https://nowhere.invalid/' }, /'url': names the host nowhere\.invalid/],
-  ])('is refused with what is wrong: %j', async (body, reason) => {
+  ])('is refused with the reason: %j', async (body, reason) => {
     const response = await strict.post(PATH, body)
     expect(response.body).toMatchObject({ status: 400, code: 'invalid_request' })
     expect(response.body.detail).toMatch(reason)
@@ -294,13 +294,13 @@ describe('a request about webhooks', () => {
     `${NOBODY}'--`,
     '..%2f..%2fsettlements',
     'we_' + 'F'.repeat(32),
-  ])('finds nothing by an id that is not there: %s', async (id) => {
+  ])('answers 404 to an unknown id: %s', async (id) => {
     expect((await api.get(`${PATH}/${id}`)).status).toBe(404)
     expect((await api.get(`${PATH}/${id}/deliveries`)).status).toBe(404)
     expect((await patch(id, { events: ['payment.failed'] })).status).toBe(404)
   })
 
-  it('needs a token, a method that the endpoint has, and a query that it takes', async () => {
+  it('needs a token, an allowed method, and known parameters', async () => {
     const none = { 'X-Project-Identify-Token': undefined }
     expect((await api.get(PATH, none)).status).toBe(401)
     const wrong = await api.send('PUT', PATH, { headers: headers() })
@@ -317,7 +317,7 @@ describe('a request about webhooks', () => {
 })
 
 describe('webhooks', () => {
-  it('need no merchant, and tell of payments to a project that has none any more', async () => {
+  it('need no merchant, and tell of payments to a project that no longer has one', async () => {
     const ledger = createMemoryLedger()
     const projects = [{ id: 'shop', tokens: [SHOP_TOKEN] }]
     const bare = await serveGateway({ projects, ledger, webhooks: { allowPrivate: true } })

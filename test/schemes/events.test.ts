@@ -33,7 +33,7 @@ describe('the event bus', () => {
     expect(thrown).toEqual([new Error('at once'), new Error('later')])
   })
 
-  it('refuses a name that is none, and suggests the one that was meant', () => {
+  it('refuses an unknown name, and suggests the one that was meant', () => {
     const { on } = createEventBus(() => undefined)
     const name = 'setled' as 'settled'
     const [issue] = issuesOf(() => on(name, () => undefined))
@@ -44,7 +44,7 @@ describe('the event bus', () => {
     expect(() => on('settled', () => undefined)).not.toThrow()
   })
 
-  it('refuses a listener that is no function', () => {
+  it('refuses a listener that is not a function', () => {
     const { on } = createEventBus(() => undefined)
     const listener = 'console.log' as unknown as () => void
     expect(issuesOf(() => on('settled', listener))).toMatchObject([{ code: 'invalid_type' }])

@@ -144,7 +144,7 @@ describe('a scheme beside exact', () => {
     return response.json()
   }
 
-  it('is verified by itself, and announced as any other', async () => {
+  it('verifies its own payments, and is announced as any other', async () => {
     happened.length = 0
     expect(await send('verify', { voucher: 'one' })).toEqual({ isValid: true, payer })
     expect(await send('verify', {})).toEqual({
@@ -155,7 +155,7 @@ describe('a scheme beside exact', () => {
     expect(happened).toEqual([`verified ${usdc.address} shop`, `refused ${usdc.address} shop`])
   })
 
-  it('is settled once', async () => {
+  it('settles a payment once', async () => {
     expect(await send('settle', { voucher: 'two' })).toEqual({
       ...{ success: true, transaction, network, payer },
     })
@@ -195,7 +195,7 @@ describe('a scheme beside exact', () => {
     expect(paymentRequiredOf(unknown).error).toBe('unsupported_scheme')
   })
 
-  it('has quotes of its own: one for exact is none for it', async () => {
+  it('has quotes of its own, and refuses a quote for exact', async () => {
     const signer = new QuoteSigner(async () => 'secret')
     const subject = { request: ['GET', '/quoted'], entry: requirements }
     const quote = await signer.sign(subject, { expiresAt: 1 })
@@ -204,7 +204,7 @@ describe('a scheme beside exact', () => {
     expect(await signer.read(quote, exact)).toBeUndefined()
   })
 
-  it('leaves schemes that nobody settles refused', async () => {
+  it('still refuses schemes that nobody settles', async () => {
     expect(await send('verify', { voucher: 'three' }, 'upto')).toEqual({
       isValid: false,
       invalidReason: 'unsupported_scheme',

@@ -37,21 +37,21 @@ function watch(changes: Partial<PresentedPayment> = {}) {
 }
 
 describe('the times of a payment', () => {
-  it('are counted once for each of its phases', async () => {
+  it('are recorded once for each of its phases', async () => {
     const { pass, end } = watch()
     await pass('verify', 'reserve', 'handler', 'settle', 'deliver')
     end({ kind: 'settled' })
     expect(await counted()).toEqual({ verify: 1, handler: 1, settle: 1, total: 1 })
   })
 
-  it('have no handler where nothing runs in between', async () => {
+  it('have no handler phase if no handler runs', async () => {
     const { pass, end } = watch({ purpose: 'settle', terms: { project: 'shop' } as never })
     await pass('verify', 'reserve', 'settle', 'deliver')
     end({ kind: 'settled' })
     expect(await counted()).toEqual({ verify: 1, settle: 1, total: 1 })
   })
 
-  it('end with what did not happen', async () => {
+  it('end with the phase that failed', async () => {
     const released = watch()
     await released.pass('verify', 'reserve', 'handler')
     released.end({ kind: 'released' })
@@ -66,7 +66,7 @@ describe('the times of a payment', () => {
     expect(await counted()).toEqual({ verify: 3, handler: 3, settle: 1 })
   })
 
-  it('are not those of refused payments, of refunds and of verify alone', async () => {
+  it('leave out refused payments, refunds and mere verifications', async () => {
     const refused = watch()
     await refused.pass('verify', 'reserve')
     refused.end({ kind: 'not_settled', reason: 'duplicate_settlement' })

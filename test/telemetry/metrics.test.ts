@@ -81,7 +81,7 @@ describe('metrics', () => {
     expect(text).not.toMatch(/secret|http:/)
   })
 
-  it('have no label from a client, and count what a node that is away has cost', async () => {
+  it('have no label from a client, and count payments that an absent node has cost', async () => {
     const gateway = createGateway(shopOptions(devnet, withMetrics()))
     closing.push(() => gateway.close())
     const server = await serve(gateway)
@@ -104,7 +104,7 @@ describe('metrics', () => {
     expect(text).toMatch(/x402_rpc_seconds_count\{[^}]*outcome="unreachable"\} [1-9]/)
   })
 
-  it('are shown to the holder of the token only', async () => {
+  it('are shown only with the token', async () => {
     const gateway = createGateway(shopOptions(devnet, withMetrics({ metrics: { token: TOKEN } })))
     closing.push(() => gateway.close())
     const server = await serve(gateway)
@@ -120,14 +120,14 @@ describe('metrics', () => {
     expect(await shown.text()).toContain('x402_payments_total')
   })
 
-  it('are each gateway’s own', async () => {
+  it('are separate for each gateway', async () => {
     const gateways = [1, 2].map(() => createGateway(shopOptions(devnet, withMetrics())))
     for (const gateway of gateways) closing.push(() => gateway.close())
     const texts = await Promise.all(gateways.map(async (gateway) => read(await serve(gateway))))
     for (const text of texts) expect(text).toContain('x402_payment_phase_seconds')
   })
 
-  it('are off unless they are asked for', async () => {
+  it('are off by default', async () => {
     const gateway = createGateway(shopOptions(devnet))
     closing.push(() => gateway.close())
     expect(() => gateway.metricsRouter()).toThrow(ConfigError)
@@ -138,7 +138,7 @@ describe('metrics', () => {
     [{ token: 'short' }, 'metrics.token', 'out_of_range'],
     [{ port: 70_000 }, 'metrics.port', 'out_of_range'],
     ['yes', 'metrics', 'invalid_type'],
-  ])('are refused with %j', (metrics, option, code) => {
+  ])('refuse the options %j', (metrics, option, code) => {
     const options = shopOptions(devnet, { metrics: metrics as object })
     const error = (() => {
       try {

@@ -47,7 +47,7 @@ function spansOf(spans: readonly ReadableSpan[]) {
 }
 
 describe('traces', () => {
-  it('have one span for a payment, with its phases, and nothing secret', async () => {
+  it('have one span for a payment, with its phases and without secrets', async () => {
     const signed = await shop.sign('/', devnet.payers[0]!)
     expect((await shop.pay('/', signed)).status).toBe(200)
     const { payment, phases } = spansOf(exporter.getFinishedSpans())
@@ -87,7 +87,7 @@ describe('traces', () => {
     expect(phases).toStrictEqual(['x402 handler', 'x402 reserve', 'x402 verify'])
   })
 
-  it('say which failure outside kept a payment from being taken', async () => {
+  it('name the outside failure that prevented a payment', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const networks = {
       'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys.slice(0, 1) },
@@ -114,7 +114,7 @@ describe('traces', () => {
     }
   })
 
-  it('are not made unless they are asked for', async () => {
+  it('are off by default', async () => {
     const gateway = createGateway({})
     await gateway.close()
     expect(exporter.getFinishedSpans()).toStrictEqual([])

@@ -53,7 +53,7 @@ describe('the next payment', () => {
     await expectRecovery()
   })
 
-  it('meets a node that is away, and is answered with 503', async () => {
+  it('meets a node that is away, and is answered 503', async () => {
     shop.failNext('node_away')
     const response = await shop.buy('/report', { expect: 503 })
     expect(response.headers.get('retry-after')).not.toBeNull()
@@ -75,14 +75,14 @@ describe('the next payment', () => {
     expect(Number(merchant) - Number(before.merchant)).toBeCloseTo(0.25)
   })
 
-  it('fails alone: payments at the same time wait for it', async () => {
+  it('fails alone, while payments at the same time wait for it', async () => {
     shop.failNext('insufficient_funds')
     const results = await Promise.allSettled([1, 2, 3].map(() => shop.buy('/report')))
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
     expect(Number((await shop.balances()).merchant) - Number(before.merchant)).toBeCloseTo(0.5)
   })
 
-  it('does not fail in a way that there is not', () => {
+  it('cannot be made to fail in an unknown way', () => {
     expect(() => shop.failNext('no_such_failure' as never)).toThrow(/insufficient_funds/)
   })
 })

@@ -21,8 +21,8 @@ afterAll(async () => {
   await end()
 })
 
-describe('the test kit that is imported after the app', () => {
-  it('refuses the app, whose payments would go elsewhere, and sells from one that takes its gateway', async () => {
+describe('a test kit that is imported after the app', () => {
+  it('refuses an app on the default gateway, and sells from one that is given its gateway', async () => {
     const gateway = defaultGateway()
     const app = express().get('/report', gateway.x402Protect('$0.25'))
     const { startTestShop } = await import('../../src/testing/index.js')

@@ -5,7 +5,7 @@ import '../../src/testing/index.js'
 import { defaultGateway } from '../../src/default-gateway.js'
 
 describe('the default gateway of an app that is tested', () => {
-  it('says that x402Protect lacks its parentheses, as the real one does', () => {
+  it('explains missing parentheses of x402Protect as the real one does', () => {
     const req: Pick<IncomingMessage, 'method' | 'headers' | 'url'> = {
       method: 'GET',
       headers: {},

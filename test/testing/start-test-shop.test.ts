@@ -31,7 +31,7 @@ function createApp({ x402Protect }: Pick<Gateway, 'x402Protect'>): Express {
 }
 
 describe('a test shop', () => {
-  it('sells for real tokens, and says how the payment was settled', async () => {
+  it('sells for real tokens, and returns how the payment was settled', async () => {
     const shop = await open((gateway) => createApp(gateway))
     expect(await shop.balances()).toEqual({ payer: '1000', merchant: '0' })
     const response = await shop.buy('/report')
@@ -60,7 +60,7 @@ describe('a test shop', () => {
     expect(await story.text()).toBe(story.settlement.transaction)
   })
 
-  it('rejects a purchase that ends otherwise than expected, and charges nothing for a handler that fails', async () => {
+  it('rejects a purchase with an unexpected end, and charges nothing for a handler that fails', async () => {
     const shop = await open(createApp)
     const error = await shop.buy('/fails').catch((thrown: PurchaseError) => thrown)
     expect(error).toMatchObject({ name: 'PurchaseError', status: 500 })
@@ -70,7 +70,7 @@ describe('a test shop', () => {
     expect(await shop.balances()).toEqual({ payer: '999.75', merchant: '0.25' })
   })
 
-  it('rejects the purchase of what is free, unless that is expected', async () => {
+  it('rejects the purchase of a free resource unless that is expected', async () => {
     const shop = await open(createApp)
     await expect(shop.buy('/free')).rejects.toMatchObject({ status: 200 })
     await expect(shop.paymentFor('/free')).rejects.toMatchObject({ status: 200 })
@@ -87,7 +87,7 @@ describe('a test shop', () => {
     expect([paid.status, paid.body]).toEqual([200, { paidBy: shop.payer.address }])
   })
 
-  it('takes a payment once', async () => {
+  it('accepts a payment once', async () => {
     const shop = await open(createApp)
     const headers = await shop.paymentFor('/report')
     expect((await shop.fetch('/report', { headers })).status).toBe(200)
@@ -95,7 +95,7 @@ describe('a test shop', () => {
     expect(await shop.balances()).toMatchObject({ merchant: '0.25' })
   })
 
-  it('keeps what it has bought apart from another shop on the same chain', async () => {
+  it('is separate from another shop on the same chain', async () => {
     const [one, other] = await Promise.all([open(createApp), open(createApp)])
     await Promise.all([one.buy('/report'), one.buy('/report'), other.buy('/report')])
     expect(await one.balances()).toEqual({ payer: '999.5', merchant: '0.5' })
@@ -105,7 +105,7 @@ describe('a test shop', () => {
     await expect(one.fetch('/free')).rejects.toThrow('fetch failed')
   })
 
-  it('tells listeners, and serves the API of its gateway to its token', async () => {
+  it('emits events, and serves the API of its gateway to its token', async () => {
     const shop = await open(({ gatewayRouter }) => express().use(gatewayRouter()))
     const path = '/api/v2/payment/supported'
     const headers = { 'X-Project-Identify-Token': shop.token }
@@ -113,7 +113,7 @@ describe('a test shop', () => {
     expect((await shop.fetch(path)).status).toBe(401)
   })
 
-  it('takes options of its gateway', async () => {
+  it('accepts options of its gateway', async () => {
     const build = ({ x402Protect }: Gateway) =>
       express().get('/euro', x402Protect('€1.00'), (_req, res) => void res.send('sold'))
     const payTo = '0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec'
@@ -131,7 +131,7 @@ describe('an app on the default gateway', () => {
   const app = createApp({ x402Protect })
   app.use(gatewayRouter())
 
-  it('is sold from as it is, in one shop after the other, without any variable', async () => {
+  it('sells unchanged in one shop after the other, without any variable', async () => {
     const first = await open(app)
     expect((await first.buy('/report')).status).toBe(200)
     expect(await first.balances()).toMatchObject({ merchant: '0.25' })
@@ -144,7 +144,7 @@ describe('an app on the default gateway', () => {
     expect((await second.fetch('/api/v2/payment/supported', { headers })).status).toBe(200)
   })
 
-  it('pays the shop through which it is asked, while it is in two', async () => {
+  it('pays the shop through which it is called while it is in two', async () => {
     const [one, other] = [await open(async () => app), await open({ default: { app } })]
     await one.buy('/report')
     await other.buy('/report')
@@ -153,7 +153,7 @@ describe('an app on the default gateway', () => {
     expect(await other.balances()).toMatchObject({ merchant: '0.5' })
   })
 
-  it('keeps its listeners, its UCP handler, its metrics, and the options that say what it sells', async () => {
+  it('keeps its listeners, UCP handler, metrics, and the options of its goods', async () => {
     const gateway = defaultGateway({ rates: { 'EUR/USD': '2' }, handlerId: 'org.example.pay' })
     const settled: string[] = []
     gateway.on('settled', ({ amount }) => void settled.push(amount))
@@ -176,7 +176,7 @@ describe('an app on the default gateway', () => {
     expect((await shop.buy('/euro')).status).toBe(200)
   })
 
-  it('takes no payment outside a shop', async () => {
+  it('accepts no payment outside a shop', async () => {
     const outside = await request(app).get('/report')
     expect(outside.status).toBe(500)
     expect(outside.text).toContain('no test shop is open')
@@ -189,7 +189,7 @@ describe('an app on the default gateway', () => {
     expect((await (await open(createApp)).buy('/report')).status).toBe(200)
   })
 
-  it('is missed where something else is passed', async () => {
+  it('is required by a shop', async () => {
     for (const wrong of [() => 'app', {}, { default: 1 }, 'app'])
       await expect(startTestShop(wrong as never)).rejects.toMatchObject({ code: 'config_invalid' })
   })

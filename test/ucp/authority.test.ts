@@ -26,18 +26,18 @@ describe('the name of a handler', () => {
     expect(others).toEqual([])
   })
 
-  it('says what would be right', () => {
+  it('is refused with a name that would be accepted', () => {
     const [problem] = problemsOf('xyz.vendor.gateway_payment', 'https://pay.example.com')
     expect(problem).toContain("'com.example.pay.'")
   })
 
-  it('wants https', () => {
+  it('must be published over https', () => {
     expect(problemsOf('com.example.pay', 'http://example.com')).toEqual([
       expect.stringContaining('https'),
     ])
   })
 
-  it('wants a spelling that every version of UCP takes', () => {
+  it('must be spelt so that every version of UCP accepts it', () => {
     for (const id of ['com.my-shop.pay', 'com.2shop.pay'])
       expect(problemsOf(id, `https://${id.split('.')[1]}.com`)).toEqual([
         expect.stringContaining(`'${id}'`),
@@ -50,7 +50,7 @@ describe('the name of a handler', () => {
     'http://[::1]:4402',
     'http://shop.localhost',
     'https://gateway',
-  ])('is no matter on %s, which no platform reaches', (docsUrl) => {
+  ])('does not matter on %s, which no platform reaches', (docsUrl) => {
     expect(problemsOf('xyz.vendor.gateway_payment', docsUrl)).toEqual([])
   })
 })

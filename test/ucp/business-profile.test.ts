@@ -33,7 +33,7 @@ const capabilities = {
 const OTHER = { 'com.example.card': [{ id: 'card', version: '2026-04-08' }] }
 
 describe('ucpProfile', () => {
-  it.each(UCP_VERSIONS)('writes a whole business profile, as UCP %s wants it', (version) => {
+  it.each(UCP_VERSIONS)('writes a complete business profile by UCP %s', (version) => {
     const gateway = open({ publicUrl: 'https://pay.example.com' })
     const { businessProfile } = ucpValidators(version)
     const whole = ucpProfile(gateway, { services, capabilities, paymentHandlers: OTHER })
@@ -43,7 +43,7 @@ describe('ucpProfile', () => {
     expect(businessProfile(ucpProfile(gateway, { services: endpointless }))).toBe(false)
   })
 
-  it('declares the handler beside what the business declares', () => {
+  it('adds the handler to what the business declares', () => {
     const gateway = open({ handlerId: 'com.example.pay', publicUrl: 'https://example.com/' })
     const site = { id: 'com.example.pay', docsUrl: 'https://example.com' }
     expect(
@@ -58,14 +58,14 @@ describe('ucpProfile', () => {
     })
   })
 
-  it('names the documents where ucp.docsUrl has them', () => {
+  it('names the documents at ucp.docsUrl', () => {
     const ucp = { docsUrl: 'https://vendor.xyz/docs' }
     const profile = ucpProfile(open({ publicUrl: 'https://pay.example.com', ucp }))
     expect(JSON.stringify(profile)).toContain('"https://vendor.xyz/docs/ucp/schema.json"')
     expect(JSON.stringify(profile)).not.toContain('pay.example.com')
   })
 
-  it('refuses to guess where the documents are', () => {
+  it('throws if it cannot know where the documents are', () => {
     const gateway = open({})
     expect(() => ucpProfile(gateway)).toThrow(
       expect.objectContaining({ code: 'config_invalid', option: 'ucp.docsUrl' }),

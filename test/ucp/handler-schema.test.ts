@@ -82,25 +82,25 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
   })
   afterAll(() => api.close())
 
-  it('takes what payment-profile answers, as UCP does', () => {
+  it('accepts the answer of payment-profile, as UCP does', () => {
     for (const validate of [whole, business, platform, ucp.handler.business, ucp.handler.platform])
       expect(errorsOf(validate, descriptor)).toEqual([])
   })
 
-  it('takes what checkout-prepare answers, as UCP does', () => {
+  it('accepts the answer of checkout-prepare, as UCP does', () => {
     expect(entry.config.accepts).toHaveLength(2)
     const more = { ...entry, available_instruments: [{ type: 'x402' }] }
     for (const validate of [whole, response, ucp.handler.response])
       for (const one of [entry, more]) expect(errorsOf(validate, one)).toEqual([])
   })
 
-  it('takes an instrument with a payment, as UCP does', () => {
+  it('accepts an instrument with a payment, as UCP does', () => {
     for (const validate of [instrument, lone, ucp.instrument])
       expect(errorsOf(validate, payment)).toEqual([])
     expect(errorsOf(ucp.credential, payment.credential)).toEqual([])
   })
 
-  it('takes its own examples', () => {
+  it('accepts its own examples', () => {
     const definitions = schema.$defs[HANDLER]
     const validators = { business, platform, response }
     for (const [name, validate] of Object.entries(validators))
@@ -164,7 +164,7 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
     expect([business(copy), platform(copy)]).toEqual([false, true])
   })
 
-  it('wants spec and schema of a platform, and of it alone', () => {
+  it('requires spec and schema of a platform, and of it alone', () => {
     const { spec: _spec, ...withoutSpec } = descriptor
     const { schema: _schema, ...withoutSchema } = descriptor
     for (const copy of [withoutSpec, withoutSchema])
@@ -211,7 +211,7 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
 })
 
 describe('the schema of a gateway that writes short names', () => {
-  it('takes them, and CAIP-2 where there is none', async () => {
+  it('accepts short names, and CAIP-2 for networks without one', async () => {
     const api = await openApi('short')
     try {
       const schema = (await api.send('GET', '/ucp/schema.json')).body
@@ -259,7 +259,7 @@ describe('the documents of a version', () => {
     })
   })
 
-  it('never change: other schemas are another version', () => {
+  it('never change within a version', () => {
     const digests = [handlerSchema, instrumentSchema].map((write) =>
       createHash('sha256')
         .update(JSON.stringify(write(handler, HANDLER_VERSION)))

@@ -4,7 +4,7 @@ import { formatJson } from '../../src/ucp/format-json.js'
 import { fillTemplate, readTemplate } from '../../src/ucp/render.js'
 
 describe('readTemplate', () => {
-  it('names the file that is missing, and why it may be', () => {
+  it('names the missing file and the likely reason', () => {
     const read = () => readTemplate('/nowhere/gateway.md')
     expect(read).toThrow('cannot be read from /nowhere/gateway.md')
     expect(read).toThrow('a bundler must')
@@ -21,7 +21,7 @@ describe('fillTemplate', () => {
     )
   })
 
-  it('leaves alone what a value has in common with patterns and placeholders', () => {
+  it('does not interpret patterns and placeholders in a value', () => {
     const values = { id: '$& $1 {{other}}', other: 'never' }
     expect(fillTemplate('{{id}}', values)).toBe('$& $1 {{other}}')
   })
@@ -35,7 +35,7 @@ describe('fillTemplate', () => {
 })
 
 describe('formatJson', () => {
-  it('takes apart what does not fit into eighty columns, and nothing else', () => {
+  it('breaks only lines that do not fit into eighty columns', () => {
     const of = (name: string) => ({ name, odd: '[ \n ]', none: {}, list: [1, { n: null }] })
     const line = formatJson(of('x'.repeat(9)))
     expect(line).toBe(

@@ -137,7 +137,7 @@ describe('the specification', () => {
     ])
   })
 
-  it('links only to headings that are there', () => {
+  it('links only to headings that exist', () => {
     const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
       heading
         .toLowerCase()
@@ -149,7 +149,7 @@ describe('the specification', () => {
     expect(anchors).toEqual(expect.arrayContaining(links))
   })
 
-  it('names handler, version, headers and addresses as the code has them', () => {
+  it('names handler, version, headers and addresses as the code does', () => {
     for (const name of [HANDLER.id, HANDLER_VERSION, PROJECT_TOKEN, IDEMPOTENCY_KEY])
       expect(text).toContain(`\`${name}\``)
     for (const document of ['gateway.md', 'schema.json', 'instrument_schema.json'])
@@ -160,26 +160,26 @@ describe('the specification', () => {
     for (const header of EXPOSED_HEADERS) expect(text).not.toContain(header)
   })
 
-  it('is written in lines that can be read as they stand', () => {
+  it('is written in lines that can be read without rendering', () => {
     const lines = text.split('\n').filter((line) => !/^\||"signature"|https:/.test(line))
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(110)
     expect(text).not.toMatch(/\n\n\n| \n|undefined|\[object/)
   })
 
-  it('maps every reason, each once, and no other', () => {
+  it('maps every reason once, and no other', () => {
     const chapter = text.slice(text.indexOf('## Error Mapping'), text.indexOf('### Errors of HTTP'))
     const mapped = [...chapter.matchAll(/^\| `(\w+)` +\| \S/gm)].map(([, reason]) => reason)
     expect(new Set(mapped)).toEqual(new Set(reasons))
     expect(mapped).toHaveLength(reasons.length)
   })
 
-  it('tells a payment that is not known yet from one that failed', () => {
+  it('distinguishes a payment that is pending from one that failed', () => {
     const group = text.slice(text.indexOf('### Not Known Yet'), text.indexOf('### Look It Up'))
     expect(group).toContain('`settlement_pending`')
     expect(group).not.toContain('payment_failed')
   })
 
-  it('says what a signature binds, and what it does not', () => {
+  it('states what a signature binds and what it does not', () => {
     const chapter = text.slice(text.indexOf('## Security Considerations'))
     expect(chapter).toContain('payer, payee, value, time window and nonce')
     expect(chapter).toContain('**It does not bind the\ncheckout:**')
@@ -271,13 +271,13 @@ describe.each(UCP_VERSIONS)('the JSON of the specification, by UCP %s', (version
     expect(errorsOf(ucp.checkout, { ...checkout, ...completion })).toEqual([])
   })
 
-  it('shows nothing else', () => {
+  it('shows no other JSON', () => {
     expect(blocks).toHaveLength(1 + 6 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1)
   })
 })
 
 describe('the specification of a gateway that writes short names', () => {
-  it('writes them, and shows an instrument that its own schema takes', () => {
+  it('writes short names, and shows an instrument that its own schema accepts', () => {
     const handler = { ...HANDLER, networkNames: 'short' as const }
     const short = renderSpecification(handler)
     expect(short).toContain('"network": "base"')
@@ -307,7 +307,7 @@ describe('the purchase in the specification', () => {
   })
   afterAll(() => api.close())
 
-  it('is quoted as it says', async () => {
+  it('is quoted as it states', async () => {
     const [request, answer] = blocksUnder('Processing Payments', 6)
     const quoted = await api.post('/api/v2/merchant/checkout-prepare', request)
     const [entry] = quoted.body[HANDLER.id][0].config.accepts
@@ -318,7 +318,7 @@ describe('the purchase in the specification', () => {
     expect([quoted.status, quoted.body]).toEqual([200, answer])
   })
 
-  it('tells one story at every step', () => {
+  it('is consistent at every step', () => {
     const [, , checkout, submission] = blocksUnder('Processing Payments', 6)
     const [offer] = blocksUnder('Step 3: Choose a Way to Pay')
     const [typedData] = blocksUnder('Step 4: Have the Payment Signed')
@@ -350,7 +350,7 @@ describe('the purchase in the specification', () => {
     expect(signer).toBe(payload.authorization.from)
   })
 
-  it('is a payment that the gateway reads, and would ask its chain about', async () => {
+  it('is a payment that the gateway can read and verify up to its chain', async () => {
     const submission = blocksUnder('Processing Payments', 6)[3]
     expect(parsePaymentSubmission(submission)).toMatchObject({ ok: true })
     expect(parseExactEvmPayload(submission.paymentPayload.payload)).toMatchObject({ ok: true })
@@ -358,7 +358,7 @@ describe('the purchase in the specification', () => {
     expect([verified.status, verified.body.code]).toEqual([502, 'chain_unreachable'])
   })
 
-  it('is answered with what settle answers', () => {
+  it('is answered as settle answers', () => {
     const [, , , , settled, refused] = blocksUnder('Processing Payments', 6)
     const [{ payload, accepted }] = blocksUnder('Step 5: Build the Payment')
     const about = { payer: payload.authorization.from, network: accepted.network }

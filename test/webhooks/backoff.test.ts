@@ -23,14 +23,14 @@ describe('the attempts of a delivery', () => {
     expect(times[1]).toBeLessThanOrEqual(6000)
   })
 
-  it('are further and further apart, up to about eight hours', () => {
+  it('are increasingly far apart, up to about eight hours', () => {
     const times = schedule(() => 0.5)
     const delays = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(delays.slice(0, 4)).toEqual([5000, 10_000, 20_000, 40_000])
     expect(Math.max(...delays)).toBe(8 * HOUR)
   })
 
-  it('are not made by all at the same moment', () => {
+  it('are spread in time', () => {
     const delays = [0, 0.25, 0.75].map((random) =>
       nextAttemptInMs({ attempts: 3, ageMs: 0 }, () => random),
     )

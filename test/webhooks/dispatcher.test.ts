@@ -150,7 +150,7 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     expect(arrived[1]).toMatchObject({ data: { status: 'settled' } })
   })
 
-  it('are given up after three days, which is logged, and arrive when sent again by hand', async () => {
+  it('are given up after three days with a log line, and arrive when sent again by hand', async () => {
     const { ledger, store, dispatcher, log, pass } = await start()
     const receiver = await startReceiver(toEnd)
     receiver.respond = withStatus(500)
@@ -226,7 +226,7 @@ describe('an attempt', () => {
     return (await ledger.webhooks.deliveries.list(query))[0]!
   }
 
-  it('follows no redirect, wherever it leads', async () => {
+  it('follows no redirect', async () => {
     const inside = await startReceiver(toEnd)
     const receiver = await startReceiver(toEnd)
     receiver.respond = (_webhook, res) => res.writeHead(307, { location: inside.url }).end()
@@ -236,7 +236,7 @@ describe('an attempt', () => {
     expect(inside.received).toEqual([])
   })
 
-  it('ends after ten seconds: it failed without a status, and the status counts without the rest', async () => {
+  it('ends after ten seconds, and counts a status that arrived without its body', async () => {
     const [silent, endless] = [await startReceiver(toEnd), await startReceiver(toEnd)]
     silent.respond = () => undefined
     endless.respond = (_webhook, res) => {
@@ -255,7 +255,7 @@ describe('an attempt', () => {
     expect(answered).toMatchObject({ state: 'delivered', lastStatus: 200 })
   })
 
-  it('reads 64 KB of a response at most, and keeps 500 characters', async () => {
+  it('reads at most 64 KB of a response, and keeps 500 characters', async () => {
     const receiver = await startReceiver(toEnd)
     let written = 0
     receiver.respond = (_webhook, res) => {
@@ -294,14 +294,14 @@ describe('an attempt', () => {
     }
   })
 
-  it('says that nobody listens', async () => {
+  it('reports that nobody listens', async () => {
     const receiver = await startReceiver(toEnd)
     await toEnd.pop()!()
     const delivery = await attemptAt(receiver.url)
     expect(delivery.lastError).toBe('The connection was refused.')
   })
 
-  it('connects to the addresses that were checked: a host that changes them reaches nothing inside', async () => {
+  it('connects only to the checked addresses, so that a host cannot change them to private ones', async () => {
     const inside = await startReceiver(toEnd)
     const { port } = new URL(inside.url)
     const url = `https://rebind.example:${port}/hooks`
@@ -318,7 +318,7 @@ describe('an attempt', () => {
     expect(answers).toHaveLength(2)
   })
 
-  it('resolves a host once: what it was checked with is what it connects to', async () => {
+  it('resolves a host once for both check and connection', async () => {
     const inside = await startReceiver(toEnd)
     const { port } = new URL(inside.url)
     let asked = 0

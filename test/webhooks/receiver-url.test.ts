@@ -16,7 +16,7 @@ const refusalOf = async (url: string, rules = rulesWith([PUBLIC])): Promise<stri
 
 describe('an address', () => {
   it.each([PUBLIC, '8.8.8.8', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'])(
-    'of the public Internet is told as such: %s',
+    'is recognised as public: %s',
     (address) => {
       expect(isPublicAddress(address)).toBe(true)
     },
@@ -57,13 +57,13 @@ describe('an address', () => {
     'ff02::1',
     'localhost',
     '',
-  ])('of no public host is told as such: %s', (address) => {
+  ])('is recognised as not public: %s', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 })
 
 describe('the URL of a webhook', () => {
-  it('may be any https URL of a public host, on any port', async () => {
+  it('can be any https URL of a public host, on any port', async () => {
     for (const url of [
       'https://shop.example/hooks?a=1',
       'https://shop.example:8443/',
@@ -88,7 +88,7 @@ describe('the URL of a webhook', () => {
     'https://169.254.169.254/latest/meta-data/',
     'https://①②⑦.0.0.1/',
     'https://10.0.0.1:6379/',
-  ])('is refused where it names a private address, however it is written: %s', async (url) => {
+  ])('is refused if it names a private address, however it is written: %s', async (url) => {
     expect(await refusalOf(url)).toMatch(/not on the public Internet.*webhooks\.allowPrivate/)
   })
 
@@ -109,20 +109,20 @@ describe('the URL of a webhook', () => {
     expect(refusal).not.toMatch(/user:password/)
   })
 
-  it('is refused where one of several addresses of its host is private', async () => {
+  it('is refused if one of several addresses of its host is private', async () => {
     const rules = rulesWith([PUBLIC, '10.0.0.7'])
     const refusal = await refusalOf('https://inside.example/', rules)
     expect(refusal).toMatch(/inside\.example, which is not on the public Internet/)
     expect(refusal).not.toMatch(/10\.0\.0\.7/)
   })
 
-  it('is refused where its host has no address, or the look-up fails', async () => {
+  it('is refused if its host has no address or the look-up fails', async () => {
     expect(await refusalOf('https://nowhere.example/', rulesWith([]))).toMatch(/no address in DNS/)
     const broken = { allowPrivate: false, resolve: () => Promise.reject(new Error('SERVFAIL')) }
     expect(await refusalOf('https://broken.example/', broken)).toMatch(/no address in DNS/)
   })
 
-  it('may be private, and over http, where the operator allows it', async () => {
+  it('can be private and over http if the operator allows it', async () => {
     const rules = receiverRules(true)
     for (const url of ['http://127.0.0.1:3000/', 'http://localhost:3000/', 'https://[::1]/'])
       expect(await refusalOf(url, rules)).toBeUndefined()

@@ -32,13 +32,13 @@ function share(
 }
 
 describe('sharePlaces', () => {
-  it('gives one project at most a quarter of all places, however many endpoints it has', () => {
+  it('gives one project at most a quarter of all slots, however many endpoints it has', () => {
     expect(share(endpointsOf('greedy', 10))).toEqual({ greedy: 10 })
     expect(share(endpointsOf('greedy', 10), { greedy: 7 })).toEqual({ greedy: 3 })
     expect(share(endpointsOf('greedy', 10), { greedy: 10 })).toEqual({})
   })
 
-  it('gives one endpoint eight places, and one that is suspected of being slow a single one', () => {
+  it('gives one endpoint eight slots, and a suspected slow one a single slot', () => {
     expect(share([endpoint('shop', 'one')])).toEqual({ shop: 8 })
     const suspect = { underWay: 0, isSuspect: true }
     expect(share([endpoint('shop', 'one')], {}, { one: suspect })).toEqual({ shop: 1 })
@@ -46,13 +46,13 @@ describe('sharePlaces', () => {
     expect(share([endpoint('shop', 'one')], { shop: 1 }, { one: busy })).toEqual({})
   })
 
-  it('gives the last place to the project that has the fewest, and several in turn', () => {
+  it('gives the last slot to the project with the fewest, and takes turns among several', () => {
     const due = [...endpointsOf('greedy', 10), ...endpointsOf('shop', 1)]
     expect(share(due, { greedy: 9, others: 26 })).toEqual({ shop: 1 })
     expect(share(due, { others: 34 })).toEqual({ greedy: 1, shop: 1 })
   })
 
-  it('keeps places for the operator that projects cannot take', () => {
+  it('reserves slots for the operator that projects cannot take', () => {
     const due = [...['a', 'b', 'c', 'd', 'e'].flatMap((project) => endpointsOf(project, 10))]
     const total = Object.values(share(due)).reduce((sum, one) => sum + one, 0)
     expect(total).toBe(36)

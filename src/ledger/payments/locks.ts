@@ -62,23 +62,31 @@ export class Locks {
     return record === 'reserved' ? undefined : record
   }
 
-  /** Unlocks a record. A reservation for which nothing was sent is forgotten. */
-  async release(key: AuthorizationKey): Promise<void> {
+  /**
+   * Unlocks a record. A reservation for which nothing was sent is forgotten.
+   *
+   * @param lock - The caller's lock. Without effect once another request has the record.
+   */
+  async release(key: AuthorizationKey, lock = this.lockOf(key)): Promise<void> {
     const id = recordId(key)
-    const lock = this.#locks.drop(id)
-    if (lock === undefined || this.#store.isClosed) return
+    const isOurs = this.#locks.drop(id, lock)
+    if (!isOurs || lock === undefined || this.#store.isClosed) return
     const one = { record_id: id, lock_owner: lock }
     if (await this.#releases.add(one)) return
     const isReleased = await this.#store.run((database) => releaseRefund(database, one))
     if (!isReleased) await this.#locks.unlock(id, lock)
   }
 
-  /** Unlocks a record whose payment was not delivered. */
-  async unlock(key: AuthorizationKey): Promise<void> {
+  /**
+   * Unlocks a record whose payment was not delivered.
+   *
+   * @param lock - As for {@link release}.
+   */
+  async unlock(key: AuthorizationKey, lock = this.lockOf(key)): Promise<void> {
     const id = recordId(key)
-    const lock = this.#locks.drop(id)
+    const isOurs = this.#locks.drop(id, lock)
     if (this.#store.isClosed) return
-    if (lock !== undefined) await this.#locks.unlock(id, lock)
+    if (isOurs && lock !== undefined) await this.#locks.unlock(id, lock)
     else await this.#locks.revertUncertain(id)
   }
 
@@ -112,11 +120,15 @@ export class Locks {
    *
    * @param paid - Does what {@link Records.markSettled} does in the same write. It throws where the
    * transfer log has paid for another record.
+   * @param lock - The caller's lock. The payment is known to be delivered to the request that had it.
    */
-  async markDelivered(key: AuthorizationKey, paid?: PaidTransfer): Promise<void> {
+  async markDelivered(
+    key: AuthorizationKey,
+    paid?: PaidTransfer,
+    lock = this.lockOf(key),
+  ): Promise<void> {
     const id = recordId(key)
-    const lock = this.#locks.drop(id)
-    if (lock === undefined) throw lockLost()
+    if (!this.#locks.drop(id, lock) || lock === undefined) throw lockLost()
     const { transaction, transfer } = paid ?? {}
     const transaction_hash = transaction && digitsOf(transaction)
     const locked = { record_id: id, lock_owner: lock, transaction_hash, transfer }
@@ -129,31 +141,19 @@ export class Locks {
 
   /**
    * Opens a payment again that the caller has marked as delivered, though nothing went out. A payment that
-   * has a refund stays as it is.
+   * has a refund, or that another request has delivered meanwhile, stays as it is.
    */
-  async undeliver(key: AuthorizationKey): Promise<void> {
-    const id = idBytes(recordId(key))
-    const delivered = await this.#store.run(({ db }) =>
-      db
-        .selectFrom('x402_authorizations')
-        .select('lock_owner')
-        .where('id', '=', id)
-        .where('delivered', '=', 1)
-        .executeTakeFirst(),
-    )
-    const lock = delivered?.lock_owner
-    if (lock === null || lock === undefined) return
-    // Run twice, this must not open what another request has delivered meanwhile.
-    await this.#store.run((database) =>
-      reopen(database, { record_id: recordId(key), lock_owner: lock }),
-    )
+  async undeliver(key: AuthorizationKey, lock: string | undefined): Promise<void> {
+    if (lock === undefined) return
+    const own = { record_id: recordId(key), lock_owner: lock }
+    await this.#store.run((database) => reopen(database, own))
   }
 
   /**
-   * The name that a delivery by the caller will have, which no other delivery has. `undefined` where this
-   * process does not have the lock.
+   * The name of the lock that this process has on a record, and of the delivery under it: no other has it. A
+   * request reads it as soon as it has reserved or relocked the record.
    */
-  deliveryName(key: AuthorizationKey): string | undefined {
+  lockOf(key: AuthorizationKey): string | undefined {
     return this.#locks.of(recordId(key))
   }
 

@@ -59,7 +59,7 @@ export class Outcomes {
     const isDone = await this.#conclusions.add(failed)
     if (lock === undefined) return
     // Otherwise it was concluded before, and may have been locked since, to be sent again.
-    if (isDone || !(await this.#hasLock(record_id, lock))) this.#locks.drop(record_id)
+    if (isDone || !(await this.#hasLock(record_id, lock))) this.#locks.drop(record_id, lock)
   }
 
   /**

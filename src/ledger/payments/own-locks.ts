@@ -81,11 +81,9 @@ export class OwnLocks {
     this.#locks.set(id, lock)
   }
 
-  /** Stops renewing a lock. @returns The lock, if this process had it. */
-  drop(id: string): string | undefined {
-    const lock = this.#locks.get(id)
-    this.#locks.delete(id)
-    return lock
+  /** Stops renewing a lock. @returns Whether this process had it. */
+  drop(id: string, lock: string | undefined): boolean {
+    return this.#locks.get(id) === lock && this.#locks.delete(id)
   }
 
   /** Unlocks a record in the database, unless it was delivered. */

@@ -81,7 +81,7 @@ export class Submissions {
     const isLeft = left?.transaction_hash && sameHex(hexOf(left.transaction_hash), transaction)
     if (left?.state === 'submitted' && isLeft) throw lockLost()
     // Also where the record was gone already: the answer to a first attempt may be lost.
-    if (left === undefined) this.#locks.drop(record_id)
+    if (left === undefined) this.#locks.drop(record_id, lock)
   }
 
   /**

@@ -131,9 +131,10 @@ export class ExactEvm implements Scheme {
     const isKept = record === undefined && !redeemOnly
     if (!isKept && !isSubmitted) leavePayment(core, key)
     if (record === undefined) {
-      if (!redeemOnly) return new Settlement(this.#context, verified)
+      const lock = ledger.payments.lockOf(key)
+      if (!redeemOnly) return new Settlement(this.#context, verified, { lock })
       // What was open when it was verified has been released since.
-      await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key))
+      await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key, lock))
       return { refused: 'quote_expired', payer }
     }
     return this.#resume(verified, record)

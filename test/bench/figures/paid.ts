@@ -39,8 +39,12 @@ export function measurePaidInBlocks(bench: Bench): Promise<void> {
 }
 
 async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<void> {
-  const all = [...one.contestants, ...beforeOf({ rounds, table, ...bench })]
-  const contestants = await onlyPossible(all)
+  const isDurable = one.contestants.includes(SQLITE)
+  const before = beforeOf(
+    { rounds, table, ...bench },
+    isDurable ? ['before', 'beforeSqlite', 'beforePostgres'] : ['before'],
+  )
+  const contestants = await onlyPossible([...one.contestants, ...before])
   const results = await race({ rounds, table, ...bench }, { ...one, contestants })
   for (const crowd of one.crowds) {
     const own = results.filter((result) => result.crowd === crowd)
@@ -54,7 +58,7 @@ async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<v
       table.add(`paid requests, ${where}`, '1/s', of(soldPerSecond))
       table.add(`CPU of the server a payment, ${where}`, 'ms', of(cpuPerPayment))
       table.add(`event-loop delay p99, ${where}`, 'ms', of(loopDelay))
-      if (!one.contestants.includes(SQLITE)) continue
+      if (!isDurable) continue
       table.add(`statements a payment, ${where}`, '', durable(of(statements)))
       table.add(`round trips to the database a payment, ${where}`, '', durable(of(roundTrips)))
     }

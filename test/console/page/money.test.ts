@@ -21,32 +21,32 @@ describe('amounts in the console', () => {
       '115792089237316195423570985008687907853269.984665640564039457',
     ],
     ['7', 0, '7'],
-  ])('writes %s units with %i decimals as %s', (units, decimals, decimal) => {
+  ])('write %s units with %i decimals as %s', (units, decimals, decimal) => {
     expect(decimalOf(units, decimals)).toBe(decimal)
     expect(unitsOf(decimal, decimals)).toBe(BigInt(units))
   })
 
   it.each(['', '-1', '1,5', '1e3', '0x10', '.5', '1.', ' ', '0.0000001', 'NaN'])(
-    'takes %j for no amount',
+    'refuse the amount %j',
     (text) => {
       expect(unitsOf(text, 6)).toBeUndefined()
     },
   )
 
-  it('loses no digit of an amount that no number can hold', () => {
+  it('lose no digit if no number can hold them', () => {
     const amount = '123456789012345678901234567890'
     expect(formatToken({ amount, decimals: 6, symbol: 'USDC' }, 'en-US')).toBe(
       '123,456,789,012,345,678,901,234.56789 USDC',
     )
   })
 
-  it('writes money as the locale does, and less than a coin with all its digits', () => {
+  it('follow the locale, with all digits if they are less than a coin', () => {
     expect(formatFiat('1234.5', 'EUR', 'de-DE')).toBe('1.234,50\u00A0€')
     expect(formatFiat('0.001', 'USD', 'en-US')).toBe('$0.001')
     expect(formatFiat('5', 'JPY', 'en-US')).toBe('¥5')
   })
 
-  it('shows what a payment was worth: its quote, else what the token is pegged to', () => {
+  it('show the value of a payment: its quote, or what the token is pegged to', () => {
     const payment = { amount: '1080000', decimals: 6 }
     expect(fiatOf(payment, 'USD')).toEqual({ decimal: '1.08', currency: 'USD' })
     expect(fiatOf({ ...payment, quote: { price: '1.00', currency: 'EUR' } }, 'USD')).toEqual({
@@ -57,7 +57,7 @@ describe('amounts in the console', () => {
   })
 })
 
-describe('links to what strangers wrote', () => {
+describe('links that strangers wrote', () => {
   it.each([
     'javascript:alert(1)',
     'JaVaScRiPt://x',
@@ -66,11 +66,11 @@ describe('links to what strangers wrote', () => {
     '//x',
     'http://',
     '',
-  ])('leave %j as text', (url) => {
+  ])('are shown as text: %j', (url) => {
     expect(safeUrl(url)).toBeUndefined()
   })
 
-  it('lead to the web', () => {
+  it('are followed if they lead to the web', () => {
     expect(safeUrl('https://shop.example/a?b')).toBe('https://shop.example/a?b')
   })
 })
@@ -83,7 +83,7 @@ describe('the search for settlements', () => {
     ['ab'.repeat(16), 'settlement'],
     ['https://shop.example/report', 'resource'],
     ['order-7', 'reference'],
-  ])('takes %j for a %s', (text, kind) => {
+  ])('recognises %j as a %s', (text, kind) => {
     expect(readSearch(text).kind).toBe(kind)
   })
 })

@@ -117,7 +117,7 @@ suite('the pages of the console', () => {
     await context.close()
   })
 
-  it('say that a token is not known', async () => {
+  it('say that a token is unknown', async () => {
     const { page, context } = await openTab(browser)
     await page.goto(world.console)
     await page.getByLabel('Token').fill('not-a-token-of-this-gateway')
@@ -129,7 +129,7 @@ suite('the pages of the console', () => {
     await context.close()
   })
 
-  it('say that the gateway is away, and go on when it is back', async () => {
+  it('say that the gateway is away, and recover when it is back', async () => {
     const { page, context } = await openTab(browser)
     await signIn(page, world.console, SHOP_TOKEN)
     await visit(page, ['#/live', 'Live payments'])
@@ -150,7 +150,7 @@ suite('the pages of the console', () => {
     await context.close()
   })
 
-  it('move the focus with the keyboard alone, and give it back', async () => {
+  it('move the focus by keyboard alone, and return it', async () => {
     const { page, context } = await openTab(browser)
     await signIn(page, world.console, ADMIN_TOKEN)
     await page.getByRole('link', { name: 'Merchants' }).focus()

@@ -317,7 +317,7 @@ suite('the console', () => {
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor()
   })
 
-  it('had no error in the browser, and nothing that the policy forbids', () => {
+  it('caused no error in the browser and no violation of the policy', () => {
     expect(operator.complaints).toEqual([])
   })
 })

@@ -44,7 +44,7 @@ describe.each([
   ['express4', express4],
 ])('with %s', (_name, create) => {
   it.each(orders(Object.keys(middleware)).map((order) => [order.join(', '), order] as const))(
-    'the page is whole behind %s',
+    'the paywall page is whole behind %s',
     async (_order, order) => {
       const server = await serve(create, order)
       const ask = (accept: string) => fetch(`${server.url}/page`, { headers: { accept } })

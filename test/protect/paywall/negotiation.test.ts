@@ -57,7 +57,7 @@ describe('a paid route', () => {
     expect(document).toEqual(decodeDocument(response.headers.get('payment-required')))
   })
 
-  it('tells caches that it depends on Accept, beside what the app has said', async () => {
+  it('adds Accept to the Vary header of the app', async () => {
     const vary = async (path: string, accept: string) =>
       (await ask(path, accept)).headers.get('vary')
     expect(await vary('/page', '*/*')).toBe('Accept')
@@ -67,7 +67,7 @@ describe('a paid route', () => {
     expect(await vary('/off', BROWSER)).toBeNull()
   })
 
-  it('responds in JSON to all if its paywall is off', async () => {
+  it('responds in JSON to everybody if its paywall is off', async () => {
     expect(typeOf(await ask('/off', BROWSER))).toBe('application/json; charset=utf-8')
   })
 

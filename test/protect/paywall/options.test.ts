@@ -72,7 +72,7 @@ describe('the option paywall', () => {
     { logo: '/logo.svg', accent: '#0b5', locale: 'zh-Hans-CN', texts: { heading: 'x' } },
     { networks: { 'eip155:31337': NETWORK, base: { ...NETWORK, explorer: 'https://x.example/' } } },
     { logo: 'data:image/svg+xml;base64,AAAA', accent: '#0b5d4d', locale: 'ja' },
-  ])('takes %j', (paywall) => {
+  ])('accepts %j', (paywall) => {
     expect(mistakesOf(() => gateway(paywall).x402Protect('$0.01', { paywall }))).toEqual([])
   })
 })

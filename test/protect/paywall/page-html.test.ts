@@ -95,7 +95,7 @@ describe('the page of a paywall', () => {
     expect(html).toContain(`<h1>${heading}</h1>`)
   })
 
-  it('has the merchant’s own name, picture, colour, language and texts', async () => {
+  it('shows the merchant’s own name, picture, colour, language and texts', async () => {
     const html = await htmlOf('/own', { 'accept-language': 'en' })
     expect(html).toContain('<html lang="de-CH">')
     expect(html).toContain('<h1>Nur gegen Geld</h1>')
@@ -105,7 +105,7 @@ describe('the page of a paywall', () => {
     expect(html).toContain('Sold by')
   })
 
-  it('shows as text what strangers have written', async () => {
+  it('shows everything that strangers have written as text', async () => {
     const html = await htmlOf(
       `/attack/${encodeURIComponent(ATTACK)}?q=${encodeURIComponent(ATTACK)}`,
     )
@@ -117,7 +117,7 @@ describe('the page of a paywall', () => {
     expect([data.seller, data.texts['price']]).toEqual([ATTACK, ATTACK])
   })
 
-  it('tells the script no secret, and adds networks by public endpoints', async () => {
+  it('gives the script no secret, and adds networks by public endpoints', async () => {
     const html = await htmlOf('/plain')
     expect(html).not.toContain(devnet.rpcUrl)
     expect(dataOf(html).offers).toEqual([

@@ -48,7 +48,7 @@ const load = (path: string, headers: Record<string, string>) =>
     .set({ ...NAVIGATION, ...headers })
 
 describe('a payment in a cookie', () => {
-  it('gets the response that its first presentation has paid for, and nothing runs again', async () => {
+  it('gets the response that it has paid for, and nothing runs again', async () => {
     const payment = await sign()
     const paid = await shop.pay('/page', payment)
     const bought = await paid.text()
@@ -58,7 +58,7 @@ describe('a payment in a cookie', () => {
     expect([runs, await balanceOf(devnet, devnet.merchant.address)]).toEqual(before)
   })
 
-  it('is removed by the response, and other cookies are as they were', async () => {
+  it('is removed by the response, and other cookies stay as they were', async () => {
     const payment = await sign()
     await shop.pay('/page', payment)
     const shown = await navigate('/page', payment)
@@ -85,7 +85,7 @@ describe('a payment in a cookie', () => {
     expect(response.headers['set-cookie']).toEqual(['session=before; Path=/'])
   })
 
-  it('is not read where the paywall is off', async () => {
+  it('is not read if the paywall is off', async () => {
     expect((await navigate('/off', await sign('/off'))).status).toBe(402)
   })
 
@@ -99,13 +99,13 @@ describe('a payment in a cookie', () => {
     expect(response.text).toContain('The seller’s system does not understand this payment.')
   })
 
-  it('that cannot be read gets the page again', async () => {
+  it('gets the page again if it cannot be read', async () => {
     const response = await load('/page', { cookie: 'x402-payment=bm90IGpzb24' })
     expect(response.status).toBe(400)
     expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
   })
 
-  it('counts less than a payment in a header', async () => {
+  it('yields to a payment in a header', async () => {
     const [inCookie, inHeader] = [await sign(), await sign()]
     await shop.pay('/page', inCookie)
     const before = runs

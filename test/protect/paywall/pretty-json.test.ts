@@ -20,7 +20,7 @@ describe('JSON that was bought', () => {
     expect(prettyJson(`{"a":"${text}"}`)).toBe(`{\n  "a": "${text}"\n}`)
   })
 
-  it('stays as it is if it is none', () => {
+  it('stays as it is if it is not JSON', () => {
     expect(prettyJson('{"a":')).toBe('{"a":')
   })
 })

@@ -118,7 +118,7 @@ describe('a person who cannot pay now', () => {
     expect(page.text).not.toContain('<a ')
   })
 
-  it('reads as text what strangers have written', async () => {
+  it('reads everything that strangers have written as text', async () => {
     const { text } = await navigate('/named')
     expect(text).not.toContain('<script')
     expect(text).toContain('&lt;script&gt;')
@@ -140,7 +140,7 @@ describe('a person who cannot pay now', () => {
     ])
   })
 
-  it.each(['/euro', '/later'])('is no program: that gets problem details from %s', async (path) => {
+  it.each(['/euro', '/later'])('sees a page where a program gets problem details: %s', async (path) => {
     const programs = [{ accept: '*/*' }, { ...NAVIGATION, ...paymentHeader({ x402Version: 2 }) }]
     for (const headers of programs) {
       const response = await navigate(path, headers)

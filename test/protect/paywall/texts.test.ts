@@ -10,7 +10,7 @@ const keys = Object.keys(en) as PaywallTextKey[]
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
 
 describe('the texts of the paywall', () => {
-  it('are there in five languages', () => {
+  it('exist in five languages', () => {
     expect(Object.keys(languages).sort()).toEqual(['de', 'en', 'es', 'ja', 'zh'])
   })
 

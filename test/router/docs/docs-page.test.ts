@@ -80,7 +80,7 @@ suite('the documentation page', () => {
     await world?.close()
   })
 
-  it('is found without its slash, is kept by its tag, and runs nothing that is not its own', async () => {
+  it('redirects to its slash, answers 304 to its ETag, and allows only its own scripts', async () => {
     const redirect = await fetch(docs.replace(/\/$/, ''), { redirect: 'manual' })
     expect([redirect.status, redirect.headers.get('location')]).toEqual([308, './docs/'])
     const page = await fetch(docs)

@@ -63,14 +63,14 @@ describe('the gas that payers with code have pending', () => {
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
   })
 
-  it('counts no longer than an authorization lives', () => {
+  it('counts only until the authorization lapses', () => {
     const guard = newGuard()
     const past = BigInt(Math.floor(Date.now() / 1000) - 120)
     expect(guard.take(keyOf(1), checked(900_000n), past)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
   })
 
-  it('does not count against another code', () => {
+  it('counts only against its own code', () => {
     const guard = newGuard()
     expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n, OTHER_CODE), LATER)).toBe(true)
@@ -128,7 +128,7 @@ describe('the gas that a wallet code has lost', () => {
     expect(await guard.refusalOf(payerOf(3), OTHER_CODE)).toBeUndefined()
   })
 
-  it('has its payer wait', async () => {
+  it('makes its payer wait', async () => {
     const guard = newGuard()
     await fail(guard, { payer: payerOf(1), codeHash: CODE, gasUsed: 80_000n })
     expect(await guard.refusalOf(payerOf(1), CODE)).toBe(REFUSED)
@@ -137,7 +137,7 @@ describe('the gas that a wallet code has lost', () => {
 })
 
 describe('the gas that payers without code have lost', () => {
-  it('is told, refuses nobody, and keeps those that never paid out of shared transactions', async () => {
+  it('is logged, refuses nobody, and keeps payers that never paid out of shared transactions', async () => {
     const told: bigint[] = []
     const guard = newGuard(({ gas }) => told.push(gas))
     const known = { payer: payerOf(1), codeHash: undefined, gasUsed: 80_000n }

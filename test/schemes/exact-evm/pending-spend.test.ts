@@ -8,7 +8,7 @@ import { newNonce } from '../../support/sign-payment.js'
 
 const devnet = useDevnet()
 
-it('counts those of the last 200 payments of a payer that ended after its balance was read', async () => {
+it('the pending spend counts those of the last 200 payments of a payer that ended after its balance was read', async () => {
   const network = findNetwork('base-sepolia')!
   const pending = new PendingSpend(new RpcChain({ network, rpcUrl: devnet.rpcUrl }))
   // Has nothing on chain, which is asked where the balance that was read does not suffice.

@@ -98,6 +98,7 @@ export async function sendSuperseded(
   if (submission.raw === '0x' || !(await isSuperseded(core, payment))) return undefined
   const again = await prepareAgain(core, payment, submission.raw)
   if (again === undefined || !(await ledger.payments.relock(payment))) return undefined
+  const lock = ledger.payments.lockOf(payment)
   try {
     const record = await ledger.payments.find(payment)
     const isSame =
@@ -113,7 +114,7 @@ export async function sendSuperseded(
     })
     return sent.submission
   } finally {
-    await ledger.payments.unlock(payment)
+    await ledger.payments.unlock(payment, lock)
   }
 }
 

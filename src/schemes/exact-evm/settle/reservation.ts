@@ -35,8 +35,10 @@ export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly settleTimeoutMs: number
 }
 
-/** Earlier transactions of a payment. */
-interface EarlierTransactions {
+/** How a request has taken a payment. */
+interface TakenPayment {
+  /** As {@link Reservation.lock}. */
+  readonly lock: string | undefined
   /** It was written before, and will never be mined. */
   readonly superseded?: Submission | undefined
   /** It was mined without moving money. */
@@ -46,17 +48,19 @@ interface EarlierTransactions {
 /** A reservation of a payment without a transaction that can still pay it. */
 export class Settlement implements Reservation {
   readonly payer: Address
+  readonly lock: string | undefined
   readonly #context: SettleContext
   readonly #payment: VerifiedPayment
-  readonly #earlier: EarlierTransactions
+  readonly #taken: TakenPayment
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
 
-  constructor(context: SettleContext, payment: VerifiedPayment, earlier: EarlierTransactions = {}) {
+  constructor(context: SettleContext, payment: VerifiedPayment, taken: TakenPayment) {
     this.payer = payment.payer
+    this.lock = taken.lock
     this.#context = context
     this.#payment = payment
-    this.#earlier = earlier
+    this.#taken = taken
   }
 
   /** Sends the transfer, waits for the outcome and answers. */
@@ -68,7 +72,7 @@ export class Settlement implements Reservation {
     if (late !== undefined) return this.#refuse(late)
     const deadline = startDeadline(settleTimeoutMs, closed)
     try {
-      const sending = new TransferSubmission(this.#payment, this.#earlier.superseded)
+      const sending = new TransferSubmission(this.#payment, this.#taken.superseded)
       const sent = await this.#orRelease(awaitSubmission(sending, this.#context, deadline))
       switch (sent.kind) {
         case 'sent':
@@ -89,26 +93,26 @@ export class Settlement implements Reservation {
   release(): Promise<void> {
     const { core, key } = this.#payment
     dropPayment(core, key)
-    return this.#context.ledger.payments.release(key)
+    return this.#context.ledger.payments.release(key, this.lock)
   }
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
     const { core, key } = this.#payment
     core.provenPayers.add(key.from)
-    return this.#context.ledger.payments.markDelivered(key, this.#paid)
+    return this.#context.ledger.payments.markDelivered(key, this.#paid, this.lock)
   }
 
   /** As {@link Reservation.reopen}. */
   async reopen(): Promise<void> {
     if (this.#paid !== undefined)
       await this.#context.reconciler.conclude(this.#payment.entry, this.#paid)
-    return this.#context.ledger.payments.unlock(this.#payment.key)
+    return this.#context.ledger.payments.unlock(this.#payment.key, this.lock)
   }
 
   /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
-    return this.#context.ledger.payments.undeliver(this.#payment.key)
+    return this.#context.ledger.payments.undeliver(this.#payment.key, this.lock)
   }
 
   /** Waits until the chain has decided, or time is over. */
@@ -151,12 +155,12 @@ export class Settlement implements Reservation {
   async #onNonceUsed(): Promise<SettleResponse> {
     const { ledger, reconciler } = this.#context
     const { core, entry, key } = this.#payment
-    const { superseded, failed } = this.#earlier
+    const { superseded, failed } = this.#taken
     const submission = superseded ?? failed
     const known = { ...entry, ...(submission && { submission }) }
     const use = await findUse(core, known).catch(async (error: unknown) => {
       // It is not known to have failed: the next request with it checks again.
-      await logLedgerFailure(this.#logged, ledger.payments.unlock(key))
+      await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
       throw error
     })
     if (use.kind === 'paid') return this.#toResponse(await reconciler.conclude(entry, use))

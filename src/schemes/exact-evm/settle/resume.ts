@@ -37,13 +37,16 @@ export async function resumeReservation(
   const { key, payer, entry } = payment
   if (!(await ledger.payments.relock(key, entry.purchase?.asker)))
     return { refused: 'duplicate_settlement', payer }
+  const lock = ledger.payments.lockOf(key)
+  const unlock = () =>
+    logLedgerFailure({ ...context, ...payment }, ledger.payments.unlock(key, lock))
   // It may have changed before it was locked.
   const record = await ledger.payments.find(key).catch(async (error: unknown) => {
-    await logLedgerFailure({ ...context, ...payment }, ledger.payments.unlock(key))
+    await unlock()
     throw error
   })
   const refuse = async (refusal: Refusal): Promise<Refusal> => {
-    await logLedgerFailure({ ...context, ...payment }, ledger.payments.unlock(key))
+    await unlock()
     return { ...refusal, payer }
   }
   const purchase = purchaseOf(payment)
@@ -54,15 +57,16 @@ export async function resumeReservation(
   if (record === undefined || record.state === 'reserved')
     return payment.terms?.purchase?.redeemOnly
       ? refuse({ refused: 'quote_expired' })
-      : new Settlement(context, payment)
+      : new Settlement(context, payment, { lock })
   return record.state === 'failed'
-    ? sendAgain(context, payment, { record, refuse })
-    : resumeRecord(context, payment, { record, refuse })
+    ? sendAgain(context, payment, { record, lock, refuse })
+    : resumeRecord(context, payment, { record, lock, refuse })
 }
 
 /** A locked record, and how it is unlocked again. */
 interface LockedRecord<Found> {
   readonly record: Found
+  readonly lock: string | undefined
   readonly refuse: (refusal: Refusal) => Promise<Refusal>
 }
 
@@ -70,28 +74,28 @@ interface LockedRecord<Found> {
 async function sendAgain(
   context: SettleContext,
   payment: VerifiedPayment,
-  { record, refuse }: LockedRecord<FailedRecord>,
+  { record, lock, refuse }: LockedRecord<FailedRecord>,
 ): Promise<Reservation | Refusal> {
   const { reason, transaction, submission } = record
   const isNew = !payment.isSubmitted && !payment.terms?.purchase?.redeemOnly
   if (!isNew) return refuse({ refused: reason, transaction })
-  return new Settlement(context, payment, { failed: submission })
+  return new Settlement(context, payment, { lock, failed: submission })
 }
 
 /** Takes up a locked record by what became of its transaction. */
 async function resumeRecord(
   context: SettleContext,
   payment: VerifiedPayment,
-  { record, refuse }: LockedRecord<FoundRecord>,
+  { record, lock, refuse }: LockedRecord<FoundRecord>,
 ): Promise<Reservation | Refusal> {
   const outcome = await outcomeOf(context, payment, record)
   switch (outcome.kind) {
     case 'paid':
-      return paidReservation(context, payment, outcome.transaction)
+      return paidReservation(context, payment, { lock, transaction: outcome.transaction })
     case 'failed':
       return refuse({ refused: outcome.reason, transaction: outcome.transaction })
     case 'superseded':
-      return new Settlement(context, payment, { superseded: outcome.submission })
+      return new Settlement(context, payment, { lock, superseded: outcome.submission })
     case 'open':
       return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })
   }
@@ -101,16 +105,18 @@ async function resumeRecord(
 function paidReservation(
   { ledger }: SettleContext,
   payment: VerifiedPayment,
-  transaction: Hex,
+  { lock, transaction }: { readonly lock: string | undefined; readonly transaction: Hex },
 ): Reservation {
   const { key, payer } = payment
+  const reopen = () => ledger.payments.unlock(key, lock)
   return {
     payer,
+    lock,
     settle: async () => settledResponse(payment, transaction),
-    release: () => ledger.payments.unlock(key),
-    markDelivered: () => ledger.payments.markDelivered(key),
-    reopen: () => ledger.payments.unlock(key),
-    undeliver: () => ledger.payments.undeliver(key),
+    release: reopen,
+    markDelivered: () => ledger.payments.markDelivered(key, undefined, lock),
+    reopen,
+    undeliver: () => ledger.payments.undeliver(key, lock),
   }
 }
 

@@ -53,7 +53,7 @@ withBrowser('the paywall', () => {
     await context.close()
   })
 
-  it('is used by keyboard alone', async () => {
+  it('can be used by keyboard alone', async () => {
     const before = await world.earned()
     const { page, context } = await openBuyer(world, browser)
     await page.goto(`${world.url}/buy/json`)

@@ -66,7 +66,7 @@ async function pay(path: string) {
 }
 
 withBrowser('a network that the wallet does not know', () => {
-  it('is added by what the operator has made public', async () => {
+  it('is added with the public endpoint of the operator', async () => {
     const { page, context, wallet } = await pay('/named')
     await page.getByText('cannot take payments at the moment').waitFor()
     expect(wallet.added).toEqual([
@@ -84,7 +84,7 @@ withBrowser('a network that the wallet does not know', () => {
     await context.close()
   })
 
-  it('is named with its chain id, to be added by hand, if nothing is public', async () => {
+  it('is named with its chain id, to be added by hand, if no endpoint is public', async () => {
     const { page, context, wallet } = await pay('/unnamed')
     await page.getByText('does not know eip155:31337 (chain id 31337). Add it').waitFor()
     expect([wallet.added, wallet.signed]).toEqual([[], []])

@@ -90,7 +90,7 @@ withBrowser('the paywall in trouble', () => {
     expect(complaints).toEqual([])
   })
 
-  it('says what a refused payment lacks if the wallet cannot tell the balance', async () => {
+  it('says why a payment was refused if the wallet cannot tell the balance', async () => {
     const { page, wallet } = await meet('/buy/costly', {
       payer: 'merchant',
       wallet: { rpcUrl: undefined },
@@ -233,7 +233,7 @@ withBrowser('the paywall in trouble', () => {
     expect(await world.earned()).toBe(before + 2n * CENT)
   })
 
-  it('shows as text what strangers have written, before and after the payment', async () => {
+  it('shows everything that strangers have written as text, before and after the payment', async () => {
     const { page, complaints } = await meet(`/buy/attack/${encodeURIComponent(ATTACK)}`)
     await page.getByRole('heading', { name: ATTACK }).waitFor()
     await page.getByRole('button', { name: PAY }).click()

@@ -146,7 +146,7 @@ const stateOf = async (ledger: LedgerStore, payment: PaymentPayload) =>
   (await ledger.payments.find(entryOf(payment)))?.state
 
 describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
-  it('sends what was written down but never sent, and lets the payment be redeemed once', async () => {
+  it('sends a recorded but unsent transaction, and lets the payment be redeemed once', async () => {
     const connect = await useDatabase(kind)
     const payment = await sign()
     const gone = connect()
@@ -167,7 +167,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
     for (const one of [core, other]) expect(count(one, 'settled')).toBeLessThanOrEqual(1)
   })
 
-  it('settles what was sent by a process that is gone', async () => {
+  it('settles what a process that is gone has sent', async () => {
     const connect = await useDatabase(kind)
     const payment = await sign()
     const gone = connect()
@@ -181,7 +181,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
     expect(count(core, 'submitted')).toBe(0)
   })
 
-  it('does not send what a process beside it is sending at this moment', async () => {
+  it('does not send what another process is sending at that moment', async () => {
     const connect = await useDatabase(kind)
     const payment = await sign()
     const beside = connect()
@@ -194,7 +194,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
     expect(await stateOf(core.ledger, payment)).toBe('submitted')
   })
 
-  it('redeems once what a killed process settled but never granted', async () => {
+  it('redeems once a payment that a killed process settled but never delivered', async () => {
     const connect = await useDatabase(kind)
     const first = open({ ledger: connect() })
     const payment = await sign()
@@ -211,7 +211,7 @@ describe.each(databases)('a gateway that starts on a ledger in %s', (kind) => {
 })
 
 describe('a gateway that starts', () => {
-  it('goes on though its node is away, and settles once it is back', async () => {
+  it('starts while its node is away, and settles once it is back', async () => {
     const { ledger } = await abandonedRecord(await sign())
     const { proxy, core } = await openProxied({ ledger })
     proxy.fault = () => ({ kind: 'http', status: 503 })
@@ -221,7 +221,7 @@ describe('a gateway that starts', () => {
     await core.until('settled')
   })
 
-  it('goes on though its ledger is away', async () => {
+  it('starts while its ledger is away', async () => {
     const { ledger } = await abandonedRecord(await sign())
     let isAway = true
     const listSubmitted = async () => {
@@ -234,7 +234,7 @@ describe('a gateway that starts', () => {
     expect(await core.until('settled')).toMatchObject({ project: 'shop' })
   })
 
-  it('asks a node that is away once a round, not once a record', async () => {
+  it('asks an absent node once a round, not once a record', async () => {
     const ledger = createMemoryLedger()
     for (let n = 0; n < 40; n++) {
       const payment = await sign()
@@ -254,7 +254,7 @@ describe('a gateway that starts', () => {
 })
 
 describe('a payment that lapsed', () => {
-  it('has failed once the chain is beyond it and it is unused, not before', async () => {
+  it('fails once the chain is past its end and it is unused, and not before', async () => {
     const snapshot = await askNode<string>(devnet, 'evm_snapshot')
     toEnd.push(() => askNode(devnet, 'evm_revert', snapshot))
     const validBefore = (await chainTime(devnet)) + 100
@@ -279,7 +279,7 @@ describe('an authorization that somebody else used', () => {
   /** The last look at a payment is too old by then: it is looked at once more before it is sent. */
   const untilLookedAtAnew = (): Promise<void> => sleep(600)
 
-  it('before ours was sent is a payment, once', async () => {
+  it('is a payment, once, if that happened before our transaction was sent', async () => {
     const core = open()
     const payment = await sign()
     const before = await merchantBalance()
@@ -293,7 +293,7 @@ describe('an authorization that somebody else used', () => {
     expect(core.happened()).toEqual(['verified', 'settled', 'refused'])
   })
 
-  it('is looked at anew where the logs could not be asked for', async () => {
+  it('is checked again if the logs could not be read', async () => {
     const { proxy, core } = await openProxied()
     const payment = await sign()
     const reservation = await reserve(core, payment)
@@ -309,7 +309,7 @@ describe('an authorization that somebody else used', () => {
     ])
   })
 
-  it('after we were killed is found out from the logs, however long ago', async () => {
+  it('is found in the logs, however old, if it was used after we were killed', async () => {
     const payment = await sign()
     const { ledger } = await abandonedRecord(payment)
     const transaction = await sendAsStranger(transferOf(payment))
@@ -319,14 +319,14 @@ describe('an authorization that somebody else used', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true, transaction })
   })
 
-  it('before we had it is no payment to us', async () => {
+  it('is no payment to us if it was used before we received it', async () => {
     const core = open()
     const payment = await sign()
     await sendAsStranger(transferOf(payment))
     expect(await settle(core, payment)).toEqual(failed('invalid_exact_evm_nonce_already_used'))
   })
 
-  it('and cancelled it has failed', async () => {
+  it('fails if it was cancelled', async () => {
     const payer = devnet.payers[5]!
     const payment = await signPayment(payer, offerOf(devnet))
     const { ledger } = await abandonedRecord(payment)
@@ -363,7 +363,7 @@ describe('an authorization that somebody else used', () => {
 })
 
 describe('a reorganisation', () => {
-  it('that drops a settled transaction has it sent again', async () => {
+  it('has a dropped settled transaction sent again', async () => {
     const core = open()
     const before = await merchantBalance()
     const payment = await sign()
@@ -377,7 +377,7 @@ describe('a reorganisation', () => {
     expect((await merchantBalance()) - before).toBe(2n * PRICE)
   })
 
-  it('that drops a transaction before its receipt was seen has it sent again', async () => {
+  it('has a transaction sent again that was dropped before its receipt was seen', async () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 200 })
     const before = await merchantBalance()
     const payment = await sign()
@@ -402,8 +402,8 @@ describe('a reorganisation', () => {
   })
 })
 
-describe('settle, in time', () => {
-  it('is pending with its hash while the broadcast hangs, and redeemed once', async () => {
+describe('a settlement that runs out of time', () => {
+  it('is pending with its hash while the broadcast hangs, and is redeemed once', async () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 2500 })
     await settle(core, await sign())
     const before = await merchantBalance()
@@ -428,7 +428,7 @@ describe('settle, in time', () => {
     expect(count(core, 'submitted')).toBe(2)
   })
 
-  it('sends nothing for a payment that still waits for its turn when time is over', async () => {
+  it('sends nothing if it still waits for its turn when time is over', async () => {
     const { proxy, core } = await openProxied({ settleTimeoutMs: 300 })
     const payment = await sign()
     const { held, release } = hold()

@@ -107,7 +107,7 @@ const takesBack: [string, (buyer: TestPayer, payment: PaymentPayload) => Promise
 ]
 
 describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', (_name, make) => {
-  it('is sent again, pays the buyer once, and is told to no listener', async () => {
+  it('is sent again, pays the buyer once, and notifies no listener', async () => {
     const ledgers = await openLedgers(make)
     if (ledgers === undefined) return
     const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
@@ -126,7 +126,7 @@ describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', 
     expect(next.errors).toEqual([])
   })
 
-  it('is sent again, in the same bytes, after its payment, where that was undone as well', async () => {
+  it('is sent again in the same bytes after its payment if that was undone as well', async () => {
     const ledgers = await openLedgers(make)
     if (ledgers === undefined) return
     const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
@@ -149,7 +149,7 @@ describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', 
   })
 
   it.each(takesBack)(
-    'is not sent again, and has failed, where its buyer %s meanwhile',
+    'fails and is not sent again if its buyer %s meanwhile',
     async (_how, takeBack) => {
       const ledgers = await openLedgers(make)
       if (ledgers === undefined) return
@@ -177,7 +177,7 @@ describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', 
 })
 
 describe('a refund', () => {
-  it('that is not sent again holds up other payments for a moment only, if its payment stays open', async () => {
+  it('delays other payments only briefly if it is not sent again and its payment stays open', async () => {
     const ledger = createMemoryLedger()
     const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
     const [sellerKey, refunderKey] = devnet.relayerKeys as [Hex, Hex]
@@ -202,7 +202,7 @@ describe('a refund', () => {
     expect(await balanceOf(devnet, merchant.address)).toBe(HAS + PRICE)
   })
 
-  it('shares its transaction with no payment', async () => {
+  it('never shares its transaction with a payment', async () => {
     const core = open(createMemoryLedger())
     const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
     const others = [await newPayer(devnet), await newPayer(devnet)]

@@ -102,7 +102,7 @@ describe.each(stores)(
       expect(next.happened()).not.toContain('settled')
     })
 
-    it('is sent under another count where its own was used meanwhile, and says so', async () => {
+    it('is sent with another account nonce if its own was used meanwhile, and that is logged', async () => {
       const openLedger = make()
       const first = openInattentive(openLedger())
       const [before, payment] = [await merchantBalance(), await sign()]
@@ -151,7 +151,7 @@ async function paidBy(core: Core, payment: PaymentPayload): Promise<Hex | undefi
 }
 
 describe('settled payments that a reorganisation undoes', () => {
-  it('are each sent again where they had shared a transaction, and each names its own', async () => {
+  it('are each sent again in a transaction of their own if they had shared one', async () => {
     const ledger = createMemoryLedger()
     const first = openInattentive(
       patchedLedger(ledger, {
@@ -194,7 +194,7 @@ describe('settled payments that a reorganisation undoes', () => {
     expect(await merchantBalance()).toBe(before + 3n * PRICE)
   })
 
-  it('are sent again soon, whatever the time between two rounds', async () => {
+  it('are sent again soon, however long the interval of rounds is', async () => {
     const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
     const [before, payment] = [await merchantBalance(), await sign()]
@@ -206,7 +206,7 @@ describe('settled payments that a reorganisation undoes', () => {
     expect(await merchantBalance()).toBe(before + PRICE)
   })
 
-  it('long before anybody was there to look are sent again', async () => {
+  it('are sent again even if they were undone long before the gateway started', async () => {
     let elapsedMs = 0
     const ledger = createMemoryLedger({ now: () => Date.now() + elapsedMs })
     const first = openInattentive(ledger)
@@ -234,7 +234,7 @@ async function undoUntilSentAgain(proxy: RpcProxy, transaction: string): Promise
 }
 
 describe('a settled payment that a reorganisation undoes', () => {
-  it('is sent under another count where one before its own is missing', async () => {
+  it('is sent with another account nonce if the one before its own is missing', async () => {
     const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
     const earlier = await sendAs(devnet, first.relayer.address, '0x')
@@ -250,7 +250,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     expect(await merchantBalance()).toBe(before + 2n * PRICE)
   })
 
-  it('is one all the same where a stranger sends it then, and names his transaction', async () => {
+  it('stays settled if a stranger sends it then, and names his transaction', async () => {
     const { proxy, core } = await openProxied({ reconcileIntervalMs: 300 })
     const [before, payment] = [await merchantBalance(), await sign()]
     const { transaction } = await settle(core, payment)
@@ -266,7 +266,7 @@ describe('a settled payment that a reorganisation undoes', () => {
     expect(await settle(core, payment)).toMatchObject(USED)
   })
 
-  it('is told of where its payer has taken it back', async () => {
+  it('is reported if its payer has cancelled it', async () => {
     const { proxy, core } = await openProxied({ reconcileIntervalMs: 300 })
     const payer = await newPayer(devnet)
     const payment = await sign(payer)
@@ -331,7 +331,7 @@ describe.each([
     })
   })
 
-  it('is redeemed by nobody where nothing was bound to it', async () => {
+  it('is redeemed by nobody if no buyer was bound to it', async () => {
     const core = open({ reconcileIntervalMs })
     const { payer, payment } = await failPayment(core, offerOf(devnet))
     const before = await merchantBalance()
@@ -346,7 +346,7 @@ describe.each([
     })
   })
 
-  it('stays failed while its payer has no money, and once its payer has taken it back', async () => {
+  it('stays failed while its payer has no money, and once its payer has cancelled it', async () => {
     const core = open({ reconcileIntervalMs })
     const { payer, payment } = await failPayment(core)
     for (let tries = 0; tries < 3; tries++)

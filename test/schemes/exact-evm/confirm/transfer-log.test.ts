@@ -57,14 +57,14 @@ describe('the transfer of an authorization', () => {
     ])
   })
 
-  it('goes before its use where the token writes it so', () => {
+  it('precedes its use if the token logs in that order', () => {
     expect(paidOnes([move(), use(0)], 1)).toEqual([true])
     expect(paidOnes([move(), use(0), move(), use(1)], 2)).toEqual([true, true])
     expect(paidOnes([self(), use(0), move(), use(1)], 2)).toEqual([false, true])
     expect(paidOnes([move(), use(0), self(), use(1)], 2)).toEqual([true, false])
   })
 
-  it('is another one’s for no second use, whatever else its payer moves', () => {
+  it('counts for one use only, whatever else its payer moves', () => {
     const one = (logs: readonly Log[], uses: number): void => {
       expect(paidOnes(logs, uses).filter(Boolean).length).toBeLessThanOrEqual(1)
     }
@@ -76,7 +76,7 @@ describe('the transfer of an authorization', () => {
     one([self(), use(0), move(), use(1), self(), use(2), self()], 3)
   })
 
-  it('is none that moved another amount, or the amount twice', () => {
+  it('is not one of another amount, nor one of twice the amount', () => {
     expect(paidOnes([use(0), move(MERCHANT, 6n)], 1)).toEqual([false])
     expect(paidOnes([use(0), move(), move()], 1)).toEqual([false])
     expect(paidOnes([use(0), self(), move()], 1)).toEqual([false])
@@ -92,7 +92,7 @@ describe('the transfer of an authorization', () => {
     }
   })
 
-  it('has another name in another block', () => {
+  it('is named differently in another block', () => {
     const logs = [use(0), move()]
     expect(paid(logs, 1, '0xb1')).toEqual(paid(logs, 1, '0xb1'))
     expect(paid(logs, 1, '0xb1')).not.toEqual(paid(logs, 1, '0xb2'))

@@ -59,7 +59,7 @@ describe('gas limits', () => {
       (await newPayers(3)).map((payer) => ({ payer, payTo: newAddress() })),
   }
   it.each(Object.entries(cases))(
-    'are at most 1.25 times what it takes: %s',
+    'are at most 1.25 times the gas that is used: %s',
     async (_name, payments) => {
       await settle([{ payer: await newPayer(devnet) }])
       const transactions = await settle(await payments())

@@ -50,7 +50,7 @@ function holdSimulations() {
 }
 
 describe('a payment that is settled while another is verified', () => {
-  it('waits for it, and both share a transaction', async () => {
+  it('waits for the other, and both share a transaction', async () => {
     const [one, other] = [await newPayment(), await newPayment()]
     const first = await reserve(one)
     const { asked, answer } = holdSimulations()
@@ -66,7 +66,7 @@ describe('a payment that is settled while another is verified', () => {
     expect(alsoSettled).toMatchObject({ success: true, transaction: settled.transaction })
   })
 
-  it('is sent once that one is refused', async () => {
+  it('is sent once the other is refused', async () => {
     const first = await reserve(await newPayment())
     const { asked, answer } = holdSimulations()
     const reserving = core.facilitator.reserve(
@@ -80,7 +80,7 @@ describe('a payment that is settled while another is verified', () => {
     expect(await settling).toMatchObject({ success: true })
   })
 
-  it('does not wait for one that nobody is about to settle', async () => {
+  it('does not wait for a payment that nobody is about to settle', async () => {
     const first = await reserve(await newPayment())
     const { asked, answer } = holdSimulations()
     const verifying = core.facilitator.verify(await newPayment(), offer, termsOf(devnet))
@@ -90,7 +90,7 @@ describe('a payment that is settled while another is verified', () => {
     expect(await verifying).toMatchObject({ isValid: true })
   })
 
-  it('does not wait for one that was reserved, however long its handler takes', async () => {
+  it('does not wait for a reserved payment, however long its handler takes', async () => {
     const [first, other] = [await reserve(await newPayment()), await reserve(await newPayment())]
     expect(await first.settle()).toMatchObject({ success: true })
     await other.release()

@@ -45,7 +45,7 @@ const types = {
 const onWire = (domain: TokenDomain) => ({ ...domain, chainId: BigInt(domain.chainId) })
 
 describe('the digest of an authorization', () => {
-  it('is what a wallet signs, for every domain and authorization', () => {
+  it('equals what a wallet signs, for every domain and authorization', () => {
     fc.assert(
       fc.property(domains, authorizations, (domain, message) => {
         const digest = authorizationDigest(message, domainSeparator(domain))
@@ -55,7 +55,7 @@ describe('the digest of an authorization', () => {
     )
   })
 
-  it("has the domain's own hash in it, whatever the case of its address", () => {
+  it("contains the domain's own hash, whatever the case of its address", () => {
     fc.assert(
       fc.property(domains, (domain) => {
         const upper = `0x${domain.verifyingContract.slice(2).toUpperCase()}` as const

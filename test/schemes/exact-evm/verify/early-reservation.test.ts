@@ -112,7 +112,7 @@ describe('a payment whose payer has paid before', () => {
     expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(10_000n)
   })
 
-  it('leaves nothing behind if its payer cannot cover it, and is good once he can', async () => {
+  it('leaves no record if its payer cannot cover it, and is valid once he can', async () => {
     const core = open()
     const payer = await provenPayer(core)
     const expensive = { ...offer, amount: TOO_MUCH }
@@ -124,7 +124,7 @@ describe('a payment whose payer has paid before', () => {
     expect(isRefusal(await refuse())).toBe(false)
   })
 
-  it('leaves nothing behind if the chain cannot be asked, and is good once it can', async () => {
+  it('leaves no record if the chain cannot be reached, and is valid once it can', async () => {
     const core = open()
     const payment = await signPayment(await provenPayer(core), offer)
     const { isEarly, reserved } = await reserveSlowly(core, payment, { kind: 'http', status: 503 })
@@ -134,7 +134,7 @@ describe('a payment whose payer has paid before', () => {
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
-  it('leaves nothing behind if the relayer has no gas money', async () => {
+  it('leaves no record if the relayer has no gas money', async () => {
     const core = open()
     const payment = await signPayment(await provenPayer(core), offer)
     const { address } = core.relayer
@@ -151,7 +151,7 @@ describe('a payment whose payer has paid before', () => {
     }
   })
 
-  it('is not taken while the ledger cannot be written, and is good afterwards', async () => {
+  it('is refused while the ledger cannot be written, and is valid afterwards', async () => {
     const store = createMemoryLedger()
     let isBroken = false
     const ledger: LedgerStore = patchedLedger(store, {
@@ -178,7 +178,7 @@ describe('a payment is not reserved before the chain has answered', () => {
     expect(isRefusal(reserved)).toBe(false)
   })
 
-  it('if its payer has another one under way that was: each payment is good for one', async () => {
+  it('if its payer has another payment in progress that was, because each payment earns one', async () => {
     const core = open()
     const payer = await provenPayer(core)
     const two = [await signPayment(payer, offer), await signPayment(payer, offer)] as const
@@ -193,7 +193,7 @@ describe('a payment is not reserved before the chain has answered', () => {
     expect(records.filter((record) => record !== undefined)).toHaveLength(1)
   })
 
-  it('if its payer was refused since', async () => {
+  it('if its payer was refused since his last payment', async () => {
     const core = open()
     const payer = await provenPayer(core)
     const expensive = { ...offer, amount: TOO_MUCH }
@@ -205,7 +205,7 @@ describe('a payment is not reserved before the chain has answered', () => {
     })
   })
 
-  it('if somebody else has signed it, who uses up nothing of its payer’s', async () => {
+  it('if somebody else has signed it, which uses up nothing of the named payer’s', async () => {
     const core = open()
     const payer = await provenPayer(core)
     const { privateKey } = await newPayer(devnet)
@@ -232,7 +232,7 @@ describe('a payment is not reserved before the chain has answered', () => {
 })
 
 describe('early reservations', () => {
-  it('begin together if they come while a transaction is being sent, and at once otherwise', async () => {
+  it('start together if they come while a transaction is being sent, and at once otherwise', async () => {
     const { entry, provenPayers, ledger } = openEarly()
     const relayers = { isSending: true }
     const reservationPause = new ReservationPause()
@@ -250,7 +250,7 @@ describe('early reservations', () => {
     await Promise.all([other.reserve(second), alone.reserve(third)])
   })
 
-  it('are undone if their payment is refused before they have begun', async () => {
+  it('are undone if their payment is refused before they have started', async () => {
     const { entry, provenPayers, ledger } = openEarly()
     const reservationPause = new ReservationPause()
     const relayers = { isSending: true }

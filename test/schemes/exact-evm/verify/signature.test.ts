@@ -27,7 +27,7 @@ const pieces = (r: bigint, s: bigint, v: number): Hex =>
   ])
 
 describe('a signature', () => {
-  it('is read in each of its forms as the same one, signed by its payer', async () => {
+  it('is read in each of its forms as the same signature of its payer', async () => {
     await fc.assert(
       fc.asyncProperty(digests, async (hash) => {
         const signed = await account.sign({ hash })
@@ -41,7 +41,7 @@ describe('a signature', () => {
     )
   })
 
-  it('is given to the token with a low s, and v 27 or 28', async () => {
+  it('is passed to the token with a low s, and v 27 or 28', async () => {
     const hash = `0x${'11'.repeat(32)}` as const
     const { highS } = rewrite(await account.sign({ hash }))
     expect(hexToBigInt(slice(highS, 32, 64))).toBeGreaterThan(N / 2n)
@@ -50,15 +50,15 @@ describe('a signature', () => {
     expect([27, 28]).toContain(v)
   })
 
-  it.each([0, 1, 27, 28])('is read with v %d', (v) => {
+  it.each([0, 1, 27, 28])('is accepted with v %d', (v) => {
     expect(parseEcdsaSignature(pieces(1n, 1n, v))?.v).toBe(v < 27 ? v + 27 : v)
   })
 
-  it.each([2, 26, 29, 255])('is not read with v %d', (v) => {
+  it.each([2, 26, 29, 255])('is refused with v %d', (v) => {
     expect(parseEcdsaSignature(pieces(1n, 1n, v))).toBeUndefined()
   })
 
-  it('is read with r and s at the ends of their range', () => {
+  it('is accepted with r and s at the ends of their range', () => {
     expect(parseEcdsaSignature(pieces(1n, 1n, 27))).toBeDefined()
     expect(parseEcdsaSignature(pieces(N - 1n, N - 1n, 27))).toBeDefined()
   })
@@ -70,15 +70,15 @@ describe('a signature', () => {
     ['s of zero', 1n, 0n],
     ['s of n', 1n, N],
     ['s above n', 1n, 2n ** 256n - 1n],
-  ])('is not read with %s', (_name, r, s) => {
+  ])('is refused with %s', (_name, r, s) => {
     expect(parseEcdsaSignature(pieces(r, s, 27))).toBeUndefined()
   })
 
-  it.each([0, 1, 63, 66, 96])('is not read from %d bytes', (length) => {
+  it.each([0, 1, 63, 66, 96])('is refused with a length of %d bytes', (length) => {
     expect(parseEcdsaSignature(`0x${'01'.repeat(length)}`)).toBeUndefined()
   })
 
-  it('names no signer where r is no point of the curve', async () => {
+  it('has no signer if r is no point of the curve', async () => {
     const signature = parseEcdsaSignature(pieces(5n, 1n, 27))!
     expect(await recoverSigner(`0x${'22'.repeat(32)}`, signature)).toBeUndefined()
   })
@@ -88,7 +88,7 @@ describe('a signature', () => {
     const wrap = (signature: Hex) =>
       serializeErc6492Signature({ address: `0x${'22'.repeat(20)}`, data: '0xabcd', signature })
 
-    it('is taken out of it, and only where there is one', () => {
+    it('is unwrapped, and is left alone without a wrapper', () => {
       expect(unwrapErc6492(wrap('0xabcdef'))).toEqual({ signature: '0xabcdef', isWrapped: true })
       for (const plain of ['0x01', `0x${suffix}01`] as const)
         expect(unwrapErc6492(plain)).toEqual({ signature: plain, isWrapped: false })

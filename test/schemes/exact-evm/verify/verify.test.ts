@@ -71,11 +71,11 @@ const invalid = (invalidReason: string) =>
   expect.objectContaining({ isValid: false, invalidReason })
 
 describe('verify', () => {
-  it('accepts what a wallet signs, and names the payer with its checksum', async () => {
+  it('accepts a payment that a wallet signed, and names the payer with its checksum', async () => {
     expect(await verify()).toEqual(valid())
   })
 
-  describe('by shape', () => {
+  describe('checking its shape', () => {
     it.each([
       ['hexadecimal', '0x2710'],
       ['with a space', ' 10000'],
@@ -95,7 +95,7 @@ describe('verify', () => {
       expect(await facilitator.verify(offered, offer)).toEqual(invalid('invalid_payload'))
     })
 
-    it('reads 2^256-1, and refuses it for what it is', async () => {
+    it('reads the value 2^256-1, which no payer has', async () => {
       const offer = offerOf(devnet, { amount: UINT256_MAX })
       expect(await verify({}, offer)).toEqual(invalid('insufficient_funds'))
     })
@@ -114,8 +114,8 @@ describe('verify', () => {
     })
   })
 
-  describe('by what is offered', () => {
-    it.each([1, 3])('refuses version %d', async (x402Version) => {
+  describe('checking it against the offer', () => {
+    it.each([1, 3])('refuses x402 version %d', async (x402Version) => {
       expect(await verify({ payload: { x402Version } })).toEqual(invalid('invalid_x402_version'))
     })
 
@@ -133,7 +133,7 @@ describe('verify', () => {
       expect(await verify({}, offerOf(devnet, { network }))).toEqual(invalid('invalid_network'))
     })
 
-    it('refuses a network that the merchant does not take', async () => {
+    it('refuses a network that the merchant does not accept', async () => {
       const offer = offerOf(devnet)
       const elsewhere = { ...usdc, network: { ...usdc.network, caip2: 'eip155:8453' as const } }
       const terms = { ...termsOf(devnet), accepts: [elsewhere] }
@@ -143,7 +143,7 @@ describe('verify', () => {
       )
     })
 
-    it('refuses an asset that nobody settles here, and one that the merchant does not take', async () => {
+    it('refuses an asset that nobody settles here, and one that the merchant does not accept', async () => {
       const asset = STRANGER
       expect(await verify({}, offerOf(devnet, { asset }))).toEqual(invalid('unsupported_asset'))
       const offer = offerOf(devnet)
@@ -154,7 +154,7 @@ describe('verify', () => {
       )
     })
 
-    it("refuses a payTo that is not the merchant's, and accepts it where nobody asks", async () => {
+    it("refuses a payTo that is not the merchant's, and accepts any payTo without a merchant", async () => {
       const offer = offerOf(devnet, { payTo: STRANGER })
       expect(await verify({}, offer)).toEqual(invalid('pay_to_mismatch'))
       const payment = await signPayment(devnet.payers[0]!, offer)
@@ -173,7 +173,7 @@ describe('verify', () => {
       )
     })
 
-    it('compares entries by what they mean', async () => {
+    it('compares entries by meaning, not by spelling', async () => {
       const offer = offerOf(devnet)
       const accepted = {
         ...offer,
@@ -193,14 +193,14 @@ describe('verify', () => {
       )
     })
 
-    it.each(['9999', '10001', '0'])('refuses %s where 10000 are asked', async (value) => {
+    it.each(['9999', '10001', '0'])('refuses a value of %s if 10000 are asked', async (value) => {
       expect(await verify({ value })).toEqual(
         invalid('invalid_exact_evm_payload_authorization_value_mismatch'),
       )
     })
   })
 
-  describe('by time', () => {
+  describe('checking its time window', () => {
     const at = async (seconds: number): Promise<Core> =>
       openCore(devnet, { now: () => seconds * 1000 + 999 })
 
@@ -208,7 +208,7 @@ describe('verify', () => {
     beforeAll(() => askNode(devnet, 'anvil_setBlockTimestampInterval', 1))
     afterAll(() => askNode(devnet, 'anvil_removeBlockTimestampInterval'))
 
-    it('accepts one that became valid a second ago, and refuses one that becomes valid now', async () => {
+    it('accepts an authorization that became valid a second ago, and refuses one that becomes valid now', async () => {
       const now = await chainTime(devnet)
       const clocked = await at(now)
       expect(await verify({ validAfter: String(now - 1) }, offerOf(devnet), clocked)).toEqual(
@@ -239,7 +239,7 @@ describe('verify', () => {
       },
     )
 
-    it('settles what lapses in six seconds, and refuses what lapses sooner', async () => {
+    it('settles an authorization that lapses in six seconds, and refuses one that lapses sooner', async () => {
       const now = await chainTime(devnet)
       const clocked = await at(now)
       const offer = offerOf(devnet)
@@ -257,7 +257,7 @@ describe('verify', () => {
       expect(await settle(6)).toMatchObject({ success: true })
     })
 
-    it("tells the chain's clock from the payment's fault where the two clocks differ", async () => {
+    it("blames the chain's clock and not the payment if the two clocks differ", async () => {
       const now = await chainTime(devnet)
       const ahead = await at(now + 100)
       expect(await verify({ validAfter: String(now + 50) }, offerOf(devnet), ahead)).toEqual(
@@ -270,7 +270,7 @@ describe('verify', () => {
     })
   })
 
-  describe('by signature', () => {
+  describe('checking its signature', () => {
     it('accepts each form of one signature, as one authorization', async () => {
       const offer = offerOf(devnet)
       const payment = await signPayment(devnet.payers[0]!, offer)
@@ -283,11 +283,11 @@ describe('verify', () => {
       ['another name', { domain: { name: 'USD Coin' } }],
       ['another version', { domain: { version: '1' } }],
       ['another chain', { domain: { chainId: 8453 } }],
-    ])('refuses one for %s', async (_name, signing) => {
+    ])('refuses a signature for %s', async (_name, signing) => {
       expect(await verify(signing)).toEqual(invalid('invalid_exact_evm_payload_signature'))
     })
 
-    it("goes by our own table, not by the offer's extra", async () => {
+    it("uses the configured EIP-712 domain, not the offer's extra", async () => {
       const extra = { name: 'Else', version: '9' }
       expect(await verify({}, offerOf(devnet, { extra }))).toEqual(
         invalid('invalid_exact_evm_payload_signature'),
@@ -296,7 +296,7 @@ describe('verify', () => {
       expect(await verify({ domain }, offerOf(devnet, { extra }))).toEqual(valid())
     })
 
-    it('refuses one by another account', async () => {
+    it('refuses a signature by another account', async () => {
       const offer = offerOf(devnet)
       const [payer, thief] = devnet.payers
       const payment = tamper(await signPayment(thief!, offer), { from: payer!.address })
@@ -306,7 +306,7 @@ describe('verify', () => {
     })
 
     it.each(['value', 'validAfter', 'validBefore', 'nonce', 'to'])(
-      'refuses one whose %s was changed afterwards',
+      'refuses an authorization whose %s was changed after signing',
       async (member) => {
         const changed: Record<string, PaymentRequirements & { authorization: object }> = {
           value: { ...offerOf(devnet, { amount: '1' }), authorization: { value: '1' } },
@@ -324,7 +324,7 @@ describe('verify', () => {
     )
 
     it.each([`0x${'00'.repeat(65)}`, `0x${'11'.repeat(66)}`, '0x11'])(
-      'refuses %s',
+      'refuses the signature %s',
       async (signature) => {
         const offer = offerOf(devnet)
         const payment = tamper(await signPayment(devnet.payers[0]!, offer), {}, signature)
@@ -357,13 +357,13 @@ describe('verify', () => {
       return { payment, wallet, answer: await core.facilitator.verify(payment, offer()) }
     }
 
-    it('accepts what the contract approves, and settles it', async () => {
+    it('accepts a signature that the contract approves, and settles it', async () => {
       const { payment, answer } = await verifyFrom(walletCode(APPROVED), `${APPROVED}cd`)
       expect(answer).toMatchObject({ isValid: true })
       expect(await core.facilitator.settle(payment, offer())).toMatchObject({ success: true })
     })
 
-    it('takes the signature of a deployed account out of its ERC-6492 wrapper, and sends it alone', async () => {
+    it('unwraps the ERC-6492 signature of a deployed account, and sends it alone', async () => {
       const proxy = await startRpcProxy(devnet.rpcUrl)
       let sent = ''
       proxy.fault = (_method, params) => void (sent += JSON.stringify(params))
@@ -386,7 +386,7 @@ describe('verify', () => {
       await proxy.close()
     })
 
-    it('refuses what is wrapped (ERC-6492) where the contract does not approve it', async () => {
+    it('refuses a wrapped (ERC-6492) signature that the contract does not approve', async () => {
       const { answer } = await verifyFrom(walletCode(APPROVED), wrap(`0x${'ac'.repeat(33)}`))
       expect(answer).toEqual(invalid('invalid_exact_evm_payload_signature'))
     })
@@ -409,23 +409,23 @@ describe('verify', () => {
       await proxy.close()
     })
 
-    it('accepts what the contract approves though it looks like an ECDSA signature', async () => {
+    it('accepts an approved signature that looks like an ECDSA signature', async () => {
       const signature = `0x${'ab'.repeat(64)}1b` as const
       const { answer } = await verifyFrom(walletCode(APPROVED), signature)
       expect(answer).toMatchObject({ isValid: true })
     })
 
-    it('refuses what the contract does not approve', async () => {
+    it('refuses a signature that the contract does not approve', async () => {
       const { answer } = await verifyFrom(walletCode(APPROVED), `0x${'ac'.repeat(33)}`)
       expect(answer).toEqual(invalid('invalid_exact_evm_payload_signature'))
     })
 
-    it('refuses a contract that never comes to an end, and does not blame the node', async () => {
+    it('refuses a contract that never returns, and does not blame the node', async () => {
       const { answer } = await verifyFrom(endlessCode, APPROVED)
       expect(answer).toEqual(invalid('invalid_exact_evm_payload_signature'))
     })
 
-    it('goes by its code also where the account has a key, which has signed (EIP-7702)', async () => {
+    it('asks the code of an account even if its key has signed (EIP-7702)', async () => {
       const signed = async (code: Hex) => {
         const payer = await newPayer(devnet)
         await askNode(devnet, 'anvil_setCode', payer.address, code)
@@ -452,7 +452,7 @@ describe('verify', () => {
     })
   })
 
-  describe('by what the token says', () => {
+  describe('checking it against the token', () => {
     it('refuses a payer who has too little, and accepts one who has just enough', async () => {
       const payer = privateKeyOf(newNonce())
       await devnet.mint(payer.address, 9_999n)
@@ -482,7 +482,7 @@ describe('verify', () => {
       return other.facilitator.verify(payment, offer)
     }
 
-    it('refuses an asset without code, which every call of succeeds', async () => {
+    it('refuses an asset without code, every call of which succeeds', async () => {
       expect(await withAsset({ address: STRANGER })).toEqual(
         invalid('invalid_exact_evm_eip3009_not_supported'),
       )
@@ -534,7 +534,7 @@ describe('verify', () => {
       expect(await verify()).toEqual(valid())
     })
 
-    it('finds the reason one by one where there is no Multicall3', async () => {
+    it('finds the reason call by call on a chain without Multicall3', async () => {
       const code = await askNode(devnet, 'eth_getCode', devnet.multicall3, 'latest')
       await askNode(devnet, 'anvil_setCode', devnet.multicall3, '0x')
       try {
@@ -546,8 +546,8 @@ describe('verify', () => {
     })
   })
 
-  describe('by the ledger', () => {
-    it('refuses a payment that another request has, and accepts it once it is released', async () => {
+  describe('checking it against the ledger', () => {
+    it('refuses a payment that another request has reserved, and accepts it once it is released', async () => {
       const offer = offerOf(devnet)
       const payment = await signPayment(devnet.payers[0]!, offer)
       const reserved = await core.facilitator.reserve(decoded(payment, offer))
@@ -578,7 +578,7 @@ describe('verify', () => {
     })
   })
 
-  describe('in order, cheap before dear', () => {
+  describe('in order of cost', () => {
     let proxy: RpcProxy
     beforeAll(async () => {
       proxy = await startRpcProxy(devnet.rpcUrl)
@@ -615,7 +615,7 @@ describe('verify', () => {
         expect(await verify(signing, offer)).toEqual(invalid(reason))
     })
 
-    it('asks the node nothing about a payment that is wrong in itself', async () => {
+    it('does not ask the node about a payment that is wrong in itself', async () => {
       const proxied = openCore(devnet, { rpcUrl: proxy.url })
       await verify({ to: STRANGER }, offerOf(devnet), proxied)
       await verify({ value: '1' }, offerOf(devnet), proxied)
@@ -639,7 +639,7 @@ describe('verify', () => {
 })
 
 describe('supported', () => {
-  it('names the concrete networks, and who sends the transactions', async () => {
+  it('names the concrete networks and the accounts that send transactions', async () => {
     expect(await core.facilitator.supported()).toEqual({
       kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }],
       extensions: [],
