@@ -10,6 +10,7 @@ import type {
 } from '../../idempotency/store.js'
 import type { AnswerBudget } from './answer-budget.js'
 import type { LedgerDatabase, Row } from '../schema/tables.js'
+import { every } from '../engine/every.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 
 /** How long an answer is kept. */
@@ -45,18 +46,14 @@ export class Answers implements IdempotencyStore {
   readonly #options: AnswersOptions
   /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
-  readonly #renewal: NodeJS.Timeout
+  readonly #endRenewals: () => void
   /** When expired answers were last deleted, by `performance.now()`. */
   #purgedAt = -Infinity
 
   constructor(store: Store, options: AnswersOptions) {
     this.#store = store
     this.#options = options
-    this.#renewal = setInterval(
-      () => void this.#renew().catch(() => undefined),
-      options.leaseMs / RENEWALS_PER_LEASE,
-    )
-    this.#renewal.unref()
+    this.#endRenewals = every(options.leaseMs / RENEWALS_PER_LEASE, () => this.#renew())
   }
 
   look({ key, fingerprint }: RepeatableRequest): Promise<IdempotencyState> {
@@ -101,7 +98,7 @@ export class Answers implements IdempotencyStore {
 
   /** Ends the renewals. */
   close(): void {
-    clearInterval(this.#renewal)
+    this.#endRenewals()
   }
 
   /** Claims a key that is new, or that is unclaimed and has no final answer. It may run twice. */

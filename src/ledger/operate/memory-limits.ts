@@ -1,5 +1,6 @@
 /** Limits the size of a ledger in memory. */
 import type { SqlDialect } from '../engine/dialect.js'
+import { every } from '../engine/every.js'
 import { LEDGER_FULL, type SqlStore } from '../engine/store.js'
 
 /** Settled and delivered payments that are kept: usually, and while a reorganisation may undo them. */
@@ -69,16 +70,7 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
  * @returns A function that ends the sweeps.
  */
 export function forgetLapsed(store: SqlStore): () => void {
-  let isRunning = false
-  const timer = setInterval(() => {
-    if (isRunning) return
-    isRunning = true
-    void sweep(store)
-      .catch(() => undefined)
-      .finally(() => (isRunning = false))
-  }, SWEEP_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  return every(SWEEP_MS, () => sweep(store))
 }
 
 /**

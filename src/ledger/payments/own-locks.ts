@@ -1,5 +1,6 @@
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { LockOwner } from '../owners/lock-owner.js'
+import { every } from '../engine/every.js'
 import { rowsInOrder } from '../engine/rows-in-order.js'
 import type { Row } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
@@ -49,8 +50,7 @@ export class OwnLocks {
    * the database may have written it down.
    */
   readonly #uncertain = new Map<string, string>()
-  readonly #renewal: NodeJS.Timeout
-  #isRenewing = false
+  readonly #endRenewals: () => void
 
   constructor(store: SqlStore, owner: LockOwner, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
     const renewalMs = lockMs / RENEWALS_PER_LOCK
@@ -58,8 +58,7 @@ export class OwnLocks {
     this.silentMs = lockMs - MISSED_RENEWALS * renewalMs
     this.#store = store
     this.#owner = owner
-    this.#renewal = setInterval(() => void this.#renewOnce(), renewalMs)
-    this.#renewal.unref()
+    this.#endRenewals = every(renewalMs, () => this.#renew())
   }
 
   /** A name for a lock that this process asks for. */
@@ -118,16 +117,8 @@ export class OwnLocks {
 
   /** Ends the renewals: nobody can use the remaining locks any more. */
   end(): void {
-    clearInterval(this.#renewal)
+    this.#endRenewals()
     this.#locks.clear()
-  }
-
-  /** Renews the locks, unless the last renewal is still under way. */
-  async #renewOnce(): Promise<void> {
-    if (this.#isRenewing) return
-    this.#isRenewing = true
-    await this.#renew().catch(() => undefined)
-    this.#isRenewing = false
   }
 
   async #renew(): Promise<void> {

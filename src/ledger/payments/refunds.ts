@@ -61,7 +61,17 @@ export class Refunds {
   /** Lists the refunds of payments, oldest first, without the bytes of their transactions. */
   refundsOf(payments: readonly string[]): Promise<readonly RefundRecord[]> {
     if (payments.length === 0) return Promise.resolve([])
-    return this.#store.run((database) => this.#readRefunds(database, payments))
+    return this.#store.run(async ({ db, now }) => {
+      const rows = await db
+        .selectFrom('x402_authorizations')
+        .selectAll()
+        .select(now.as('now'))
+        .where('refund_of', 'in', storedIds(payments))
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute()
+      return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
+    })
   }
 
   /** @returns For each: its result; `undefined` if the existing record has just gone. */
@@ -141,22 +151,6 @@ export class Refunds {
         return [idOf(row.id), { payment: this.#records.recordOf(row), nowSeconds }] as const
       }),
     )
-  }
-
-  async #readRefunds(
-    { db, now }: SqlDatabase,
-    payments: readonly string[],
-  ): Promise<readonly RefundRecord[]> {
-    if (payments.length === 0) return []
-    const rows = await db
-      .selectFrom('x402_authorizations')
-      .selectAll()
-      .select(now.as('now'))
-      .where('refund_of', 'in', storedIds(payments))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute()
-    return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
   }
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Submission } from '../record.js'
 import { KEPT_MINED, type RelayerAccount } from '../relayer-transactions.js'
+import { every } from '../engine/every.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
 
 /** How long a final transaction may have to be sent again after a reorganisation, with a margin. */
@@ -68,14 +69,7 @@ export async function keepBytes(
  */
 export function pruneBytes(store: SqlStore, options: PruneBytesOptions = {}): () => void {
   const { keptMs = KEPT_MS, sweepMs = SWEEP_MS } = options
-  let sweeping: Promise<void> | undefined
-  const timer = setInterval(() => {
-    sweeping ??= sweep(store, keptMs)
-      .catch(() => undefined)
-      .finally(() => (sweeping = undefined))
-  }, sweepMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  return every(sweepMs, () => sweep(store, keptMs))
 }
 
 /** Prunes page by page, until nothing is left. @throws `LedgerError`, also once the store is closed. */

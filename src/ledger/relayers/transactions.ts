@@ -143,16 +143,11 @@ export class Transactions {
         if (!(await writeDown({ ...database, db }, next, { chainId, earlier }))) return false
         await db
           .updateTable('x402_authorizations')
-          .set((set) => ({
+          .set({
             transaction_hash: bytesOf(next.transaction),
-            replaces: set
-              .case()
-              .when('replaces', 'is', null)
-              .then<string>(earlier)
-              .else(set(set.val<string>(`${earlier},`), '||', set.ref('replaces')))
-              .end(),
+            replaces: database.sql<string>`CAST(${earlier} AS TEXT) || coalesce(',' || replaces, '')`,
             updated_at: database.now,
-          }))
+          })
           .where(
             rowsInOrder(database, db, (where) =>
               where.and({ transaction_hash: bytesOf(earlier), state: 'submitted' }),
