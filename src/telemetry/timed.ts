@@ -1,3 +1,6 @@
+/** Methods of a ledger that run no statements. */
+const UNTIMED: ReadonlySet<PropertyKey> = new Set(['onFreed'])
+
 /** Times those methods of an object that return a promise. */
 export function timed<T extends object>(
   target: T,
@@ -19,7 +22,7 @@ export function timed<T extends object>(
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       const method = member as (...args: unknown[]) => unknown
-      const isTimed = typeof name === 'string'
+      const isTimed = typeof name === 'string' && !UNTIMED.has(name)
       const wrapped = isTimed ? wrap(name, method) : method.bind(target)
       made.set(name, wrapped)
       return wrapped
