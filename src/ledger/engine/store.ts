@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely, RawBuilder, Sql } from 'kysely'
+import type { Expression, ExpressionBuilder, Kysely, RawBuilder, Sql, SqlBool } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import { idBytes } from './bytes.js'
 import { failureKind } from './explain-failure.js'
@@ -54,6 +54,23 @@ export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabas
  */
 export function timeOnce(db: Kysely<LedgerDatabase>, time: RawBuilder<number>) {
   return db.selectNoFrom(time.as('time'))
+}
+
+type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
+
+/**
+ * Returns the condition of a change of several rows, such that they are locked in the order of their
+ * ids. Two changes that locked the same rows in different orders would deadlock, which PostgreSQL
+ * notices after a second.
+ */
+export function rowsInOrder(
+  { locksRows }: SqlDatabase,
+  db: Kysely<LedgerDatabase>,
+  condition: (where: Where) => Expression<SqlBool>,
+): (where: Where) => Expression<SqlBool> {
+  if (!locksRows) return condition
+  const rows = db.selectFrom('x402_authorizations').select('id').where(condition)
+  return (where) => where('id', 'in', rows.orderBy('id').forUpdate())
 }
 
 /** How a database is opened and closed. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { rowsInOrder } from '../engine/rows-in-order.js'
-import type { SqlDatabase } from '../engine/store.js'
+import { rowsInOrder, type SqlDatabase } from '../engine/store.js'
 
 /** Time between two searches for dead owners (ms). */
 const SEARCH_MS = 1000

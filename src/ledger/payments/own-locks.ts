@@ -1,9 +1,8 @@
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { LockOwner } from '../owners/lock-owner.js'
 import { every } from '../engine/every.js'
-import { rowsInOrder } from '../engine/rows-in-order.js'
 import type { Row } from '../schema/tables.js'
-import type { SqlStore } from '../engine/store.js'
+import { rowsInOrder, type SqlStore } from '../engine/store.js'
 import { reopen } from './release-refund.js'
 
 /** How long a lock lasts without renewal. */

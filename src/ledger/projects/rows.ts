@@ -3,27 +3,6 @@ import type { Kysely } from 'kysely'
 import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
 import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
-/** Writes an entry of the audit log. */
-export async function writeAudit(
-  db: Kysely<LedgerDatabase>,
-  { id, position, at, actor, action, project, token, before, after }: AuditEntry,
-): Promise<void> {
-  await db
-    .insertInto('x402_audit_log')
-    .values({
-      id,
-      position,
-      at,
-      actor,
-      action,
-      project,
-      token: token ?? null,
-      before: before === undefined ? null : JSON.stringify(before),
-      after: after === undefined ? null : JSON.stringify(after),
-    })
-    .execute()
-}
-
 /** Selects the projects that are not deleted. */
 export function selectProjects(db: Kysely<LedgerDatabase>) {
   return db.selectFrom('x402_projects').selectAll().where('deleted_at', 'is', null)
