@@ -1,5 +1,5 @@
-// Builds the package twice, as ESM and as CommonJS: one file per entry point and one for what entry
-// points share, and the declarations that the entry points lead to. Each copy of the sources is
+// Builds the package twice, as ESM and as CommonJS: files for the entry points, for what they share, and
+// for what src/README.md says is loaded later; and the declarations that the entry points lead to. Each copy of the sources is
 // checked beside a package.json that tells its format, so that dependencies are resolved as users of
 // that format resolve them. The code keeps its names and lines, but no comments, which would be half
 // of it; the declarations keep theirs. A build that fails keeps the last dist.

@@ -1,4 +1,4 @@
-// The fast lane: `npm run test:unit` runs the tests that need no build, no chain and no database.
+// The fast lane: `npm run test:unit` runs what needs no build, chain, database file or whole gateway.
 // Nobody keeps a list. A test is left out when it, or a helper under test/ that it imports, imports
 // one of the modules below. Imports of types do not count.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,14 +9,16 @@ import base from './jest.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tests = join(root, 'test')
 
-/** Modules by which a test starts a chain or another process, or opens a database. */
+/** Modules that start a chain, a browser or another process, open a database file, or load a whole gateway. */
 const slow = [
   /^node:child_process$/,
-  /^(pg|kysely|@photostructure\/sqlite)$/,
+  /^(pg|kysely|@photostructure\/sqlite|playwright-core)$/,
   /^src\/devnet\/(index|start-devnet|anvil|send-batch|devnet-command)\.ts$/,
+  /^src\/(testing\/)?(index|gateway|default-gateway)\.ts$/,
   /^src\/ledger\/(sqlite-|postgres-|[a-z]+\/)/,
   /^src\/cli\//,
   /^src\/sql\.ts$/,
+  /^test\/ledger\/ledger-conformance\.ts$/,
   /^dist\//,
 ]
 
@@ -54,5 +56,8 @@ export default {
   ...base,
   rootDir: root,
   testMatch: unitTests,
+  // Another process would load everything again.
+  maxWorkers: 1,
+  workerIdleMemoryLimit: undefined,
   collectCoverage: false,
 }

@@ -122,7 +122,7 @@ function forbiddenImports(folder, way) {
   if (faces.includes(folder))
     regexes.push(`^(\\.\\./)+schemes/(${insideSchemes.join('|').replaceAll('.ts', '.js')})`)
   if (!allowed.includes('surface'))
-    regexes.push(`^${way}(index|gateway|open-core|default-gateway|sql)\\.js$`)
+    regexes.push(`^${way}(index|gateway|default-gateway|sql)\\.js$`, `^${way}parts/`)
   return {
     patterns: regexes.map((regex) => ({ regex, message })),
     paths: ['chain', 'devnet'].includes(folder) ? [] : [viemClients],

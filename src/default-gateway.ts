@@ -1,5 +1,5 @@
-import { omitUndefined } from './config/fields.js'
-import { fromEnvironment } from './config/from-environment.js'
+import { omitUndefined } from './config/resolve/fields.js'
+import { fromEnvironment } from './config/read/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { ConfigError } from './errors.js'
 import { createGateway, type CloseOptions, type Gateway } from './gateway.js'

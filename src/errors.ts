@@ -2,9 +2,9 @@
  * The error classes.
  *
  * Three kinds of failure are never mixed. The developer is wrong: {@link ConfigError}. A payment is
- * refused: no error at all, but a returned value with a reason of `protocol/reasons.ts`. Something
- * outside failed (a node, a database, an API): one of the other classes here, thrown, each with a
- * stable `code`. No message and no `cause` contains a key, a token or an RPC URL.
+ * refused: no error, but a returned value with a reason of `protocol/reasons.ts`. Something outside
+ * failed (a node, a database, an API): one of the other classes, with a stable `code`. No message and no
+ * `cause` contains a key, a token or an RPC URL.
  */
 
 import { documentationOf } from './protocol/error-codes.js'
@@ -26,7 +26,7 @@ export interface ConfigIssue {
   readonly option: string
   /** Stable, machine-readable name of the mistake. */
   readonly code: ConfigErrorCode
-  /** What is wrong with the option and what to write instead. */
+  /** The mistake, and what to write instead. */
   readonly message: string
 }
 
@@ -54,12 +54,12 @@ export interface ConfigIssue {
  */
 export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorCode> extends Error {
   /**
-   * @param code - Stable, machine-readable name of what went wrong.
-   * @param message - What went wrong, for people. Contains no secret.
-   * @param options - `cause`: the error beneath, where it contains no secret either.
+   * @param code - Stable, machine-readable name of the failure.
+   * @param message - Description for people, without secrets.
+   * @param options - `cause`: the underlying error, if it contains no secret either.
    */
   constructor(
-    /** Stable, machine-readable name of what went wrong. */
+    /** Stable, machine-readable name of the failure. */
     readonly code: Code,
     message: string,
     options?: ErrorOptions,
@@ -67,7 +67,7 @@ export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorC
     super(message, options)
   }
 
-  /** URL of the page that says what the code means, and what to do. */
+  /** URL of the documentation of the code and its remedy. */
   get documentation(): string {
     return documentationOf(this.code)
   }
@@ -76,9 +76,9 @@ export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorC
 /**
  * An option, environment variable or price that cannot work.
  *
- * Thrown when a gateway, route or source of rates is declared. At a request it is passed to
- * `next(error)`, and only for what is computed there: the result of a price function, of `quoteFor`,
- * or a `maxHeldBytes` that the answer exceeds.
+ * Thrown when a gateway, route or rate source is declared. During a request it is passed to
+ * `next(error)`, and only for values that exist only then: the result of a price function or of
+ * `quoteFor`, or an answer beyond `maxHeldBytes`.
  *
  * @example
  * ```ts
@@ -95,7 +95,7 @@ export abstract class GatewayError<Code extends GatewayErrorCode = GatewayErrorC
 export class ConfigError extends GatewayError<'config_invalid'> {
   /** Name of the class. */
   override readonly name = 'ConfigError'
-  /** Everything that is wrong, not only the first mistake. */
+  /** All mistakes, not only the first. */
   readonly issues: readonly ConfigIssue[]
   /** The first wrong option. */
   readonly option: string
@@ -118,13 +118,13 @@ export class ConfigError extends GatewayError<'config_invalid'> {
     this.option = issues[0]?.option ?? ''
   }
 
-  /** URL of the page that says what the first mistake means, and what to do. */
+  /** URL of the documentation of the first mistake and its remedy. */
   override get documentation(): string {
     return documentationOf(this.issues[0]?.code ?? this.code)
   }
 }
 
-/** Links that the message of a {@link ConfigError} ends with, at most. */
+/** How many links the message of a {@link ConfigError} may end with. */
 const MAX_LINKS = 3
 
 function describeIssues(issues: readonly ConfigIssue[]): string {
@@ -135,7 +135,7 @@ function describeIssues(issues: readonly ConfigIssue[]): string {
   ].join('\n')
 }
 
-/** The network could not be asked, or its answer cannot be used. Codes: {@link ChainErrorCode}. */
+/** The node could not be reached, or its answer is unusable. Codes: {@link ChainErrorCode}. */
 export class ChainError extends GatewayError<ChainErrorCode> {
   /** Name of the class. */
   override readonly name = 'ChainError'
@@ -148,7 +148,7 @@ export class RateError extends GatewayError<RateErrorCode> {
 }
 
 /**
- * The ledger could not be read or written; the action that needed it was not done. Codes:
+ * The ledger could not be read or written, so the action was not carried out. Codes:
  * {@link LedgerErrorCode}.
  */
 export class LedgerError extends GatewayError<LedgerErrorCode> {
@@ -163,21 +163,21 @@ export class RelayerError extends GatewayError<RelayerErrorCode> {
 }
 
 /**
- * A remote facilitator could not be asked, or refused to answer. Codes:
+ * A remote facilitator could not be reached, or refused to answer. Codes:
  * {@link FacilitatorErrorCode}.
  */
 export class FacilitatorError extends GatewayError<FacilitatorErrorCode> {
   /** Name of the class. */
   override readonly name = 'FacilitatorError'
-  /** Whether it is known that nothing was sent for the payment. */
+  /** Whether certainly no transaction was sent for the payment. */
   readonly isUnsent: boolean
-  /** Seconds after which the facilitator may be asked again, where it said so. */
+  /** When the facilitator may be asked again (s), if it said so. */
   readonly retryAfterSeconds: number | undefined
 
   /**
-   * @param code - Stable, machine-readable name of what went wrong.
-   * @param message - What went wrong, for people. Contains no secret.
-   * @param options - `cause`: the facilitator's own words, where it had any.
+   * @param code - Stable, machine-readable name of the failure.
+   * @param message - Description for people, without secrets.
+   * @param options - `cause`: the facilitator's own message, if any.
    */
   constructor(
     code: FacilitatorErrorCode,

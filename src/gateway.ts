@@ -1,44 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Router } from 'express'
+import { resolveFromAnywhere, rpcUrlName } from './config/read/from-environment.js'
+import type { GatewayOptions } from './config/options.js'
+import { merchantReader } from './config/resolve/projects.js'
+import { closeSharedCounts } from './config/resolve/redis-counts.js'
+import type { ResolvedOptions } from './config/resolve/resolve-options.js'
+import { warnOfRisks } from './config/risk-warnings.js'
 import { ConfigError } from './errors.js'
-import { createEventBus } from './schemes/events.js'
-import type { EventBus, GatewayEvents, GatewayListener } from './schemes/events.js'
-import type { Facilitator } from './facilitator/facilitator.js'
 import { countEvents } from './facilitator/count-events.js'
-import { checkGateway } from './health/check-gateway.js'
+import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
+import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
+import { EXACT } from './protocol/payment.js'
+import { exactFormat } from './schemes/exact-evm/format.js'
 import type { Finding } from './health/finding.js'
-import { Operations } from './health/operations.js'
-import { warnOfLowRelayers } from './health/low-relayers.js'
 import { createHealthRouter } from './health/health-router.js'
-import { ReadinessWatch } from './health/readiness.js'
-import { reportAtStart } from './health/report-at-start.js'
-import { Counters } from './ledger/counters.js'
+import { Lazy, lazyRouter } from './http/lazy.js'
 import { OpenRequests } from './http/open-requests.js'
+import { Counters } from './ledger/counters.js'
 import type { LedgerStore } from './ledger/index.js'
 import { createMemoryLedger } from './ledger/memory-ledger.js'
-import { resolveFromAnywhere, rpcUrlName } from './config/from-environment.js'
-import type { GatewayOptions } from './config/options.js'
-import { merchantReader } from './config/projects.js'
-import { closeSharedCounts } from './config/redis-counts.js'
-import type { ResolvedOptions } from './config/resolve.js'
-import type { Network } from './protocol/networks.js'
+import type { Logger } from './logger.js'
 import { merchantsOf, type Merchant } from './merchants/project.js'
 import { ProjectDirectory } from './merchants/project-directory.js'
+import { quoteSecret } from './merchants/quote-secret.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
+import type { Asset } from './money/assets.js'
+import type { Core } from './parts/core.js'
 import { HeaderSizes } from './protect/header-size.js'
 import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
-import { quoteSecret } from './merchants/quote-secret.js'
-import { mountConsole } from './console/console-routes.js'
-import { createGatewayRouter, type GatewayRouterOptions } from './router/gateway-router.js'
-import { settlementDescriber } from './router/settlement-document.js'
-import { openStreams } from './router/streams/streams.js'
-import { RevenueReader } from './router/views/revenue-reader.js'
-import type { UcpHandler } from './ucp/business-profile.js'
-import { WebhookDispatcher } from './webhooks/dispatcher.js'
-import { openCore, settledAssetsOf } from './open-core.js'
-import { warnOfRisks } from './config/risk-warnings.js'
+import type { Network } from './protocol/networks.js'
+import type { GatewayRouterOptions } from './router/gateway-router.js'
+import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
-import type { Router } from 'express'
+import type { UcpHandler } from './ucp/business-profile.js'
+import type { WebhookDispatcher } from './webhooks/dispatcher.js'
 
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -208,24 +204,31 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const { logger, projects } = resolved
   const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
+  const warned = warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
-  warnOfLowRelayers(events, logger)
   const telemetry = openTelemetry(resolved, events)
   const { metrics } = telemetry
   const ledger = metrics?.timedLedger(store) ?? store
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   countEvents(events, counters)
-  const { facilitator, cores } = openCore(resolved, {
-    ledger,
-    events,
-    counters,
-    telemetry,
-    closed: requests.cutOff,
+  const core = new Lazy(async () => {
+    const { cutOff, stopping } = requests
+    const parts = { ledger, events, counters, telemetry, closed: cutOff, stopping, nameUrl }
+    if (resolved.facilitator === undefined)
+      return (await import('./parts/core.js')).openCore(resolved, parts)
+    const { openRemoteCore } = await import('./parts/remote-core.js')
+    return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const surroundings = { ...resolved, ledger, cores, remote: resolved.facilitator }
-  if (nameUrl) void reportAtStart(cores, { logger, closed: requests.stopping, nameUrl })
-  const readiness = new ReadinessWatch({ ...surroundings, closed: requests.stopping })
+  const facilitator = lazyFacilitator(core)
+  const surroundings = async () => {
+    const { cores } = await core.get()
+    return { ...resolved, ledger, cores, remote: resolved.facilitator }
+  }
+  const probes = { isServed: false }
+  const readiness = new Lazy(async () => {
+    const { ReadinessWatch } = await import('./health/readiness.js')
+    return new ReadinessWatch({ ...(await surroundings()), closed: requests.stopping })
+  })
   const readMerchant = merchantReader(resolved.networks)
   const directory = new ProjectDirectory({
     projects,
@@ -233,8 +236,10 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     logger,
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
-  const dispatcher = openWebhooks(resolved, { ledger, events, directory })
-  const streams = openStreams({ ledger, logger }, requests.stopping)
+  const dispatcher = new Lazy(async () => {
+    const { openWebhooks } = await import('./parts/webhooks.js')
+    return openWebhooks(resolved, { ledger, events, directory })
+  })
   const context = {
     ...resolved,
     facilitator,
@@ -242,38 +247,77 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     readMerchant,
     counters,
     ledger,
-    streams,
     headerSizes: new HeaderSizes(),
     requests,
     closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
-    revenue: new RevenueReader(ledger.payments),
-    operations: new Operations({ cores, ledger, counters, now: resolved.now }),
-    wakeWebhooks: () => dispatcher.wake(),
-    hasProbes: () => readiness.isServed,
+    wakeWebhooks: () => void dispatcher.loaded?.then((one) => one.wake()),
+    hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),
   }
+  const api = new Lazy(async () => {
+    const { openRouter } = await import('./parts/router.js')
+    return openRouter(context, await core.get())
+  })
+  startSoon([core, dispatcher], { logger, stopping: requests.stopping })
 
   return {
     x402Protect: createX402Protect(context),
-    gatewayRouter: (options) =>
-      createGatewayRouter({ ...context, ...mountConsole(context) }, options),
+    gatewayRouter: (options) => lazyRouter(async () => (await api.get())(options)),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
     async check() {
       await directory.whenLoaded()
+      const { checkGateway } = await import('./health/check-gateway.js')
       const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
-      return checkGateway({ ...surroundings, projects: directory.all, headerBytesOf })
+      return checkGateway({ ...(await surroundings()), projects: directory.all, headerBytesOf })
     },
-    healthRouter: () => createHealthRouter(readiness),
+    healthRouter() {
+      probes.isServed = true
+      return createHealthRouter(async () => (await readiness.get()).read())
+    },
     metricsRouter: () => openMetricsRouter(resolved, metrics),
-    close: closeOnce(requests, () =>
-      closeParts(resolved, { counters, directory, dispatcher, ledger }),
-    ),
+    close: closeOnce(requests, async () => {
+      await warned
+      await closeParts(resolved, { counters, directory, core, dispatcher, ledger })
+    }),
   }
+}
+
+/** The tokens that this process settles itself. */
+function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
+  if (facilitator !== undefined) return []
+  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
+}
+
+/** A facilitator whose core is loaded by the first payment, if it was not before. */
+function lazyFacilitator(core: Lazy<Core>): ReservingFacilitator {
+  return decodingFacilitator({
+    formats: new Map([[EXACT, exactFormat]]),
+    verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
+    reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
+    supported: async () => (await core.get()).facilitator.supported(),
+  })
+}
+
+/**
+ * Loads parts once the app has declared its routes: they recover payments, deliver webhooks and watch
+ * relayers without a request.
+ */
+function startSoon(
+  parts: readonly Lazy<unknown>[],
+  { logger, stopping }: { readonly logger: Logger; readonly stopping: AbortSignal },
+): void {
+  const start = async (): Promise<void> => {
+    if (stopping.aborted) return
+    await Promise.all(parts.map((part) => part.get()))
+  }
+  setImmediate(() => {
+    start().catch((error: unknown) => logger.error('The gateway could not be loaded.', { error }))
+  }).unref()
 }
 
 /** @throws `ConfigError` if no metrics are collected. */
@@ -301,38 +345,24 @@ function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway[
     (closed ??= requests.close(timeoutMs).then(close))
 }
 
-interface ClosedParts extends Omit<WebhookParts, 'events'> {
+interface ClosedParts {
   readonly counters: Counters
-  readonly dispatcher: WebhookDispatcher
+  readonly directory: ProjectDirectory
+  readonly core: Lazy<Core>
+  readonly dispatcher: Lazy<WebhookDispatcher>
+  readonly ledger: LedgerStore
 }
 
 /** Closes what a gateway consists of, the ledger last. */
 async function closeParts(
   resolved: ResolvedOptions,
-  { counters, directory, dispatcher, ledger }: ClosedParts,
+  { counters, directory, core, dispatcher, ledger }: ClosedParts,
 ): Promise<void> {
   await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
   await directory.close()
   await closeSharedCounts(resolved)
-  await dispatcher.close()
+  // A part that could not be loaded has been reported.
+  await core.loaded?.catch(() => undefined)
+  await dispatcher.loaded?.then((loaded) => loaded.close()).catch(() => undefined)
   await ledger.close()
-}
-
-interface WebhookParts {
-  readonly ledger: LedgerStore
-  readonly events: EventBus
-  readonly directory: ProjectDirectory
-}
-
-/** Delivers webhooks: what this process has settled at once, and what others have left. */
-function openWebhooks(
-  resolved: ResolvedOptions,
-  { ledger, events, directory }: WebhookParts,
-): WebhookDispatcher {
-  const { deliveries } = ledger.webhooks
-  const describe = settlementDescriber((id) => directory.findMerchant(id), resolved.networkNames)
-  const dispatcher = new WebhookDispatcher({ ...resolved, deliveries, describe })
-  for (const name of ['settled', 'failed', 'pending'] as const)
-    events.on(name, () => dispatcher.wakeSoon())
-  return dispatcher
 }

@@ -1,5 +1,5 @@
 /**
- * Payments by programs for Express: x402 v2 middleware, and a payment gateway on the same core.
+ * x402 v2 payments for Express: a middleware, and a payment gateway on the same core.
  *
  * @packageDocumentation
  */
@@ -11,14 +11,14 @@ import type { GatewayRouterOptions } from './router/gateway-router.js'
 /**
  * Declares that a route costs money, on the default gateway.
  *
- * A request without a payment is answered with 402 and the ways to pay (x402 v2 §5.1). A payment is
- * verified first, settled once the handler has answered, and charged only for an answer below 400.
+ * A request without a payment gets a 402 with the ways to pay (x402 v2 §5.1). A payment is verified
+ * first and settled once the handler has answered; answers of 400 and above are not charged.
  *
  * The default gateway is built from `X402_*` environment variables when the first route is declared;
- * {@link defaultGateway} sets options beside them. For a gateway of your own, use {@link createGateway}.
+ * {@link defaultGateway} adds options. For a gateway of your own, use {@link createGateway}.
  *
  * @param price - `'$0.01'`, `'0.01 EUR'`, atomic units of a token, or a function of the request.
- * @param options - What is for sale, who is paid, and when the money moves.
+ * @param options - Description, merchant, payment flow and more.
  * @returns An Express middleware. The handler behind it finds the payment in `req.x402`.
  * @throws {@link ConfigError} with code `config_invalid`, naming every variable that is missing or
  * wrong, and every option that cannot work.
@@ -42,10 +42,11 @@ export const x402Protect: X402Protect = (price, options) => {
 /**
  * The payment gateway API of the default gateway, as an Express router.
  *
- * It serves `/api/v2/payment/*`, `/api/v2/merchant/*` and `/ucp/*` under the path where it is mounted,
- * describes itself at `/api/v2/openapi.json` and `/api/v2/docs`, and leaves every other path to the app. The gateway is the one that {@link x402Protect} uses.
+ * Under the path where it is mounted, it serves `/api/v2/payment/*`, `/api/v2/merchant/*` and `/ucp/*`,
+ * and describes itself at `/api/v2/openapi.json` and `/api/v2/docs`. Every other path is left to the app.
+ * The gateway is the one that {@link x402Protect} uses.
  *
- * @param options - What of it is served.
+ * @param options - The parts to serve.
  * @returns A router for `app.use`.
  * @throws {@link ConfigError} with code `config_invalid`, naming every variable that is missing or
  * wrong.
@@ -92,7 +93,7 @@ export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http
 export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
 export { createGateway, type CloseOptions, type Gateway } from './gateway.js'
 export { defaultGateway } from './default-gateway.js'
-export { fromEnvironment } from './config/from-environment.js'
+export { fromEnvironment } from './config/read/from-environment.js'
 export type { GatewayRouterOptions } from './router/gateway-router.js'
 export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
 export type { Ledger } from './ledger/index.js'
@@ -108,7 +109,7 @@ export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './money/rates.js'
-export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/network-options.js'
+export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/options.js'
 export type {
   GatewayOptions,
   AdminOptions,

@@ -1,6 +1,6 @@
 /**
- * Receives what a gateway reports to its operator, as a message with fields. No field contains a
- * key, a token or an RPC URL. Errors in fields are plain objects: `{ name, code, message, cause, stack }`.
+ * Receives a gateway's reports to its operator, each a message with fields. No field contains a key, a
+ * token or an RPC URL. Errors in fields are plain objects: `{ name, code, message, cause, stack }`.
  *
  * `console` and winston fit as they are. So do pino and bunyan ({@link FieldsFirstLogger}).
  *
@@ -30,8 +30,8 @@ export interface Logger {
 }
 
 /**
- * A logger that takes the fields first and the message second, as pino and bunyan do. It is recognised
- * by pino's method `bindings`, or bunyan's `addSerializers`.
+ * A logger that takes fields before the message, such as pino or bunyan. It is recognised by pino's
+ * method `bindings` or bunyan's `addSerializers`.
  *
  * @example
  * ```ts
@@ -68,6 +68,14 @@ export const processWarnings: Logger = {
   error: (message, fields) => process.emitWarning(withFields(message, fields), 'X402Error'),
 }
 
+/** Drops everything. */
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
 function withFields(message: string, fields?: object): string {
   const entries = Object.entries(fields ?? {})
     .filter(([, value]) => value !== undefined)
@@ -85,8 +93,8 @@ function describeError(error: Error): string {
 }
 
 /**
- * Makes a gateway's logger of any that is given: fields come where it expects them, and are such that
- * any way of writing them keeps all. What the logger throws harms no payment.
+ * Adapts any logger: passes fields in the order that it expects, as plain values. Errors that it throws
+ * are dropped, so that they harm no payment.
  */
 export function adaptLogger(given: Logger | FieldsFirstLogger): Logger {
   if (given === processWarnings) return processWarnings
@@ -96,7 +104,7 @@ export function adaptLogger(given: Logger | FieldsFirstLogger): Logger {
       else if (fields === undefined) given[level](message)
       else given[level](message, plainFields(fields))
     } catch {
-      // There is nobody left to tell.
+      // Nothing is left to report to.
     }
   }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
@@ -121,7 +129,7 @@ function plainValue(value: unknown): unknown {
   return value instanceof Error ? plainError(value) : value
 }
 
-/** Errors that are caused by errors, and so on, at most. */
+/** Longest chain of causes that is written. */
 const MAX_CAUSES = 5
 
 /** An error as a plain object, with its causes, and without the URLs in its texts. */

@@ -77,14 +77,18 @@ describe('the default gateway', () => {
     expect(defaultGateway()).toBe(second)
   })
 
-  it('stays unmade until every variable is right, and names each that is not', () => {
+  it('is refused at a declaration and names every wrong variable, until all are right', () => {
     delete process.env['X402_PAY_TO']
     process.env['X402_NETWORK'] = 'base-seplia'
-    expect(issuesOf(() => defaultGateway())).toMatchObject([
-      { option: 'X402_NETWORK', code: 'unknown_network' },
-      { option: 'X402_PAY_TO', code: 'missing_option' },
-    ])
+    for (const declare of [() => x402Protect('$0.01'), gatewayRouter, defaultGateway])
+      expect(issuesOf(declare)).toMatchObject([
+        { option: 'X402_NETWORK', code: 'unknown_network' },
+        { option: 'X402_PAY_TO', code: 'missing_option' },
+      ])
     Object.assign(process.env, COMPLETE)
     expect(() => defaultGateway({ logger: recordLog() })).not.toThrow()
+    delete process.env['X402_PAY_TO']
+    expect(x402Protect('$0.01')).toBeInstanceOf(Function)
+    expect(gatewayRouter()).toBeInstanceOf(Function)
   })
 })

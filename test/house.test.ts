@@ -44,7 +44,7 @@ describe('the house', () => {
     expect(circles()).toEqual([])
   })
 
-  it('has at most eight files in its root', () => {
+  it('has at most seven files in its root', () => {
     const root = files.filter((file) => dirname(file) === SRC)
     expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual([
       'coalesce.ts',
@@ -53,7 +53,6 @@ describe('the house', () => {
       'gateway.ts',
       'index.ts',
       'logger.ts',
-      'open-core.ts',
       'sql.ts',
     ])
   })

@@ -1,7 +1,7 @@
 /** Wallets: those of the browser (EIP-6963), and the page's own with play money. */
 import { privateKeyToAccount } from 'viem/accounts'
 
-/** A wallet, as a page talks to it (EIP-1193). */
+/** A wallet's provider (EIP-1193). */
 export interface Provider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
 }
@@ -12,7 +12,7 @@ export interface Wallet {
   readonly provider: Provider
 }
 
-/** Base Sepolia, which the local chain pretends to be. */
+/** Base Sepolia, as which the local chain poses. */
 const CHAIN_ID = '0x14a34'
 
 /** Calls back for each wallet that announces itself, now and later. */
@@ -28,8 +28,8 @@ export function discover(found: (wallet: Wallet) => void): void {
 }
 
 /**
- * Announces a wallet for the local chain. It signs whatever the page asks for, without a question, with
- * a key that everybody knows: no real wallet may do so.
+ * Announces a wallet for the local chain. It signs everything without asking, with a public key: no real
+ * wallet may do so.
  */
 export function offerPlayWallet(privateKey: `0x${string}`): void {
   const account = privateKeyToAccount(privateKey)
@@ -62,9 +62,9 @@ export function offerPlayWallet(privateKey: `0x${string}`): void {
   announce()
 }
 
-/** Makes sure that the wallet is on the local chain, and asks for its account. */
-export async function connect(provider: Provider): Promise<string> {
-  const [account] = (await provider.request({ method: 'eth_requestAccounts' })) as string[]
+/** Switches the wallet to the local chain, and asks for its account. */
+export async function connect(provider: Provider): Promise<`0x${string}`> {
+  const [account] = (await provider.request({ method: 'eth_requestAccounts' })) as `0x${string}`[]
   if (account === undefined) throw new Error('The wallet offers no account.')
   const chainId = await provider.request({ method: 'eth_chainId' })
   if (chainId !== CHAIN_ID)

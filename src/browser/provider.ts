@@ -1,6 +1,4 @@
-/** A wallet's provider (EIP-1193), and how it fails. */
-
-/** EIP-1193. */
+/** A wallet's provider (EIP-1193). */
 export interface Provider {
   request(asked: {
     readonly method: string
@@ -8,12 +6,12 @@ export interface Provider {
   }): Promise<unknown>
 }
 
-/** Codes of EIP-1193 and of what wallets add to it. */
+/** Codes of EIP-1193 and of wallets. */
 const USER_REJECTED = 4001
 const UNKNOWN_CHAIN = 4902
 const INTERNAL_ERROR = -32_603
 
-/** Why a wallet did not do what it was asked. */
+/** Why a wallet refused a request. */
 export class ProviderFailure extends Error {
   constructor(
     readonly kind: 'declined' | 'unknown_chain' | 'other',
@@ -39,7 +37,7 @@ export async function callProvider(
   }
 }
 
-/** Whether two addresses are the same; their case is a checksum only. */
+/** Compares addresses; their case is only a checksum. */
 export const sameAddress = (one: string, other: string): boolean =>
   one.toLowerCase() === other.toLowerCase()
 
@@ -49,7 +47,7 @@ interface ErrorLike {
   readonly data?: { readonly originalError?: { readonly code?: unknown } }
 }
 
-/** Some wallets on phones wrap the error in an internal one. */
+/** Some mobile wallets wrap the error in an internal one. */
 function codeOf(error: unknown): unknown {
   const { code, data } = (error ?? {}) as ErrorLike
   return code === INTERNAL_ERROR ? (data?.originalError?.code ?? code) : code
@@ -57,5 +55,5 @@ function codeOf(error: unknown): unknown {
 
 function messageOf(error: unknown): string {
   const { message } = (error ?? {}) as ErrorLike
-  return typeof message === 'string' ? message : 'it did not say why.'
+  return typeof message === 'string' ? message : 'no reason given.'
 }

@@ -1,5 +1,5 @@
-/** Has a transfer of tokens signed by a wallet: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
-import { callProvider, type Provider } from './provider.js'
+/** Asks a wallet to sign a token transfer: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
+import { callProvider, ProviderFailure, type Provider } from './provider.js'
 
 /** The transfer, and the token's EIP-712 domain. */
 export interface Transfer {
@@ -37,9 +37,9 @@ const TYPES = {
 }
 
 /**
- * Has a transfer signed, with a random nonce.
+ * Asks for the signature of a transfer with a random nonce.
  *
- * @returns The payload of x402's scheme `exact`; `undefined` if the wallet gives no signature.
+ * @returns The payload of x402's scheme `exact`; `undefined` if the wallet returns no signature.
  * @throws `ProviderFailure`
  */
 export async function signTransfer(provider: Provider, transfer: Transfer) {
@@ -63,19 +63,41 @@ export async function signTransfer(provider: Provider, transfer: Transfer) {
   return typeof signature === 'string' ? { signature, authorization } : undefined
 }
 
-/** The account that a wallet offers first; `undefined` if it offers none. @throws `ProviderFailure` */
+/** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */
 export async function findFirstAccount(provider: Provider): Promise<string | undefined> {
   const accounts = await callProvider(provider, 'eth_requestAccounts')
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
   return typeof account === 'string' ? account : undefined
 }
 
-/** A chain id as wallets write it. */
-export const hexChainId = (chainId: number): string => `0x${chainId.toString(16)}`
-
-/** Tells whether a wallet is on a chain. @throws `ProviderFailure` */
-export async function isOnChain(provider: Provider, chainId: number): Promise<boolean> {
-  return String(await callProvider(provider, 'eth_chainId')).toLowerCase() === hexChainId(chainId)
+/**
+ * Switches a wallet to a chain, and adds it if the wallet does not know it (EIP-3085).
+ *
+ * @param facts - Facts of the chain; without them, it is not added.
+ * @returns Whether the wallet is on the chain.
+ * @throws `ProviderFailure`
+ */
+export async function switchChain(
+  provider: Provider,
+  id: number,
+  facts?: object,
+): Promise<boolean> {
+  const chainId = `0x${id.toString(16)}`
+  const isThere = async (): Promise<boolean> =>
+    String(await callProvider(provider, 'eth_chainId')).toLowerCase() === chainId
+  const change = (): Promise<unknown> =>
+    callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
+  if (await isThere()) return true
+  try {
+    await change()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.kind !== 'unknown_chain') throw error
+    if (facts === undefined) return false
+    await callProvider(provider, 'wallet_addEthereumChain', [facts])
+    // Not all wallets switch after adding.
+    if (!(await isThere())) await change()
+  }
+  return isThere()
 }
 
 /** Random bytes in hexadecimal, without `0x`. */

@@ -1,13 +1,12 @@
-import { decodeFunctionResult, encodeFunctionData, isAddress } from 'viem/utils'
+import { hasRightChecksum } from '../crypto/checksum-address.js'
 import { ChainError, ConfigError, RateError } from '../errors.js'
 import { cachedRates } from '../money/cached-rates.js'
 import { crossRates } from '../money/cross-rates.js'
 import type { Rate, RateSource } from '../money/rates.js'
 import { findNetwork, UNKNOWN_NETWORK } from '../protocol/networks.js'
 import type { Address } from '../protocol/payment.js'
-import { aggregatorAbi } from './abi.js'
-import type { Chain } from './chain.js'
-import { RpcChain } from './rpc-chain.js'
+import { isHexAddress } from '../protocol/primitives.js'
+import type { ReadFeed } from './read-feed.js'
 
 /**
  * Options of {@link chainlinkRates}.
@@ -52,9 +51,6 @@ const DEFAULT_TIMEOUT_MS = 5000
 const DEFAULT_FRESH_SECONDS = 15
 const DEFAULT_STALE_SECONDS = 300
 
-/** Most decimals of a price; feeds have 8 or 18. */
-const MAX_DECIMALS = 36
-
 const NO_URL = 'must be the URL of a JSON-RPC node'
 const ODD_PAIR = "the name of a feed is what it compares, e.g. 'EUR/USD'"
 const NO_ADDRESS = 'must be the address of a feed: 0x and 40 hexadecimal digits'
@@ -85,8 +81,16 @@ export function chainlinkRates(options: ChainlinkRatesOptions): RateSource {
     throw new ConfigError('rates.chainlink.network', UNKNOWN_NETWORK, 'unknown_network')
   if (!URL.canParse(rpcUrl)) throw new ConfigError('rates.chainlink.rpcUrl', NO_URL, 'invalid_url')
   const feeds = new Map([...knownFeeds(network.chainId), ...ownFeeds(options.feeds)])
-  const chain = new RpcChain({ network, rpcUrl, timeoutMs })
-  const source = feedRates(chain, feeds, { now, maxAgeSeconds: options.maxAgeSeconds })
+  // Loaded when the first rate is read: it takes most of what an app loads that only asks for payments.
+  let reader: Promise<ReadFeed> | undefined
+  const read: ReadFeed = async (feed) => {
+    reader ??= import('./read-feed.js').then((own) =>
+      own.feedReader({ network, rpcUrl, timeoutMs }),
+    )
+    return (await reader)(feed)
+  }
+  const { maxAgeSeconds } = options
+  const source = feedRates(feeds, { read, now, maxAgeSeconds, name: network.name })
   const { freshSeconds = DEFAULT_FRESH_SECONDS, staleSeconds = DEFAULT_STALE_SECONDS } = options
   return crossRates(cachedRates(source, { freshSeconds, staleSeconds, now }))
 }
@@ -97,21 +101,24 @@ function ownFeeds(
   return Object.entries(feeds).map(([pair, address]) => {
     const option = `rates.chainlink.feeds[${JSON.stringify(pair)}]`
     if (!PAIR.test(pair)) throw new ConfigError(option, ODD_PAIR, 'invalid_rate')
-    if (!isAddress(address)) throw new ConfigError(option, NO_ADDRESS, 'invalid_address')
+    if (!isHexAddress(address) || !hasRightChecksum(address))
+      throw new ConfigError(option, NO_ADDRESS, 'invalid_address')
     return [pair, { address, maxAgeSeconds: DAILY }]
   })
 }
 
 interface FeedReading {
+  readonly read: ReadFeed
+  /** Name of the network. */
+  readonly name: string
   readonly now: () => number
   readonly maxAgeSeconds: number | undefined
 }
 
 /** A source for exactly those pairs that have a feed. */
 function feedRates(
-  chain: Chain,
   feeds: ReadonlyMap<string, ChainlinkFeed>,
-  { now, maxAgeSeconds }: FeedReading,
+  { read: readFeed, name, now, maxAgeSeconds }: FeedReading,
 ): RateSource {
   return {
     async getRate(base, quote): Promise<Rate | undefined> {
@@ -121,7 +128,7 @@ function feedRates(
       const unavailable = (what: string, cause?: unknown): RateError =>
         new RateError('rate_unavailable', `The Chainlink feed of ${pair} ${what}.`, { cause })
 
-      const read = await readFeed(chain, feed.address).catch((error: unknown) => {
+      const read = await readFeed(feed.address).catch((error: unknown) => {
         if (!(error instanceof ChainError)) throw error
         throw unavailable('could not be asked', error)
       })
@@ -134,35 +141,8 @@ function feedRates(
       const until = asOf + (maxAgeSeconds ?? feed.maxAgeSeconds)
       if (now() > until * 1000) throw unavailable('has not been updated for too long')
       const rate = { units: answer, scale: decimals }
-      return { rate, asOf, source: `chainlink on ${chain.network.name}`, until }
+      return { rate, asOf, source: `chainlink on ${name}`, until }
     },
-  }
-}
-
-/** Reads a feed within one block. @returns `undefined` when the address has no feed. */
-async function readFeed(chain: Chain, to: Address) {
-  const calls = (['decimals', 'latestRoundData'] as const).map((functionName) => ({
-    to,
-    data: encodeFunctionData({ abi: aggregatorAbi, functionName }),
-  }))
-  const [first, second] = await chain.callMany(calls)
-  if (first?.ok !== true || second?.ok !== true) return undefined
-  try {
-    const decimals = decodeFunctionResult({
-      abi: aggregatorAbi,
-      functionName: 'decimals',
-      data: first.data,
-    })
-    const [roundId, answer, , updatedAt, answeredInRound] = decodeFunctionResult({
-      abi: aggregatorAbi,
-      functionName: 'latestRoundData',
-      data: second.data,
-    })
-    return decimals <= MAX_DECIMALS
-      ? { decimals, roundId, answer, updatedAt, answeredInRound }
-      : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -2,14 +2,12 @@ import type { RequestHandler } from 'express'
 import { onceClosed } from '../http/once-closed.js'
 import { ensureRequestId } from '../http/request-id.js'
 
-/** Longest path that is written. */
+/** Longest path in a log line. */
 const MAX_PATH = 1024
 
 /**
- * Makes a handler that gives each request its id and, where it is asked to, writes a line when the
- * request has ended. The line has neither query nor headers, which may hold secrets.
- *
- * @param write - Writes the line; `undefined` for none.
+ * Gives each request an id, and logs it when it ends if there is a `write`. Query and headers may hold
+ * secrets and are left out.
  */
 export function logAccess(write: ((fields: object) => void) | undefined): RequestHandler {
   return function identifyRequest(req, res, next) {

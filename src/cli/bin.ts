@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { runCli } from './cli.js'
 
-/** Milliseconds that open connections have to close after the command has ended. */
+/** How long open connections may take to close after the command (ms). */
 const EXIT_MS = 1000
 
 const ending = new AbortController()
@@ -21,7 +21,7 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   process.exit(1)
 })
 
-/** Asks at the terminal. An end of the input ends the command as Ctrl-C does. */
+/** Asks at the terminal. The end of the input cancels the command, like Ctrl-C. */
 async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const over = new AbortController()
@@ -31,7 +31,7 @@ async function ask(question: string): Promise<string> {
   try {
     return await terminal.question(question, { signal })
   } catch (error) {
-    throw new Error('Interrupted: nothing was asked to its end.', { cause: error })
+    throw new Error('Cancelled. No files were written.', { cause: error })
   } finally {
     terminal.close()
   }
@@ -47,7 +47,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   colors: process.stdout.isTTY && !process.env['NO_COLOR'],
   isRedirected: !process.stdout.isTTY,
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
-  // On the same terminal, both would be mixed.
+  // On one terminal, progress and output would mix.
   ...(process.stderr.isTTY &&
     !process.stdout.isTTY && {
       showProgress: (line) => void process.stderr.write(`\r\x1b[K${line}`),

@@ -15,9 +15,8 @@ import { tokenCommand } from './token-command.js'
 import { triggerCommand } from './trigger-command.js'
 import { ownPackage } from '../http/own-package.cjs'
 
-/** Every command, in the order of the overview. */
+/** The commands, in the order of the overview. */
 const COMMANDS: readonly Command[] = [
-  // One line a command.
   initCommand,
   doctorCommand,
   serveCommand,
@@ -51,7 +50,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     }
     if (isConfigError(error))
       for (const { option, message } of error.issues) context.complain(`${option}: ${message}`)
-    // It may quote a server.
+    // Unlike those, other messages may quote a server.
     else context.complain(visibleLines(error instanceof Error ? error.message : String(error)))
     return EXIT.failed
   }
@@ -73,7 +72,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
 
-/** How a command is used; `undefined` where the first word names none. */
+/** Usage of the command that the first word names; `undefined` if it names none. */
 function usageOf([name, ...args]: readonly string[]): string | undefined {
   const usage = COMMANDS.find((one) => one.name === name)?.usage
   return typeof usage === 'function' ? usage(args) : usage

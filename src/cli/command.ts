@@ -9,15 +9,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 /** A command of the program. */
 export interface Command {
   readonly name: string
-  /** What it does, in one line. */
+  /** One-line description. */
   readonly summary: string
-  /** What `--help` prints; of a command with commands of its own, by its arguments. */
+  /** Text of `--help`; a command with subcommands chooses it by its arguments. */
   readonly usage: string | ((args: readonly string[]) => string)
-  /**
-   * Runs the command.
-   *
-   * @param args - The arguments after its name.
-   * @returns The exit code.
-   */
+  /** Runs the command with the arguments after its name. */
   readonly run: (args: readonly string[], context: CliContext) => Promise<ExitCode>
 }

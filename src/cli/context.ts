@@ -1,9 +1,9 @@
-import type { Environment } from '../config/environment.js'
+import type { Environment } from '../config/read/environment.js'
 
-/** The part of its process that a command may use. */
+/** A command's access to its process. */
 export interface CliContext {
   readonly env: Environment
-  /** Folder that file names are relative to. */
+  /** File names are relative to this folder. */
   readonly cwd: string
   /** Ends commands that keep running. */
   readonly signal: AbortSignal
@@ -11,13 +11,13 @@ export interface CliContext {
   readonly print: (line: string) => void
   /** Writes one line for people. */
   readonly complain: (line: string) => void
-  /** Writes a part of the result. @returns Resolves once more may be written. */
+  /** Writes a part of the result. Resolves when more can be written. */
   readonly write: (text: string) => Promise<void>
-  /** Shows the progress of a command in place of what it showed before; absent without a terminal. */
+  /** Replaces the progress line; absent without a terminal. */
   readonly showProgress?: ((line: string) => void) | undefined
-  /** Whether what is printed may have colours. */
+  /** Allows colours in the output. */
   readonly colors?: boolean | undefined
-  /** Whether the result goes to a file or another program. */
+  /** Set if the result goes to a file or another program. */
   readonly isRedirected?: boolean | undefined
   /** Asks a person for one line; absent without a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined

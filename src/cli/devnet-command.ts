@@ -10,8 +10,8 @@ const USAGE = `Usage: express-x402-gateway devnet [--port n] [--block-time secon
 
   --port         port of its JSON-RPC [a free one]
   --block-time   seconds between blocks [each transaction is mined at once]
-  --env          a file that gets the X402_* variables of an app, instead: devnet --env devnet.env.
-                 Only a file that this command has written before is overwritten`
+  --env          writes the X402_* variables of an app to a file instead: devnet --env devnet.env.
+                 An existing file is overwritten only if this command wrote it`
 
 /** `devnet`: a local chain. */
 export const devnetCommand: Command = {

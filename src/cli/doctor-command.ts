@@ -8,21 +8,21 @@ import { visible, visibleLines } from '../protocol/visible-text.js'
 
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
 
-  Looks for what is wrong with the gateway that serve would run, and says what to do: configuration,
-  files, DNS, certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, webhooks,
-  the public URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
+  Checks the gateway that serve would run, and says how to fix what it finds: configuration, files, DNS,
+  certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, webhooks, the public
+  URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
 
   --config   the configuration [gateway.config.json]
   --ledger   as for serve
-  --json     prints everything that was found as one JSON document`
+  --json     prints all findings as one JSON document`
 
-/** Characters of a finding that are printed: it may quote a node. */
+/** Longest finding that is printed: it may quote a node. */
 const MAX_MESSAGE = 2000
 
-/** `doctor`: finds what is wrong. */
+/** `doctor`: checks a configuration. */
 export const doctorCommand: Command = {
   name: 'doctor',
-  summary: 'Finds what is wrong with a configuration and everything around it.',
+  summary: 'Checks a configuration and everything around it, and says how to fix it.',
   usage: USAGE,
   async run(args, context) {
     const flags = readFlags(args, {
@@ -30,7 +30,7 @@ export const doctorCommand: Command = {
       switches: ['json'],
       usage: USAGE,
     })
-    context.showProgress?.('Looking at configuration, database and networks …')
+    context.showProgress?.('Checking configuration, database and networks …')
     const { config, ledger } = flags
     const found = await examine({ ...context, config, ledger })
     context.showProgress?.('')
@@ -49,8 +49,10 @@ function printProblems(found: readonly DoctorFinding[], context: CliContext): vo
     context.print(`${paint('bad', 'error')}    ${code}: ${visible(message, MAX_MESSAGE)}`)
   for (const { code, message } of warnings)
     context.print(`${paint('odd', 'warning')}  ${code}: ${visible(message, MAX_MESSAGE)}`)
-  if (errors.length + warnings.length === 0) context.print(paint('good', 'All is well.'))
-  else context.print(`${count(errors, 'error')}, ${count(warnings, 'warning')}.`)
+  if (errors.length + warnings.length > 0)
+    return context.print(`${count(errors, 'error')}, ${count(warnings, 'warning')}.`)
+  for (const { message } of found) context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
+  context.print(paint('good', `${count(found, 'check')} passed.`))
 }
 
 function count({ length }: readonly unknown[], what: string): string {

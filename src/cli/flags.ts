@@ -1,9 +1,9 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { closestName } from '../protocol/did-you-mean.js'
 
-/** A command line that cannot be understood. */
+/** A mistake on the command line. */
 export class UsageError extends Error {
-  /** How the command is used. @defaultValue the usage of the program */
+  /** Usage of the command. @defaultValue the usage of the program */
   readonly usage: string | undefined
 
   constructor(message: string, usage?: string) {
@@ -23,22 +23,22 @@ export interface Flags {
   readonly usage?: string
 }
 
-/** A command line that was read. */
+/** A parsed command line. */
 export interface CommandLine {
   readonly flags: Readonly<Record<string, string | undefined>>
   readonly lists: Readonly<Record<string, readonly string[] | undefined>>
-  /** The arguments that are not flags. */
+  /** Arguments that are not flags. */
   readonly words: readonly string[]
 }
 
-/** Reads the flags that were given. */
+/** Parses a command line of flags alone. */
 export function readFlags(args: readonly string[], flags: Flags): CommandLine['flags'] {
   const { flags: given, words } = readCommandLine(args, flags)
   if (words.length === 0) return given
-  throw new UsageError(`'${words[0]}' is one word too many.`, flags.usage)
+  throw new UsageError(`Unexpected argument '${words[0]}'.`, flags.usage)
 }
 
-/** Reads flags and words. */
+/** Parses flags and words. */
 export function readCommandLine(
   args: readonly string[],
   { names, switches = [], lists = [], usage }: Flags,
@@ -62,7 +62,7 @@ export function readCommandLine(
   }
 }
 
-/** What is wrong with a command line, and the flag that was probably meant. */
+/** Explains a mistake, and suggests the flag that was probably meant. */
 function explain(error: unknown, known: readonly string[]): string {
   const { code, message } = error as NodeJS.ErrnoException
   const flag = /'(-{1,2}[^' =]+)/.exec(message)?.[1]
@@ -73,7 +73,7 @@ function explain(error: unknown, known: readonly string[]): string {
   return `There is no ${flag} here${suggestion ? `; ${suggestion}` : '.'}`
 }
 
-/** Reads the number that a flag has, if it was given. */
+/** Parses the number of a flag, if it was given. */
 export function numberFrom(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
@@ -81,7 +81,7 @@ export function numberFrom(flag: string, text: string | undefined): number | und
   throw new UsageError(`--${flag} takes a number, not '${text}'.`)
 }
 
-/** Reads the port that a flag has, if it was given. */
+/** Parses `--port`, if it was given. */
 export function portFrom(text: string | undefined): number | undefined {
   const port = numberFrom('port', text)
   if (port === undefined || (Number.isInteger(port) && port >= 0 && port <= 65_535)) return port

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import { DEFAULT_FILE } from '../config/config-file.js'
-import { ENV_FILE } from '../config/env-file.js'
+import { DEFAULT_FILE } from '../config/read/config-file.js'
+import { ENV_FILE } from '../config/read/env-file.js'
 import { createToken } from '../merchants/project.js'
-import { findNetwork } from '../protocol/networks.js'
+import { findNetwork, gasTokenOf } from '../protocol/networks.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError, type CommandLine } from './flags.js'
@@ -17,16 +17,16 @@ const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--ne
          [--currency code] [--public-url url] [--port n] [--dir folder] [--force]
 
   Writes gateway.config.json, with comments, and .env with the key of a new relayer. Only you can read
-  .env, and it is added to .gitignore. Asks on a terminal for what no flag says; with --yes, defaults
-  are taken. The identify token of the project is printed once, to standard output.
+  .env, and it is added to .gitignore. On a terminal it asks for missing flags; with --yes it takes
+  defaults. The identify token of the project is printed once, to standard output.
 
-  --pay-to       the address that is paid
+  --pay-to       wallet address where payments arrive
   --network      short name or eip155:<chain id> [base-sepolia]
-  --rpc-url      JSON-RPC of a node of it [a public one, for base and base-sepolia]
+  --rpc-url      URL of a JSON-RPC node [a public one, for base and base-sepolia]
   --currency     currency of prices, ISO 4217 [USD]
-  --public-url   where clients reach the gateway [as each request says]
+  --public-url   public URL of the gateway [taken from each request]
   --port         port that the printed command listens on [4402]
-  --dir          where the files are written [.]
+  --dir          folder for the files [.]
   --force        moves existing files aside`
 
 /** `init`: writes a configuration. */
@@ -62,7 +62,7 @@ export const initCommand: Command = {
   },
 }
 
-/** Takes answers from flags, from a person, or from defaults. */
+/** Takes answers from flags, the terminal, or defaults. */
 async function readAnswers(flags: CommandLine['flags'], context: CliContext): Promise<Answers> {
   const ask = flags['yes'] === undefined ? context.ask : undefined
   let given: Partial<Answers> = {}
@@ -79,7 +79,7 @@ async function readAnswers(flags: CommandLine['flags'], context: CliContext): Pr
   return given as Answers
 }
 
-/** Asks until an answer is valid, unless a flag gives it. */
+/** Asks until an answer is valid, unless there is one already. */
 async function answerTo(
   { name, text, fallback }: Question,
   {
@@ -116,11 +116,13 @@ interface Written {
   }
 }
 
-/** Prints the token, and tells a person what to do next. */
+/** Prints the token and the next steps. */
 function explain(context: CliContext, { answers, relayer, token, port, files }: Written): void {
   const { complain, print } = context
   const paint = painter(context)
-  const network = findNetwork(answers.network)?.name ?? answers.network
+  const found = findNetwork(answers.network)
+  const network = found?.name ?? answers.network
+  const gasToken = found === undefined ? 'its native currency' : gasTokenOf(found)
   for (const path of files.moved) complain(`Kept: ${path}`)
   complain(`Written: ${files.config}`)
   complain(`Written: ${files.env} (mode 600; keep a copy)`)
@@ -130,11 +132,11 @@ function explain(context: CliContext, { answers, relayer, token, port, files }: 
     complain(
       `${path} cannot be written (${failure}): keep ${files.env} out of version control yourself.`,
     )
-  complain('The token of the project, for the shop’s server; it is not shown again:')
+  complain('Token of the project, for the shop’s server. Copy it now; you will not see it again:')
   print(token)
   complain(`
 ${paint('bold', 'Next:')}
-  1. Send some native currency of ${network} to ${relayer}: it pays the gas.
+  1. Send a little ${gasToken} on ${network} to ${relayer}. It pays the network fees.
   2. npm install express-x402-gateway express
   3. npx express-x402-gateway doctor
   4. npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`)

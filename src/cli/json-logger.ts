@@ -10,7 +10,7 @@ export function jsonLogger({ complain }: Pick<CliContext, 'complain'>): Logger {
   return { debug: () => undefined, info: log('info'), warn: log('warn'), error: log('error') }
 }
 
-/** An error is logged as its message, code and cause, which contain no secrets. */
+/** Writes errors as message, code and cause, which contain no secrets. */
 function logLine(level: string, message: string, fields: object = {}): string {
   const describe = (_name: string, value: unknown): unknown => {
     if (typeof value === 'bigint') return value.toString()

@@ -1,5 +1,5 @@
-import { openConfig, type OpenedConfig } from '../config/config-file.js'
-import { resolveOptions } from '../config/resolve.js'
+import { openConfig, type OpenedConfig } from '../config/read/config-file.js'
+import { resolveOptions } from '../config/resolve/resolve-options.js'
 import { ConfigError, isConfigError } from '../errors.js'
 import { exportWriter, type ExportFormat } from '../ledger/export-format.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
@@ -18,39 +18,38 @@ const LOCATION = `  --config       the configuration of serve [gateway.config.js
 
 const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl] [--refunds]
 
-  Writes the payments that were created from one time until before another, one a line: those of one
-  project after those of another, oldest first. Times are ISO 8601; without a zone they are UTC.
-  \`units\` are atomic units of the token, \`amount\` is the same in tokens, with decimals. Tokens of the
-  configuration and well-known ones have an amount. Reservations are left out.
+  Writes payments, one per line, by project and oldest first. \`units\` are atomic units of the token;
+  \`amount\` is the same as a decimal, for well-known tokens and those of the configuration. Reservations
+  are left out.
 
-  --from, --to   e.g. 2026-01-01 or 2026-01-31T12:00:00Z [all payments]
-  --format       csv (RFC 4180) or jsonl (one JSON object a line) [csv]
-  --refunds      write refunds too, as lines of type refund: payer is the merchant then
+  --from, --to   created at or after, and before; ISO 8601, UTC without a zone, e.g. 2026-01-01 or
+                 2026-01-31T12:00:00Z [all payments]
+  --format       csv (RFC 4180) or jsonl (one JSON object per line) [csv]
+  --refunds      adds refunds, as lines of type refund; their payer is the merchant
 
 ${LOCATION}`
 
 const PRUNE_USAGE = `Usage: express-x402-gateway ledger prune --before time
 
-  Deletes payments that were last changed before a time (ISO 8601; UTC without a zone), and says how
-  many. Only payments that nobody needs any more are deleted: failed, or settled and delivered, for an
-  hour at least, with an authorization that lapsed more than an hour ago. Export them first.
+  Deletes payments that last changed before a time (ISO 8601; UTC without a zone), and prints how many.
+  It deletes finished payments only: failed, or settled and delivered, for at least an hour, with an
+  authorization that lapsed more than an hour ago. Export them first.
 
 ${LOCATION}`
 
 const MIGRATE_USAGE = `Usage: express-x402-gateway ledger migrate [--check]
 
-  Brings the tables of the ledger up to date, as every gateway does when it starts; during the work,
-  gateways that start wait. With --check it changes nothing, names the migrations that are missing, and
-  exits with 1 if there are any.
+  Migrates the ledger's tables, as every gateway does when it starts; gateways that start meanwhile wait.
+  With --check it changes nothing, lists missing migrations, and exits with 1 if there are any.
 
 ${LOCATION}`
 
 const USAGE = `${EXPORT_USAGE}\n\n${PRUNE_USAGE}\n\n${MIGRATE_USAGE}`
 
-/** Characters that are written at once. */
+/** How many characters are written at once. */
 const CHUNK = 65_536
 
-/** Flags that every command takes. */
+/** Flags of every command. */
 const COMMON = ['config', 'ledger']
 
 const USAGES: Readonly<Record<string, string>> = {
@@ -153,12 +152,12 @@ async function requireMigrated(ledger: LedgerMaintenance): Promise<void> {
   if (missing.length === 0) return
   throw new ConfigError(
     'ledger',
-    `misses migrations: ${missing.join(', ')}; run express-x402-gateway ledger migrate`,
+    `lacks migrations: ${missing.join(', ')}; run express-x402-gateway ledger migrate`,
     'unusable_ledger',
   )
 }
 
-/** Opens the ledger and runs `work`. Its failures are explained without the database's password. */
+/** Opens the ledger and runs `work`. Error messages do not contain the database's password. */
 async function withLedger(
   context: CliContext,
   options: { readonly flags: CommandLine['flags']; readonly create?: boolean },
@@ -184,7 +183,7 @@ async function withLedger(
   }
 }
 
-/** The tokens of the configuration; none where there is no configuration. */
+/** The tokens of the configuration; none without a configuration. */
 function configuredAssets(opened: OpenedConfig): readonly Asset[] {
   const { file, env } = opened
   if (file === undefined && !env['X402_NETWORK']) return []

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { OpenedConfig } from '../config/config-file.js'
-import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/environment.js'
+import type { OpenedConfig } from '../config/read/config-file.js'
+import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/read/environment.js'
 import { ConfigError } from '../errors.js'
 import type { LedgerLocation } from '../ledger/engine/explain-failure.js'
 
@@ -18,9 +18,9 @@ export interface NamedLedger {
  * Finds the ledger that `serve` uses.
  *
  * @param ledger - The flag `--ledger`.
- * @param cwd - Where earlier versions looked for {@link LEDGER_FILE}.
- * @throws {@link ConfigError} where a ledger lies there and none beside the configuration: an empty
- * one would honour payments a second time.
+ * @param cwd - The working directory.
+ * @throws {@link ConfigError} if there is a ledger in the working directory but none next to the
+ * configuration: a new, empty one would honour payments a second time.
  */
 export function ledgerLocation(
   { env, folder }: Pick<OpenedConfig, 'env' | 'folder'>,
@@ -31,17 +31,17 @@ export function ledgerLocation(
   if (variable !== undefined)
     return { location: { url: env[variable]?.trim() ?? '' }, option: variable }
   const file = join(folder, LEDGER_FILE)
-  const earlier = join(cwd, LEDGER_FILE)
-  if (earlier === file || existsSync(file) || !existsSync(earlier))
+  const other = join(cwd, LEDGER_FILE)
+  if (other === file || existsSync(file) || !existsSync(other))
     return { location: { file }, option: 'ledger' }
   throw new ConfigError(
     'ledger',
-    `${file} is not there, and ${earlier} is, where earlier versions kept it: name one with --ledger`,
+    `${file} does not exist, but ${other} does: choose one with --ledger`,
     'unusable_ledger',
   )
 }
 
-/** The same variables without those that name the ledger's database. */
+/** Drops the variables that name the ledger's database. */
 export function withoutDatabase(env: Environment): Environment {
   return { ...env, ...Object.fromEntries(SERVE_DATABASE.map((name) => [name, undefined])) }
 }

@@ -12,31 +12,31 @@ import { WebhookListener, type Heard } from './webhook-listener.js'
 const USAGE = `Usage: express-x402-gateway listen [--forward-to url] [--gateway url] [--token token] [--events names]
          [--port n] [--url url]
 
-  Shows a project's webhooks to an app in development: registers an address of this machine at a gateway,
-  verifies what comes, prints it, and forwards it as it is. The app's response is passed on to the gateway,
-  which tries failures again. The webhook is deleted when the command ends. A gateway sends to
-  this machine only with the option webhooks.allowPrivate; give one elsewhere the address of a tunnel (--url).
+  Prints a project's webhooks and forwards them to an app in development. It registers an address of this
+  machine at a gateway, verifies signatures, forwards events unchanged, and returns the app's response to
+  the gateway, which retries failures. The webhook is deleted when the command ends. A gateway sends to
+  this machine only with the option webhooks.allowPrivate; for one elsewhere, use a tunnel (--url).
 
-  --forward-to   where events are forwarded to [nowhere: they are only printed]
+  --forward-to   URL of the app [events are only printed]
   --gateway      the gateway's root [http://127.0.0.1:4402]
   --token        identify token of the project [the variable X402_PROJECT_TOKEN]
-  --events       names of events, with commas [${WEBHOOK_EVENTS.join(',')}]
+  --events       events, separated by commas [${WEBHOOK_EVENTS.join(',')}]
   --port         port on 127.0.0.1 to listen on [a free one]
-  --url          where the gateway reaches that port [http://127.0.0.1:port/]`
+  --url          URL that leads to that port [http://127.0.0.1:port/]`
 
 const DEFAULT_GATEWAY = 'http://127.0.0.1:4402'
 
-/** Most bytes of an answer of the gateway. */
+/** Longest answer of the gateway (bytes). */
 const MAX_BYTES = 1024 * 1024
 
-const NO_GATEWAY = 'that is no gateway, or another path of it.'
+const NO_GATEWAY = 'this is not the root of a gateway.'
 
-/** Milliseconds that the gateway has to answer. */
+/** How long to wait for the gateway's answer (ms). */
 const GATEWAY_MS = 15_000
 
 const NAMES = ['forward-to', 'gateway', 'token', 'events', 'port', 'url'] as const
 
-/** `listen`: shows webhooks, and forwards them to an app. */
+/** `listen`: prints webhooks and forwards them to an app. */
 export const listenCommand: Command = {
   name: 'listen',
   summary: 'Prints the webhooks of a project, and forwards them to an app in development.',
@@ -61,7 +61,7 @@ export const listenCommand: Command = {
   },
 }
 
-/** A webhook that is registered for as long as the command runs. */
+/** A webhook that is registered while the command runs. */
 interface Registration {
   readonly gateway: string
   readonly token: string
@@ -96,7 +96,7 @@ interface GatewayCall {
   readonly body?: object
 }
 
-/** Calls the API of the gateway. @throws an error with the gateway's own words, or why it has none. */
+/** Calls the API of the gateway. @throws an error with the gateway's message, or why there is none. */
 async function call(url: string, { method, token, body }: GatewayCall): Promise<unknown> {
   let response: Response
   try {
@@ -108,13 +108,13 @@ async function call(url: string, { method, token, body }: GatewayCall): Promise<
       signal: AbortSignal.timeout(GATEWAY_MS),
     })
   } catch {
-    throw new Error(`--gateway: nobody answers at ${new URL(url).origin}.`)
+    throw new Error(`--gateway: ${new URL(url).origin} does not answer.`)
   }
   const document = parse((await readBounded(response, MAX_BYTES)) ?? '')
   if (response.ok) return document
   const { detail } = { detail: undefined, ...document } as { detail?: unknown }
-  const words = typeof detail === 'string' ? visible(detail) : NO_GATEWAY
-  throw new Error(`The gateway responds with HTTP ${response.status}: ${words}`)
+  const message = typeof detail === 'string' ? visible(detail) : NO_GATEWAY
+  throw new Error(`The gateway responded with HTTP ${response.status}: ${message}`)
 }
 
 function parse(text: string): object | undefined {
@@ -135,7 +135,7 @@ function urlFrom(
   throw new UsageError(`--${name} takes an http(s) URL, not '${text}'.`, USAGE)
 }
 
-/** One line for an event: its time, name and payment, and the app's answer. */
+/** Formats an event as a line: time, name, payment, and the app's answer. */
 function lineOf({ type, timestamp, data, result }: Heard): string {
   const words = ['id', 'status', 'amount', 'symbol'].map((name) => wordOf(data[name]))
   const version = wordOf(data['version'])

@@ -1,12 +1,12 @@
 import type { Gateway } from '../gateway.js'
 import type { Logger } from '../logger.js'
 
-/** Level of a line, by the status of what was found. */
+/** Log level of a finding. */
 const LEVELS = { ok: 'info', warning: 'warn', error: 'error' } as const
 
 /**
- * Logs what a gateway finds outside itself: a line for its ledger, each network, relayer, token,
- * project and rate, and its facilitator.
+ * Logs a gateway's check: a line each for its ledger, facilitator, networks, relayers, tokens, projects
+ * and rates.
  *
  * @param signal - Once aborted, nothing is logged.
  */

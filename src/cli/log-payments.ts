@@ -1,7 +1,7 @@
 import type { Gateway } from '../gateway.js'
 import type { Logger } from '../logger.js'
 
-/** Logs what becomes of payments: a line for each that is settled, failed or pending. */
+/** Logs each payment that is settled, pending or has failed. */
 export function logPayments(gateway: Pick<Gateway, 'on'>, logger: Logger): void {
   gateway.on('settled', (payment) => logger.info('A payment is settled.', payment))
   gateway.on('pending', (payment) => logger.warn('A payment is pending.', payment))

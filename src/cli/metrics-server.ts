@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import express, { type RequestHandler } from 'express'
-import { isLoopback, type ResolvedMetrics } from '../config/metrics.js'
+import { isLoopback, type ResolvedMetrics } from '../config/resolve/metrics.js'
 import { ConfigError } from '../errors.js'
 import type { Gateway } from '../gateway.js'
 
 /**
  * Serves `/metrics` on an address of its own.
  *
- * @throws {@link ConfigError} where it cannot listen there.
+ * @throws {@link ConfigError} if it cannot listen there.
  */
 export async function serveMetrics(
   gateway: Pick<Gateway, 'metricsRouter'>,
@@ -30,8 +30,8 @@ export async function serveMetrics(
 }
 
 /**
- * Refuses requests for another host than this machine. A page of any site can have its own name lead to 127.0.0.1 (DNS
- * rebinding), and would read what has no token.
+ * Refuses requests for other hosts than this machine: by DNS rebinding, any web page could read metrics
+ * that need no token.
  */
 const requireLoopbackHost: RequestHandler = (req, res, next) => {
   const host = req.headers.host?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? ''

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { withEnvFile } from '../config/env-file.js'
-import { privateKey as privateKeySchema } from '../config/fields.js'
+import { withEnvFile } from '../config/read/env-file.js'
+import { privateKey as privateKeySchema } from '../config/resolve/fields.js'
 import { PAYERS } from '../devnet/accounts.js'
 import { isConfigError } from '../errors.js'
 import { isHttpUrl } from '../http/http-url.js'
@@ -19,18 +19,18 @@ import { painter } from './style.js'
 const USAGE = `Usage: express-x402-gateway pay <url> (--devnet | --key-env name | --key-file file) [--max-amount amount]
          [--method m] [--data text] [--header 'Name: value'] [--output file] [--yes]
 
-  Buys from a URL that takes x402 payments, and prints each step on standard error; what was bought
-  goes to standard output. A payment whose outcome is not known is presented again; no second one is signed.
+  Buys from a URL that takes x402 payments. Prints each step to standard error, and the purchase to
+  standard output. If the outcome is unknown it presents the same payment again; it never signs a second.
 
   --devnet       pays with an account of the local chain
-  --key-env      variable with the private key of the account that pays, of the environment or of .env
-  --key-file     file with it
-  --max-amount   most that is paid ['$1.00']
+  --key-env      variable with the payer's private key, in the environment or .env
+  --key-file     file with the payer's private key
+  --max-amount   most it may pay ['$1.00']
   --method       [GET, or POST with --data]
   --data         body of the request
-  --header       header of the request; may be given several times
-  --output       file for what was bought
-  --yes          allows real money: any network that is not a test network`
+  --header       header of the request; repeatable
+  --output       file for the purchase
+  --yes          allows real money: networks that are not test networks`
 
 /** `pay`: buys from a URL. */
 export const payCommand: Command = {
@@ -60,7 +60,7 @@ export const payCommand: Command = {
   },
 }
 
-/** Headers that the command sets itself. */
+/** Headers with the payment itself. */
 const OWN_HEADERS = ['payment-signature', 'x-payment']
 
 function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
@@ -68,7 +68,7 @@ function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
   if (url === undefined || more.length > 0 || !isHttpUrl(url))
     throw new UsageError(more.length > 0 ? ONE_URL : explainUrl(url), USAGE)
   if (new URL(url).username !== '' || new URL(url).password !== '')
-    throw new UsageError('The URL has a password: send it by --header.', USAGE)
+    throw new UsageError('The URL contains a password: send it with --header.', USAGE)
   const headers = Object.fromEntries(
     (lists['header'] ?? []).map((text) => {
       const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text) ?? []
@@ -88,15 +88,15 @@ function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
 
 const ONE_URL = 'One http(s) URL is expected.'
 
-/** Hosts of this machine, for which a URL without a scheme is meant to be http. */
+/** Hosts of this machine. Their URLs are http if they name no scheme. */
 const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])$/
 
-/** What is wrong with a URL, and what was probably meant where only the scheme is missing. */
+/** Explains a mistake in the URL, and suggests the scheme if only that is missing. */
 function explainUrl(text: string | undefined): string {
   const meant = `http://${text}`
   if (text === undefined || text.includes('://') || !isHttpUrl(meant)) return ONE_URL
   const { hostname, username, password } = new URL(meant)
-  // A password is not repeated.
+  // Never repeats a password.
   if (username !== '' || password !== '') return ONE_URL
   const scheme = LOCAL.test(hostname) ? 'http' : 'https'
   return `'${text}' is not a URL: write ${scheme}://${text}.`
@@ -117,14 +117,14 @@ function readLimits({ flags }: CommandLine): Limits {
   throw new UsageError("--max-amount takes an amount like '$1.00' or '1.00 EUR'.", USAGE)
 }
 
-/** Reads the key. It is never an argument: other users of the machine see those. */
+/** Reads the key. It is never an argument, which other users of the machine could see. */
 async function readKey({ flags }: CommandLine, { env, cwd }: CliContext): Promise<Hex> {
   const { 'key-env': variable, 'key-file': file, devnet } = flags
   const { length } = [variable, file, devnet].filter((one) => one !== undefined)
   if (length > 1)
     throw new UsageError('Give only one of --devnet, --key-env and --key-file.', USAGE)
   if (length === 0)
-    throw new UsageError('Who pays? One of --devnet, --key-env and --key-file is expected.', USAGE)
+    throw new UsageError('Who pays? Give one of --devnet, --key-env and --key-file.', USAGE)
   if (devnet !== undefined) return PAYERS[0]!.privateKey
   const text =
     variable === undefined
@@ -151,7 +151,7 @@ async function readKeyFile(path: string): Promise<string> {
   }
 }
 
-/** Writes what was bought. */
+/** Writes the purchase. */
 async function deliver(
   { answer: { body, headers } }: Bought,
   { output, context }: { readonly output: string | undefined; readonly context: CliContext },
@@ -166,8 +166,8 @@ async function deliver(
   )
   if (isText) {
     const text = body.toString('utf8').replace(/\n?$/, '\n')
-    // A terminal would obey the seller's control characters; a file or a program gets what was bought.
+    // A terminal would obey the seller's control characters. Files and programs get the bytes as they are.
     await context.write(context.isRedirected ? text : visibleLines(text))
   } else if (body.length > 0)
-    context.complain(`${body.length} bytes that are no text: --output names a file for them.`)
+    context.complain(`${body.length} bytes of binary data. Save them with --output.`)
 }

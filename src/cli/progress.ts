@@ -1,12 +1,12 @@
 import type { CliContext } from './context.js'
 
-/** Milliseconds between two changes of what is shown. */
+/** How often the line changes (ms). */
 const INTERVAL_MS = 200
 
-/** Characters of the bar. */
+/** Length of the bar in characters. */
 const BAR_LENGTH = 30
 
-/** Shows on a terminal how many payments are done; with a bar where their total is known. */
+/** Shows on a terminal how many payments are done, with a bar if their total is known. */
 export class Progress {
   readonly #write: CliContext['showProgress']
   readonly #total: number | undefined

@@ -1,4 +1,6 @@
+import { explainTrusted } from '../config/resolve/trust-proxy.js'
 import { ConfigError } from '../errors.js'
+import { visible } from '../protocol/visible-text.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError } from './flags.js'
@@ -7,14 +9,14 @@ import { serve } from './serve.js'
 const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file | --memory] [--port n] [--host address]
          [--access-log] [--trust-proxy proxies]
 
-  Runs the payment gateway until SIGTERM or SIGINT. Options come from gateway.config.json, in which
-  \${NAME} and { "env": "NAME" } stand for environment variables, from the .env beside it, and from
-  X402_* variables, which override it. What it finds is logged to standard error, one JSON a line.
+  Runs the payment gateway until SIGTERM or SIGINT. Options come from gateway.config.json, where
+  \${NAME} and { "env": "NAME" } stand for environment variables, from the .env next to it, and from
+  X402_* variables, which override it. Logs to standard error, one JSON object per line.
 
   --config       the configuration [gateway.config.json]
   --ledger       SQLite file for payments, relative to the configuration [data/ledger.db, or the PostgreSQL
                  of X402_DATABASE_URL or DATABASE_URL]
-  --memory       forgets payments when the process ends
+  --memory       keeps payments in memory until the process ends
   --port         [PORT, else 4402]
   --host         [HOST, else 127.0.0.1]
   --access-log   logs a line for each request
@@ -39,13 +41,16 @@ export const serveCommand: Command = {
     const port = portFrom(flags['port']) ?? portOf(context)
     const accessLog = flags['access-log'] !== undefined
     const trusted = flags['trust-proxy']
+    const mistake = trusted === undefined ? undefined : explainTrusted(trusted.trim())
+    if (mistake !== undefined)
+      throw new UsageError(`--trust-proxy '${visible(trusted ?? '')}' ${mistake}.`, USAGE)
     const env = trusted === undefined ? context.env : { ...context.env, X402_TRUST_PROXY: trusted }
     await serve({ ...context, env, config, ledger, host, port, memory, accessLog })
     return EXIT.ok
   },
 }
 
-/** The port that the environment names. */
+/** The port of the environment variable `PORT`. */
 function portOf({ env }: CliContext): number | undefined {
   const text = env['PORT']?.trim()
   if (!text) return undefined

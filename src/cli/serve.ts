@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express, { type RequestHandler } from 'express'
-import { openConfig } from '../config/config-file.js'
-import { resolveOptions, type ResolvedOptions } from '../config/resolve.js'
+import { openConfig } from '../config/read/config-file.js'
+import { resolveOptions, type ResolvedOptions } from '../config/resolve/resolve-options.js'
 import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
 import { openGateway, type Gateway } from '../gateway.js'
 import { respondProblem } from '../http/respond-problem.js'
@@ -24,10 +24,10 @@ import { warnOfProxy } from './warn-of-proxy.js'
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
 
-/** Longer than proxies keep idle connections, mostly 60 s: a server that closes first may lose a request. */
+/** Longer than proxies keep idle connections (usually 60 s): a server that closes first may lose a request. */
 const KEEP_ALIVE_MS = 75_000
 
-/** Milliseconds between sweeps that close connections which have become idle. */
+/** How often idle connections are closed while stopping (ms). */
 const SWEEP_MS = 50
 
 /** How long connections may stay open once the gateway has closed (ms). */
@@ -46,7 +46,7 @@ export interface ServeCommand extends CliContext {
   readonly accessLog: boolean
 }
 
-/** Runs the gateway until `signal` is aborted; prints its URL once it listens. */
+/** Runs the gateway until `signal` is aborted. Prints its URL once it listens. */
 export async function serve(command: ServeCommand): Promise<void> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, print, signal } = command
   const logger = jsonLogger(command)
@@ -67,7 +67,7 @@ export async function serve(command: ServeCommand): Promise<void> {
     print(`express-x402-gateway answers on ${urlOf(server)}`)
     if (resolved.console) print(`Its console is on ${resolved.publicUrl ?? urlOf(server)}/console/`)
     if (metrics !== undefined) print(`Its metrics are on ${urlOf(metrics)}/metrics`)
-    // Not awaited: the gateway also serves while a node does not answer.
+    // Not awaited: the gateway serves even if a node does not answer.
     logCheck(gateway, { logger, signal }).catch((error: unknown) =>
       logger.error('The check at start failed.', { error }),
     )
@@ -80,13 +80,13 @@ export async function serve(command: ServeCommand): Promise<void> {
   }
 }
 
-/** Responds to paths outside the gateway, which serves nothing else. */
+/** Responds to all other paths. */
 const respondNotFound: RequestHandler = (req, res) => {
   const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp, and has its console at /console/ if there are admin tokens.`
   respondProblem(res, 'api', { code: 'not_found', detail })
 }
 
-/** Opens a gateway whose ledger was found to work. */
+/** Checks the ledger and opens the gateway. */
 async function startGateway(command: ServeCommand, logger: Logger): Promise<StartedGateway> {
   const { cwd, memory, ledger: file } = command
   const opened = await openConfig(command)
@@ -120,7 +120,7 @@ function openLedger(named: NamedLedger | undefined): LedgerStore {
     if (!isConfigError(error)) throw error
     const [issue] = error.issues
     if (issue?.code !== 'unusable_ledger') throw error
-    const hint = 'or start with --memory; payments are then lost when the process ends'
+    const hint = 'or start with --memory, which forgets payments when the process ends'
     throw new ConfigError(error.option, `${issue.message}, ${hint}`, issue.code)
   }
 }
@@ -151,7 +151,7 @@ async function listen(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE' || code === 'EACCES') {
-      const why = code === 'EACCES' ? 'is only for the administrator' : 'is in use'
+      const why = code === 'EACCES' ? 'needs administrator rights' : 'is in use'
       const message = `${port} on ${host} ${why}; choose another with --port`
       throw new ConfigError('port', message, 'unusable_address')
     }
@@ -165,7 +165,7 @@ function urlOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/** Closes the gateway, which lets open requests finish, and the server. Connections that stay open are cut. */
+/** Lets open requests finish, then closes the gateway, the server and remaining connections. */
 async function stop(server: Server, gateway: Gateway): Promise<void> {
   const closed = once(server, 'close')
   server.close()

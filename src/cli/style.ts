@@ -1,12 +1,12 @@
 import type { CliContext } from './context.js'
 
-/** Colours of a terminal (ECMA-48), by what they mean. */
+/** Terminal colours (ECMA-48) by meaning. */
 const CODES = { good: 32, bad: 31, odd: 33, bold: 1, faint: 2 } as const
 
-/** A meaning that has a colour. */
+/** One of the meanings. */
 export type Style = keyof typeof CODES
 
-/** Makes a function that colours texts if they are shown on a terminal. */
+/** Makes a function that colours text on a terminal. */
 export function painter({ colors = false }: Pick<CliContext, 'colors'>) {
   return (style: Style, text: string): string =>
     colors ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text

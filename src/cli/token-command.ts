@@ -4,7 +4,7 @@ import { readFlags } from './flags.js'
 
 const USAGE = `Usage: express-x402-gateway token
 
-  Makes a random identify token of a project, and the sha256: form of it that a configuration holds.`
+  Makes a random identify token for a project, and its sha256: form for the configuration.`
 
 /** `token`: makes an identify token. */
 export const tokenCommand: Command = {

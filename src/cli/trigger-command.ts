@@ -12,14 +12,14 @@ const EVENTS: readonly string[] = [...WEBHOOK_EVENTS, ...OPERATOR_EVENTS, TEST_E
 
 const USAGE = `Usage: express-x402-gateway trigger <event> --to url [--secret secret]
 
-  Sends a made-up event to an app, signed as a gateway signs it; its data has "test": true. The exit code
-  is 0 if the app responds with a status of 200 to 299.
+  Sends a sample event to an app, signed as a gateway signs it, with "test": true in its data. The exit
+  code is 0 if the app responds with a status of 200 to 299.
 
   <event>    ${EVENTS.join(', ')}
-  --to       where it is sent to
-  --secret   what it is signed with [the variable X402_WEBHOOK_SECRET]`
+  --to       URL of the app
+  --secret   secret of the webhook [the variable X402_WEBHOOK_SECRET]`
 
-/** Milliseconds that the app has to answer, the same as with a gateway. */
+/** How long to wait for the app's answer (ms); a gateway waits as long. */
 const TIMEOUT_MS = 10_000
 
 const TRANSACTION = `0x${'7e57'.repeat(16)}`
@@ -29,10 +29,10 @@ const LOW_RELAYER = {
   address: '0x0000000000000000000000000000000000007E57',
 }
 
-/** `trigger`: sends a made-up event. */
+/** `trigger`: sends a sample event. */
 export const triggerCommand: Command = {
   name: 'trigger',
-  summary: 'Sends a made-up webhook to an app in development.',
+  summary: 'Sends a sample webhook to an app in development.',
   usage: USAGE,
   async run(args, { env, print, complain, signal }) {
     const { flags, words } = readCommandLine(args, { names: ['to', 'secret'], usage: USAGE })
@@ -62,14 +62,14 @@ export const triggerCommand: Command = {
 function eventFrom(words: readonly string[]): string {
   const [type, ...others] = words
   if (type === undefined) throw new UsageError('The name of an event is missing.', USAGE)
-  if (others.length > 0) throw new UsageError(`'${others[0]}' is one word too many.`, USAGE)
+  if (others.length > 0) throw new UsageError(`Unexpected argument '${others[0]}'.`, USAGE)
   if (EVENTS.includes(type)) return type
   const meant = closestName(type, EVENTS)
   const suggestion = meant ? `did you mean ${meant}?` : `there is ${EVENTS.join(', ')}.`
   throw new UsageError(`There is no event '${type}'; ${suggestion}`, USAGE)
 }
 
-/** An event with an invented settlement. */
+/** Makes an event with an invented settlement. */
 function sampleEvent(type: string, timestamp: string): object {
   if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
   if (type === 'relayer.low')

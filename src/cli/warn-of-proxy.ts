@@ -3,8 +3,8 @@ import { isFromTrustedProxy } from '../http/public-url.js'
 import type { Logger } from '../logger.js'
 
 /**
- * Makes a handler that warns, once, of a proxy that is not trusted. All clients behind it have one address, so
- * what a stranger does wrong counts for everybody.
+ * Warns once about a proxy that is not trusted. All clients behind it share one address, and so one rate
+ * limit.
  */
 export function warnOfProxy(logger: Logger): RequestHandler {
   let isDone = false
@@ -12,7 +12,7 @@ export function warnOfProxy(logger: Logger): RequestHandler {
     if (!isDone && req.headers['x-forwarded-for'] !== undefined && !isFromTrustedProxy(req)) {
       isDone = true
       logger.warn(
-        'X-Forwarded-For came from an address that is not trusted, and was ignored. If it is the address of your proxy, set X402_TRUST_PROXY (--trust-proxy, trustProxy): until then, all clients share the limits of that address.',
+        'Ignored X-Forwarded-For from an address that is not trusted. If that is your proxy, set X402_TRUST_PROXY (--trust-proxy, trustProxy): until then, all clients share the limits of its address.',
         { ip: req.socket.remoteAddress },
       )
     }

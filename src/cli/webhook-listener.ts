@@ -1,19 +1,20 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { closeServer } from '../http/close-server.js'
 import { readBounded } from '../http/fetch-json.js'
 import { isSigned } from '../webhooks/signature.js'
 
-/** Most bytes of a message, and of the app's answer. */
+/** Longest message, and longest answer of the app (bytes). */
 const MAX_BYTES = 1024 * 1024
 
-/** Milliseconds that the app has to answer: fewer than the gateway waits. */
+/** How long to wait for the app's answer (ms): less than the gateway waits. */
 const FORWARD_MS = 9000
 
-/** Most characters of the app's answer that are passed on. */
+/** How much of the app's answer is passed on (characters). */
 const PASSED_ON = 500
 
-/** What the app needs to verify a message itself. */
+/** Headers that let the app verify a message itself. */
 const FORWARDED_HEADERS = [
   'content-type',
   'webhook-id',
@@ -35,11 +36,11 @@ interface WebhookListenerOptions {
   readonly onHeard: (heard: Heard) => void
 }
 
-/** A receiver of webhooks, which verifies them and passes them on to an app. */
+/** Receives webhooks, verifies them, and passes them on to an app. */
 export class WebhookListener {
   readonly #options: WebhookListenerOptions
   readonly #server: Server
-  /** Known once the webhook is registered. Until then no message is accepted. */
+  /** Set once the webhook is registered. Until then no message is accepted. */
   #secret: string | undefined
 
   constructor(options: WebhookListenerOptions) {
@@ -49,7 +50,7 @@ export class WebhookListener {
     })
   }
 
-  /** @returns The URL that it listens at. */
+  /** @returns The listener's URL. */
   async listen(port: number): Promise<string> {
     this.#server.listen(port, '127.0.0.1')
     await once(this.#server, 'listening').catch((error: unknown) => {
@@ -64,12 +65,8 @@ export class WebhookListener {
     this.#secret = secret
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return
-    const closed = once(this.#server, 'close')
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
+  close(): Promise<void> {
+    return closeServer(this.#server)
   }
 
   async #receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -80,7 +77,7 @@ export class WebhookListener {
     )
     const secret = this.#secret
     if (secret === undefined || !isSigned(body, headers, secret))
-      return void res.writeHead(401).end('This is not signed with the secret of the webhook.')
+      return void res.writeHead(401).end('The signature does not match the webhook’s secret.')
     const { status, text, result } = await this.#forward(body, headers)
     const event = JSON.parse(body) as Omit<Heard, 'result'>
     this.#options.onHeard({ ...event, result })
@@ -107,7 +104,7 @@ export class WebhookListener {
   }
 }
 
-/** Reads a body; `undefined` where it is too long. */
+/** Reads a body; `undefined` if it is too long. */
 async function readText(req: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

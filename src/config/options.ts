@@ -9,10 +9,107 @@ import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
 import type { PaywallOptions } from '../protect/paywall/options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
-import type { NetworkOptions } from './network-options.js'
-import type { MetricsOptions, WebhookOptions } from './operator-options.js'
 
-export type { MetricsOptions, RateLimitOptions, WebhookOptions }
+export type { RateLimitOptions }
+
+/**
+ * A token that is not in the table of known tokens. Its contract must support ERC-3009.
+ *
+ * @example
+ * ```ts
+ * import type { AssetOptions } from 'express-x402-gateway'
+ *
+ * const token: AssetOptions = {
+ *   address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+ *   symbol: 'USDC',
+ *   decimals: 6,
+ *   currency: 'USD',
+ *   eip712: { name: 'USD Coin', version: '2' },
+ * }
+ * ```
+ */
+export interface AssetOptions {
+  /** Address of the contract, with its checksum (EIP-55) or in lower case. */
+  readonly address: string
+  /** Ticker: `FOO`. */
+  readonly symbol: string
+  /** Digits after the point of one token, 0 to 36. */
+  readonly decimals: number
+  /**
+   * The currency the token is pegged to (ISO 4217): one token is worth one unit of it.
+   * @defaultValue no peg
+   */
+  readonly currency?: string
+  /**
+   * Name of the token in `rates`: `ETH`. Merchants with `crossCurrency` take a token without
+   * `currency` at this rate; with neither, it takes no fiat prices.
+   * @defaultValue none; `symbol` for the guard of a pegged token
+   */
+  readonly rateSymbol?: string
+  /**
+   * A pegged token is not offered while `rates` say that it is off its currency by more than this,
+   * or know no rate. In hundredths of a percent, 1 to 10000. @defaultValue no guard
+   */
+  readonly depegGuardBps?: number
+  /** EIP-712 domain of the token, exactly as its contract has it. */
+  readonly eip712: { readonly name: string; readonly version: string }
+}
+
+/**
+ * A known token, with settings.
+ *
+ * @example
+ * ```ts
+ * import type { KnownAssetOptions } from 'express-x402-gateway'
+ *
+ * // Not offered while the rates say that it is more than one percent off the euro.
+ * const guarded: KnownAssetOptions = { asset: 'EURC', depegGuardBps: 100 }
+ * ```
+ */
+export interface KnownAssetOptions extends Pick<AssetOptions, 'rateSymbol' | 'depegGuardBps'> {
+  /** Symbol or address: `USDC`. */
+  readonly asset: string
+}
+
+/**
+ * A network that payments are settled on.
+ *
+ * @example
+ * ```ts
+ * import type { NetworkOptions } from 'express-x402-gateway'
+ *
+ * const base: NetworkOptions = {
+ *   rpcUrl: process.env['BASE_RPC_URL'] ?? '',
+ *   relayerKeys: [process.env['RELAYER_KEY'] ?? ''],
+ *   maxFeePerGasGwei: 5,
+ *   assets: ['USDC', { asset: 'EURC', depegGuardBps: 100 }],
+ * }
+ * ```
+ */
+export interface NetworkOptions {
+  /** URL of a JSON-RPC node. Required unless `facilitator` is set. */
+  readonly rpcUrl?: string
+  /**
+   * Private keys of the accounts that send transactions and pay their gas: `0x` and 64 hexadecimal
+   * digits each. Required unless `facilitator` is set.
+   */
+  readonly relayerKeys?: readonly string[]
+  /** Highest fee for a unit of gas, in gwei; nothing is sent while it costs more. @defaultValue no limit */
+  readonly maxFeePerGasGwei?: number
+  /**
+   * Seconds after which a transaction that is not mined is replaced with higher fees, 1 to 3600.
+   * @defaultValue 30
+   */
+  readonly replaceAfterSeconds?: number
+  /**
+   * Whether accounts with code may pay: smart accounts (ERC-1271), and accounts that delegate to a
+   * contract (EIP-7702). Their code runs at the relayer's cost, which is bounded in any case; see the
+   * event `relayerLoss`. @defaultValue true
+   */
+  readonly acceptContractPayers?: boolean
+  /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
+  readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[]
+}
 
 /**
  * Who is paid, in which tokens, and on which terms.
@@ -113,6 +210,53 @@ export interface ProjectOptions {
   readonly tokens?: readonly string[]
   /** Who is paid. @defaultValue none: payments are refused until there is one */
   readonly merchant?: MerchantOptions
+}
+
+/**
+ * Settings of webhooks, which projects register at the API.
+ *
+ * @example
+ * ```ts
+ * import { createGateway, type WebhookOptions } from 'express-x402-gateway'
+ *
+ * // A gateway on the machine of a developer, whose shop listens on localhost.
+ * const webhooks: WebhookOptions = { allowPrivate: true }
+ * const gateway = createGateway({ webhooks })
+ * await gateway.close()
+ * ```
+ */
+export interface WebhookOptions {
+  /**
+   * Whether webhooks may lead to private addresses, and over `http:`. Anyone with a project's token can
+   * then make the gateway post to every host that it reaches: for development, and for networks where all
+   * merchants are your own. @defaultValue false
+   */
+  readonly allowPrivate?: boolean
+}
+
+/**
+ * Metrics for Prometheus.
+ *
+ * @example
+ * ```ts
+ * import type { MetricsOptions } from 'express-x402-gateway'
+ *
+ * const metrics: MetricsOptions = { token: process.env['METRICS_TOKEN'] ?? '' }
+ * ```
+ */
+export interface MetricsOptions {
+  /**
+   * Token that Prometheus sends as `Authorization: Bearer`, at least 16 characters.
+   * @defaultValue none: anyone who reaches `/metrics` can read it
+   */
+  readonly token?: string
+  /**
+   * Address on which `serve` listens for `/metrics`. One that is not of this machine needs a `token`.
+   * Of no meaning in an app. @defaultValue `'127.0.0.1'`
+   */
+  readonly host?: string
+  /** Port on which `serve` listens for `/metrics`; 0 for a free one. @defaultValue 9464 */
+  readonly port?: number
 }
 
 /**

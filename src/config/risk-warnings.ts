@@ -1,9 +1,9 @@
 import cluster from 'node:cluster'
-import { privateKeyToAddress } from 'viem/accounts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
 import type { Logger } from '../logger.js'
-import type { Environment } from './environment.js'
-import type { ResolvedOptions } from './resolve.js'
+import type { Environment } from './read/environment.js'
+import type { ResolvedOptions } from './resolve/resolve-options.js'
 
 /** What is checked for risks. */
 export interface RiskyParts extends Pick<
@@ -36,16 +36,19 @@ const given = new Set<string>()
  *
  * @param env - Says whether this is production, by `NODE_ENV`.
  */
-export function warnOfRisks(parts: RiskyParts, env: Environment = process.env): void {
+export async function warnOfRisks(
+  parts: RiskyParts,
+  env: Environment = process.env,
+): Promise<void> {
   const isProduction = env['NODE_ENV'] === 'production'
   if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
   warnOfUnpayable(parts)
   if (!isProduction) return
   if (parts.isInMemory) warnOnce(parts.logger, MEMORY)
-  warnOfAccounts(parts)
   warnOfNetworks(parts)
   if (parts.publicUrl !== undefined && isPlainHttp(parts.publicUrl))
     warnOnce(parts.logger, PLAIN_HTTP, { publicUrl: parts.publicUrl })
+  await warnOfAccounts(parts)
 }
 
 const SHARED_MEMORY: Risk = {
@@ -104,10 +107,12 @@ function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
   }
 }
 
-function warnOfAccounts({ networks, projects, logger }: RiskyParts): void {
-  const relayers = networks.flatMap(({ core }) =>
-    (core?.relayerKeys ?? []).map((key) => privateKeyToAddress(key).toLowerCase()),
-  )
+async function warnOfAccounts({ networks, projects, logger }: RiskyParts): Promise<void> {
+  const keys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
+  // Not before the app listens: it takes long to load.
+  await nextTurn()
+  const { addressOfKey } = await import('../crypto/address-of-key.js')
+  const relayers = keys.map((key) => addressOfKey(key).toLowerCase())
   const relayer = relayers.find((address) => DEVNET_ACCOUNTS.has(address))
   if (relayer !== undefined) warnOnce(logger, DEVNET_RELAYER, { relayer })
   for (const { id: project, merchant } of projects) {

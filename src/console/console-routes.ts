@@ -27,7 +27,6 @@ const ENDPOINTS: Endpoints = {
 export function mountConsole(
   context: AdminContext,
 ): Pick<RouterContext, 'mounted' | 'identifyMerchant'> {
-  if (context.adminTokens.length === 0) return {}
   if (!context.console) return { mounted: [createAdminApi(context)] }
   const sessions = new ConsoleSessions({ ...context, store: context.ledger.sessions })
   const access = new SessionAccess(sessions)

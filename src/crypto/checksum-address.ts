@@ -1,7 +1,26 @@
-import { getAddress } from 'viem/utils'
+import { keccak_256 } from '@noble/hashes/sha3'
+import { LRUCache } from 'lru-cache'
+import { hexOf } from '../protocol/hex.js'
 import type { Address } from '../protocol/payment.js'
 
-/** An address as people and wallets write it: with the checksum of EIP-55. */
+/** Addresses that were written before, as hashing takes longer than the rest. */
+const known = new LRUCache<string, Address>({ max: 8192 })
+
+/** Writes an address with its checksum (ERC-55). */
 export function checksumAddress(address: Address): Address {
-  return getAddress(address)
+  const digits = address.slice(2).toLowerCase()
+  const before = known.get(digits)
+  if (before !== undefined) return before
+  const hash = hexOf(keccak_256(digits))
+  const written = digits.replaceAll(/[a-f]/g, (letter, index: number) =>
+    Number.parseInt(hash.charAt(index + 2), 16) >= 8 ? letter.toUpperCase() : letter,
+  )
+  const checksummed: Address = `0x${written}`
+  known.set(digits, checksummed)
+  return checksummed
+}
+
+/** Tells whether an address is in lower case, or has the right checksum. */
+export function hasRightChecksum(address: Address): boolean {
+  return address === address.toLowerCase() || address === checksumAddress(address)
 }

@@ -1,7 +1,7 @@
 /**
- * Accounts 0 to 13 of the mnemonic that every Ethereum development tool uses, `test test test test test test
- * test test test test test junk`, path m/44'/60'/0'/0/n. Their keys are public: on a real network, whatever
- * they are sent is taken by bots within seconds.
+ * Accounts 0 to 13 of the mnemonic of all Ethereum development tools, `test test test test test test test
+ * test test test test junk`, path m/44'/60'/0'/0/n. Their keys are public: on a real network, bots take
+ * within seconds whatever they receive.
  */
 export const DEVNET_ADDRESSES = [
   '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',

@@ -1,9 +1,9 @@
-import { keccak256 } from 'viem/utils'
+import { keccak_256 as inJavaScript } from '@noble/hashes/sha3'
 import { loadPeer } from './load-peer.cjs'
 import { bytesOf, hexOf } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
 
-/** Hashes bytes with Keccak-256; returns 32 bytes. */
+/** Keccak-256. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array
 
 /** The part of the package `hash-wasm` that we use. */
@@ -17,8 +17,6 @@ interface HashWasm {
 
 /** Keccak-256 of the empty string. */
 const OF_EMPTY = 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
-
-const byViem: Keccak = (bytes) => keccak256(bytes, 'bytes')
 
 /**
  * Keccak-256 in WebAssembly, about fifteen times as fast as in JavaScript.
@@ -43,18 +41,17 @@ export async function wasmKeccak(
   }
 }
 
-/** Chosen at the first call. */
 let chosen: Keccak | undefined
 
 /**
- * Hashes with WebAssembly when `hash-wasm` is installed, else with viem.
+ * Hashes with WebAssembly when `hash-wasm` is installed, else in JavaScript.
  *
- * Compiling takes a few milliseconds after the first call; until then it hashes with viem.
+ * Compiling takes a few milliseconds after the first call; until then it hashes in JavaScript.
  */
 export const keccak: Keccak = (bytes) => {
   if (chosen === undefined) {
-    chosen = byViem
-    void wasmKeccak().then((hash) => (chosen = hash ?? byViem))
+    chosen = inJavaScript
+    void wasmKeccak().then((hash) => (chosen = hash ?? inJavaScript))
   }
   return chosen(bytes)
 }

@@ -44,9 +44,8 @@ const GENERATOR_X = '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f
 const GENERATOR_Y = '483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8'
 
 /**
- * Recovery with libsecp256k1, about thirty times as fast as in JavaScript.
- *
- * The optional package has binaries for the usual systems only.
+ * Recovery with libsecp256k1, about thirty times as fast as in JavaScript. The optional package has
+ * binaries for common platforms only.
  *
  * @param load - Loads a package, or throws as `require` does.
  * @returns `undefined` when the addon is missing or recovers wrongly.

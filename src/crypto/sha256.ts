@@ -1,15 +1,8 @@
-import * as crypto from 'node:crypto'
+import { hash } from 'node:crypto'
 
-/** How a hash is written. */
 export type HashEncoding = 'hex' | 'base64url'
 
-/** `crypto.hash` takes half the time for short texts. Node has it from 20.12 on. */
-const hashAtOnce = (crypto as Partial<typeof crypto>).hash
-
-/** SHA-256 of a text in UTF-8. */
+/** SHA-256 of a text in UTF-8, in half the time of `createHash` for short texts. */
 export function sha256(text: string, encoding: HashEncoding): string {
-  return (
-    hashAtOnce?.('sha256', text, encoding) ??
-    crypto.createHash('sha256').update(text).digest(encoding)
-  )
+  return hash('sha256', text, encoding)
 }

@@ -9,17 +9,16 @@ export interface DevnetAccount {
   readonly privateKey: Hex
 }
 
-// Keys and addresses are written out because deriving them would cost more time than starting the chain
-// does. Never send them anything of value.
+// Written out because deriving keys and addresses would take longer than starting the chain.
 
-/** Accounts 0 to 2: anvil itself funds them (`--accounts 3`). */
+/** Accounts 0 to 2, funded by anvil (`--accounts 3`). */
 export const RELAYER_KEYS: readonly Hex[] = [
   '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
   '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
   '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
 ]
 
-/** Accounts 3 to 12: they hold USDC and no ETH, since a payer needs no gas. */
+/** Accounts 3 to 12: USDC and no ETH, since a payer needs no gas. */
 export const PAYERS: readonly DevnetAccount[] = [
   {
     address: DEVNET_ADDRESSES[3],

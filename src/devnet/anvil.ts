@@ -3,25 +3,24 @@ import type { Readable } from 'node:stream'
 
 /** Options of {@link startAnvil}. */
 export interface AnvilOptions {
-  /** Path of the executable. */
   readonly binary: string
   /** IP address to listen on. */
   readonly host: string
-  /** `0` lets the system choose. */
+  /** `0` chooses a free one. */
   readonly port: number
   readonly chainId: number
-  /** How many accounts of the development mnemonic hold ETH. */
+  /** How many accounts of the development mnemonic get ETH. */
   readonly accounts: number
-  /** Seconds between blocks; without it every transaction is mined at once. */
+  /** Seconds between blocks. @defaultValue each transaction is mined at once */
   readonly blockTime?: number
 }
 
 /** A running anvil. */
 export interface Anvil {
   readonly rpcUrl: string
-  /** Resolves when the process ends, with its last output or its exit code. */
+  /** Resolves when the process ends, with its last output or exit code. */
   readonly exited: Promise<string>
-  /** Stops it. Resolves when the process is gone. */
+  /** Resolves when the process is gone. */
   stop(): Promise<void>
 }
 
@@ -31,11 +30,9 @@ const START_TIMEOUT_MS = 60_000
 const LAST_WORDS_LENGTH = 2_000
 
 /**
- * Starts anvil and waits until it listens.
+ * Starts anvil and waits until it listens. It ends with this process, however that ends.
  *
- * It ends with this process, however this process ends.
- *
- * @throws Error with anvil's own message when it cannot start, for instance on a port in use.
+ * @throws Error with anvil's message when it cannot start, for instance on a port in use.
  */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const child = spawn(options.binary, anvilArguments(options), {
@@ -61,18 +58,17 @@ function anvilArguments({ host, port, chainId, accounts, blockTime }: AnvilOptio
     '--port': port,
     '--chain-id': chainId,
     '--accounts': accounts,
-    // ETH each: no test and no benchmark runs out of gas money.
+    // In ETH, for each: no test or benchmark runs out of gas money.
     '--balance': 1_000_000,
-    // Fixed, so that a new version of anvil has the same rules. Includes EIP-7702, as Base does.
+    // The same rules in every version of anvil. Includes EIP-7702, as Base does.
     '--hardfork': 'prague',
     // As large as Base's blocks: a burst of settlements fits in one.
     '--gas-limit': 150_000_000,
     // `safe` and `finalized` follow `latest` closely instead of standing at block 0.
     '--slots-in-an-epoch': 1,
-    // Number of states that are kept. Older ones are dropped instead of written to the home folder;
-    // each is a copy of all storage.
+    // States kept, each a copy of all storage. Older ones are dropped, not written to the home folder.
     '--prune-history': 16,
-    // Number of blocks whose transactions, receipts and logs are kept: bounds memory in long runs.
+    // Blocks kept with transactions, receipts and logs: bounds memory in long runs.
     '--transaction-block-keeper': 20_000,
     // With this many pending transactions (1000 by default), instant mining stops for good.
     '--max-transactions': 1_000_000,
@@ -93,7 +89,7 @@ function watchExit(child: AnvilProcess): Promise<string> {
   })
 }
 
-/** Resolves with the port once anvil listens, else with the reason why it does not. */
+/** Resolves with the port once anvil listens, or with the reason why it does not. */
 function listeningPort({ stdout }: AnvilProcess): Promise<number | string> {
   return new Promise((resolve) => {
     const timeout = setTimeout(() => resolve('it does not listen'), START_TIMEOUT_MS).unref()
@@ -103,7 +99,7 @@ function listeningPort({ stdout }: AnvilProcess): Promise<number | string> {
       const port = /^Listening on \S+:(\d+)\r?\n/m.exec(output)?.[1]
       if (port === undefined) return
       clearTimeout(timeout)
-      // The rest is read and dropped: a full pipe would block anvil.
+      // Reads and drops the rest: a full pipe would block anvil.
       stdout.off('data', read).resume()
       resolve(Number(port))
     }
@@ -119,11 +115,11 @@ function rpcUrl(host: string, port: number): string {
 const running = new Set<AnvilProcess>()
 
 /**
- * Makes anvil end when this process does, without touching its signal handlers.
+ * Ends anvil with this process, without touching its signal handlers.
  *
- * The event `exit` covers an orderly end. For the others (SIGKILL, a signal without a handler, a
- * crash) a shell waits for the end of its standard input, which the system closes with this process.
- * Windows has no such shell; only an orderly end and Ctrl-C are covered there.
+ * The event `exit` covers an orderly end. For SIGKILL, signals without a handler and crashes, a shell
+ * waits for the end of its standard input, which the system closes with this process. Windows has no such
+ * shell, so only an orderly end and Ctrl-C are covered there.
  */
 function killWithThisProcess(child: AnvilProcess): void {
   if (child.pid === undefined) return
@@ -143,11 +139,10 @@ function killRunning(): void {
 
 function watchThisProcess(pid: number): () => void {
   const watch = spawn('sh', ['-c', 'read _; kill -9 "$1"', 'sh', String(pid)], {
-    // A signal to our whole process group must not end the watch.
+    // A signal to the process group must not end the watch.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  // Without a shell, only an orderly end is covered.
   watch.on('error', () => undefined)
   watch.stdin.on('error', () => undefined)
   watch.unref()

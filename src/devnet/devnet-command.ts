@@ -4,11 +4,11 @@ import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.
 
 /** Options of {@link runDevnetCommand}. */
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
-  /** Where `X402_*` variables for the default gateway are written, instead of JSON to `write`. */
+  /** File for the `X402_*` variables of the default gateway; otherwise JSON goes to `write`. */
   readonly environmentFile?: string | undefined
-  /** Writes one line; the line break is not included. */
+  /** Writes one line, given without its line break. */
   readonly write: (line: string) => void
-  /** Called with the URL of its JSON-RPC once that is written. */
+  /** Called with the chain's URL after that. */
   readonly onReady?: (rpcUrl: string) => void
   /** Ends the command. */
   readonly signal: AbortSignal
@@ -18,7 +18,8 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
  * Runs a local chain until the signal aborts, and writes its data: `DevnetInfo` as one line of JSON, or
  * variables to a file.
  *
- * @throws {@link ConfigError} when an option is invalid, anvil is not installed, or the file is not ours.
+ * @throws {@link ConfigError} when an option is invalid, anvil is not installed, or the file is another
+ * program's.
  * @throws Error when anvil cannot start, or ends by itself.
  */
 export async function runDevnetCommand({
@@ -47,15 +48,15 @@ export async function runDevnetCommand({
   if (lastWords !== undefined) throw new Error(`anvil ended: ${lastWords}`)
 }
 
-/** The default gateway's variables for this chain, as lines of a `.env` file. */
+/** Writes the default gateway's variables for this chain, as lines of a `.env` file. */
 function environmentFor({ rpcUrl, relayerKeys, merchant, payers }: DevnetInfo): string {
   return [
-    '# Good while this devnet runs. The keys are public: never send real money to them.',
+    '# Valid while this devnet runs. The keys are public: never send them real money.',
     'X402_NETWORK=base-sepolia',
     `X402_RPC_URL=${rpcUrl}`,
     `X402_RELAYER_KEY=${relayerKeys[0]}`,
     `X402_PAY_TO=${merchant.address}`,
-    '# An account with a million test USDC, for programs that buy.',
+    '# A buyer with a million test USDC.',
     `BUYER_KEY=${payers[0]?.privateKey}`,
   ].join('\n')
 }

@@ -17,38 +17,41 @@ export interface FindAnvilOptions {
   readonly path?: string
 }
 
-/** Processor names in anvil's package names, which are Go's. */
+/** Go's processor names, as in the names of anvil's packages. */
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+const PLATFORM_PACKAGE = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`
 
 const EXECUTABLE = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
 
 /**
  * Finds the anvil binary: in the npm package `@foundry-rs/anvil`, else on the `PATH`.
  *
- * It returns the binary, not the package's launcher script: a killed launcher can leave anvil running.
+ * Never the package's launcher script, which npm also puts on the `PATH`: a killed launcher can leave
+ * anvil running, and without the package of this platform it ends in a stack trace.
  *
  * @returns The path of the executable.
- * @throws {@link ConfigError} that names the package to install, when there is none.
+ * @throws {@link ConfigError} that names the package to install.
  */
 export function findAnvil({
   from = startingPoints(),
   path = process.env.PATH ?? '',
 }: FindAnvilOptions = {}): string {
+  const launchers = from.flatMap(findLauncher)
   const candidates = [
-    ...from.map(packagedBinary),
+    ...launchers.flatMap(platformBinary),
     ...path.split(delimiter).map((folder) => folder && join(folder, EXECUTABLE)),
   ]
-  const binary = candidates.find(isExecutable)
+  const binary = candidates.find((file) => isExecutable(file) && !isLauncher(file))
   if (binary) return binary
-  throw new ConfigError(
-    'devnet',
-    'the local chain needs anvil, which is not installed: npm install --save-dev @foundry-rs/anvil',
-    'missing_package',
-  )
+  const message =
+    launchers.length > 0
+      ? `@foundry-rs/anvil is installed without its binary for this platform: npm install --save-dev ${PLATFORM_PACKAGE}`
+      : 'the local chain needs anvil, which is not installed: npm install --save-dev @foundry-rs/anvil'
+  throw new ConfigError('devnet', message, 'missing_package')
 }
 
-// The app's script and folder, because anvil is a dependency of the app. The location of this module
-// would not help, and is written differently in ES modules and CommonJS.
+// The app's script and folder: anvil is a dependency of the app.
 function startingPoints(): string[] {
   const script = process.argv[1]
   const folder = join(process.cwd(), 'package.json')
@@ -63,19 +66,30 @@ function realPath(file: string): string {
   }
 }
 
-function packagedBinary(from: string): string | undefined {
-  const architecture = ARCHITECTURES[process.arch] ?? process.arch
-  const name = `@foundry-rs/anvil-${process.platform}-${architecture}`
+function findLauncher(from: string): string[] {
+  return resolveIn(from, '@foundry-rs/anvil/package.json')
+}
+
+function platformBinary(launcher: string): string[] {
+  const manifests = resolveIn(launcher, `${PLATFORM_PACKAGE}/package.json`)
+  return manifests.map((manifest) => join(dirname(manifest), 'bin', EXECUTABLE))
+}
+
+/** Resolves a file as `require` in another file does; empty if there is none. */
+function resolveIn(from: string, file: string): string[] {
   try {
-    const launcher = createRequire(from).resolve('@foundry-rs/anvil/package.json')
-    const manifest = createRequire(launcher).resolve(`${name}/package.json`)
-    return join(dirname(manifest), 'bin', EXECUTABLE)
+    return [createRequire(from).resolve(file)]
   } catch {
-    return undefined
+    return []
   }
 }
 
-function isExecutable(file: string | undefined): file is string {
+/** On Windows, launchers have other names. */
+function isLauncher(file: string): boolean {
+  return /[\\/](@foundry-rs[\\/]anvil|node_modules[\\/]\.bin)[\\/]/.test(realPath(file))
+}
+
+function isExecutable(file: string): boolean {
   if (!file) return false
   try {
     accessSync(file, constants.X_OK)

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from '../protocol/payment.js'
 import { sendBatch } from './send-batch.js'
 
-/** The node and the token of a mint. */
+/** Node and token of a mint. */
 export interface Mint {
   readonly rpcUrl: string
   readonly asset: Hex
 }
 
-/** Sender of mint transactions, impersonated, so that the relayers start at account nonce 0. */
+/** Impersonated sender of mint transactions: relayers keep their account nonce of 0. */
 export const MINTER = '0x000000000000000000000000000000000000dEaD'
 
 /** `mint(address,uint256)` */
@@ -18,34 +18,26 @@ const MINT_EACH_SELECTOR = '0xdb807e26'
 const GAS_LIMIT = 1_000_000
 const RECEIPT_POLL_MS = 5
 
-/** Calldata that gives `amount` to one address. */
+/** Calldata to mint `amount` for one address. */
 export function encodeMint(address: Hex, amount: bigint): Hex {
-  return `${MINT_SELECTOR}${word(BigInt(address))}${word(amount)}`
+  return `${MINT_SELECTOR}${word(address)}${word(amount)}`
 }
 
-/** Calldata that gives `amount` to each of several addresses. */
+/** Calldata to mint `amount` for each address. */
 export function encodeMintEach(addresses: readonly Hex[], amount: bigint): Hex {
   const offset = word(64n)
-  const list = word(BigInt(addresses.length)) + addresses.map((a) => word(BigInt(a))).join('')
+  const list = word(BigInt(addresses.length)) + addresses.map(word).join('')
   return `${MINT_EACH_SELECTOR}${offset}${word(amount)}${list}`
 }
 
-/**
- * Sends a mint transaction, without waiting for a block.
- *
- * @returns Its hash.
- */
+/** Sends a mint transaction without waiting for a block. @returns Its hash. */
 export async function sendMint({ rpcUrl, asset }: Mint, data: Hex): Promise<unknown> {
   const transaction = { from: MINTER, to: asset, gas: `0x${GAS_LIMIT.toString(16)}`, data }
   const [hash] = await sendBatch(rpcUrl, [['eth_sendTransaction', transaction]])
   return hash
 }
 
-/**
- * Waits until a mint transaction is in a block.
- *
- * @throws Error when the token refused it.
- */
+/** Waits until a mint transaction is in a block. @throws Error when the token refused it. */
 export async function waitUntilMinted({ rpcUrl }: Mint, hash: unknown): Promise<void> {
   for (;;) {
     const [receipt] = await sendBatch(rpcUrl, [['eth_getTransactionReceipt', hash]])
@@ -62,7 +54,8 @@ function isReceipt(value: unknown): value is { status: Hex } {
 }
 
 /** One 32-byte word of ABI-encoded arguments. */
-function word(value: bigint): string {
+export function word(argument: Hex | bigint): string {
+  const value = BigInt(argument)
   if (value < 0n || value >> 256n) throw new RangeError('devnet: not a 256-bit unsigned integer')
   return value.toString(16).padStart(64, '0')
 }

@@ -1,13 +1,13 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { ConfigError } from '../errors.js'
 
-/** The line by which a later run knows that it may overwrite a file. */
+/** Marks a file that a later run may overwrite. */
 const FIRST_LINE = '# Written by express-x402-gateway devnet, which overwrites it.'
 
 /**
- * A file that only this program writes: its name may be that of somebody's secrets, like `.env`.
+ * A file that is overwritten only if this program wrote it: the name may be that of a file with secrets.
  *
- * Every method throws {@link ConfigError} if the file exists, and this program has not written it.
+ * Every method throws {@link ConfigError} if the file exists and another program wrote it.
  */
 export class OwnFile {
   readonly #path: string
@@ -21,9 +21,9 @@ export class OwnFile {
     await (await this.#open())?.close()
   }
 
-  /** Writes the file, for its owner's eyes only. */
+  /** Writes the file, readable by its owner only. */
   async write(text: string): Promise<void> {
-    // `wx`: a file that was made meanwhile is not overwritten, and no link is followed.
+    // `wx`: overwrites no file that was created meanwhile, and follows no link.
     const file = (await this.#open()) ?? (await open(this.#path, 'wx', 0o600).catch(this.#refuse))
     try {
       await file.chmod(0o600)
@@ -34,7 +34,7 @@ export class OwnFile {
     }
   }
 
-  /** Opens the file if it exists, and checks on the same handle whose it is. */
+  /** Opens the file if it exists, and checks on the same handle who wrote it. */
   async #open(): Promise<FileHandle | undefined> {
     const file = await open(this.#path, 'r+').catch((error: unknown) =>
       (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : this.#refuse(error),
@@ -45,7 +45,7 @@ export class OwnFile {
     if (start.toString('utf8') === FIRST_LINE) return file
     await file.close()
     throw this.#refused(
-      'was not written by this command, and is left as it is: name another file, like --env devnet.env',
+      'was not written by this command and will not be overwritten: choose another file, like --env devnet.env',
     )
   }
 

@@ -1,4 +1,4 @@
-/** One JSON-RPC call: method and parameters. */
+/** A JSON-RPC call. */
 export type RpcCall = readonly [method: string, ...params: unknown[]]
 
 interface RpcResponse {

@@ -36,7 +36,7 @@ export interface DevnetOptions {
   readonly host?: string
 }
 
-/** What a local chain starts with. Every value except the URL is the same each time. */
+/** Contents of a new local chain. Every value except the URL is the same each time. */
 export interface DevnetInfo {
   /** The JSON-RPC endpoint. */
   readonly rpcUrl: string
@@ -45,17 +45,17 @@ export interface DevnetInfo {
   /**
    * The token: 6 decimals, EIP-712 domain `USDC`, version `2`, at Base Sepolia's USDC address.
    *
-   * Built like Circle's FiatTokenV2_2: behind a proxy, with about the same gas. Anybody may call `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and
-   * `unBlacklist(address)`.
+   * Built like Circle's FiatTokenV2_2, behind a proxy and with about the same gas. Anybody may call
+   * `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and `unBlacklist(address)`.
    */
   readonly asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
-  /** Multicall3, at the address that it has on every chain. */
+  /** Multicall3, at its address on every chain. */
   readonly multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11'
-  /** Keys of three accounts with a million ETH each, which pay for gas. */
+  /** Keys of three relayers with a million ETH each. */
   readonly relayerKeys: readonly Hex[]
   /** Ten accounts with a million USDC each, and no ETH. */
   readonly payers: readonly DevnetAccount[]
-  /** An account without funds, to be paid. */
+  /** An account without funds. */
   readonly merchant: DevnetAccount
 }
 
@@ -64,7 +64,7 @@ export interface Devnet extends DevnetInfo {
   /**
    * Gives USDC to an address. Resolves when the transaction is mined.
    *
-   * @param address - Who gets it.
+   * @param address - The recipient.
    * @param amount - In atomic units: `1_000_000n` is one USDC.
    * @throws Error when the token refuses, as it does for the zero address.
    */
@@ -90,7 +90,7 @@ const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
 const MULTICALL3_ADDRESS: DevnetInfo['multicall3'] = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Milliseconds between two checks for new blocks. The second check without one mines one. */
+/** How often new blocks are checked for (ms). The second check without one mines one. */
 const HEARTBEAT_MS = 2000
 
 const MINTER_BALANCE = 10n ** 24n
@@ -182,10 +182,9 @@ async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<vo
 }
 
 /**
- * Mines a block at least every five seconds, even without transactions.
- *
- * `eth_call` runs at the time of the last block. Without new blocks, an authorization that a wallet
- * signs now is not valid yet. A test that stops instant mining wants no blocks, so none are mined.
+ * Mines a block at least every five seconds, even without transactions: `eth_call` runs at the time of
+ * the last block, when an authorization that is signed now was not valid yet. Not after a test has turned
+ * instant mining off.
  */
 function keepTime({ rpcUrl, exited }: Anvil): void {
   let last: unknown

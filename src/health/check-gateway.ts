@@ -20,24 +20,23 @@ export interface OwnNetwork {
   readonly relayers: RelayerPool
 }
 
-/** What is checked. */
+/** Dependencies of {@link checkGateway}. */
 export interface CheckedParts {
   readonly ledger: LedgerStore
-  /** Networks that this process settles on; none with a remote facilitator. */
+  /** None with a remote facilitator. */
   readonly cores: readonly OwnNetwork[]
-  /** All networks on offer, with their tokens. */
+  /** All offered networks with their tokens. */
   readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
   readonly projects: readonly Project[]
   readonly rates: RateSource
-  /** Bytes of the `PAYMENT-REQUIRED` header with which a merchant's routes ask. */
+  /** Size of the `PAYMENT-REQUIRED` header on a merchant's routes. */
   readonly headerBytesOf: (merchant: Merchant) => number
-  /** The remote facilitator, if there is one. */
   readonly remote?: Pick<Facilitator, 'supported'> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** Checks everything a gateway needs outside itself. Never throws for an outside failure. */
+/** Checks everything outside that a gateway depends on. Outside failures become findings. */
 export async function checkGateway(parts: CheckedParts): Promise<readonly Finding[]> {
   const { ledger, cores } = parts
   const found = await Promise.all([
@@ -59,7 +58,7 @@ export async function facilitatorFindings({
   return findings({ subject: 'facilitator' }, () => checkFacilitator(remote, offered))
 }
 
-/** Checks a network; its relayers and tokens only where the node answers for the right chain. */
+/** Checks a network, and its relayers and tokens if the node answers for the right chain. */
 async function checkCore(
   { ledger, networks, now }: CheckedParts,
   { chain, relayers }: OwnNetwork,

@@ -4,7 +4,7 @@ import type { LedgerStore } from '../ledger/index.js'
 import { fine, type Finding } from './finding.js'
 
 /**
- * Checks that the ledger can be written to, by a key that is deleted at once.
+ * Checks that the ledger can be read and written, by writing and deleting a key.
  *
  * @throws {@link LedgerError}
  */

@@ -2,13 +2,13 @@ import type { Block, Chain } from '../chain/chain.js'
 import { blockTimeMs, type Network } from '../protocol/networks.js'
 import { fine, type Finding } from './finding.js'
 
-/** Blocks that may be missed before the latest one counts as old. */
+/** The latest block is stale once this many blocks are missing. */
 const MISSED_BLOCKS = 30
 
-/** Least age in seconds of a block that counts as old. */
+/** A block younger than this (s) is never stale. */
 const LEAST_STALE_SECONDS = 120
 
-/** Seconds that a block may be in the future: clocks differ a little. */
+/** How far a block may be in the future (s): clocks differ a little. */
 const MAX_AHEAD_SECONDS = 15
 
 /**
@@ -32,15 +32,20 @@ function judgeBlock(network: Network, { number, timestamp }: Block, now: number)
   const what = `${network.name}: chain id ${network.chainId}, block ${number}`
   if (ageSeconds > staleSeconds(network))
     return {
-      ...{ ...place, ...details, code: 'block_stale' },
+      ...place,
+      ...details,
+      code: 'block_stale',
       // Test networks pause, and local chains mine when they are used.
       status: network.testnet ? 'warning' : 'error',
-      message: `${what} is ${ageSeconds} s old: the node does not keep up with its chain, or this machine’s clock is ahead.`,
+      message: `${what} is ${ageSeconds} s old: the node lags behind its chain, or this machine’s clock is ahead.`,
     }
   if (ageSeconds < -MAX_AHEAD_SECONDS)
     return {
-      ...{ ...place, ...details, code: 'clock_skewed', status: 'warning' },
-      message: `${what} is ${-ageSeconds} s in the future: this machine’s clock is behind; set it by NTP.`,
+      ...place,
+      ...details,
+      code: 'clock_skewed',
+      status: 'warning',
+      message: `${what} is ${-ageSeconds} s in the future: this machine’s clock is behind. Set it by NTP.`,
     }
   return fine(place, `${what} is ${Math.max(0, ageSeconds)} s old.`, details)
 }

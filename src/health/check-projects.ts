@@ -14,7 +14,7 @@ interface ProjectsToCheck {
   readonly headerBytesOf: (merchant: Merchant) => number
 }
 
-/** Checks each project: that it has a merchant, and that prices in its currency can be paid. */
+/** Checks that each project has a merchant, and that prices in its currency can be paid. */
 export async function checkProjects(parts: ProjectsToCheck): Promise<readonly Finding[]> {
   const found = await Promise.all(parts.projects.map((project) => checkProject(parts, project)))
   return found.flat()
@@ -44,7 +44,7 @@ async function checkProject(
   const { currency } = merchant
   if (taken.length === 0) {
     const all = merchant.accepts.map(nameOf).join(', ') || 'no token'
-    const message = `Project ${project} can take no price in ${currency} now: it accepts ${all}.`
+    const message = `Project ${project} cannot take prices in ${currency} now. It accepts ${all}.`
     return [...failures, failed(place, { code: 'unsupported_currency', message })]
   }
   const names = taken.map(({ asset }) => nameOf(asset)).join(', ')
@@ -66,15 +66,14 @@ function checkHeader(
     headerBytes > CLIENT_HEADER_BYTES
       ? `, and some clients refuse more than ${CLIENT_HEADER_BYTES}`
       : ''
-  const message = `402s of project ${project} have a PAYMENT-REQUIRED header of ${headerBytes} bytes: nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;${clients}. Or offer fewer tokens, or shorten descriptions.`
+  const message = `402s of project ${project} have a PAYMENT-REQUIRED header of ${headerBytes} bytes: nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;${clients}. You can also offer fewer tokens or shorten descriptions.`
   return [{ ...place, status: 'warning', code: 'header_too_large', message, headerBytes }]
 }
 
 /**
- * Checks the rate that a token needs.
+ * Checks the rate of a token.
  *
- * @returns `undefined` where it needs none; `not_offered` where the merchant never takes it for his
- * currency.
+ * @returns `undefined` if it needs none; `not_offered` if the merchant never takes it for their currency.
  */
 async function checkRate(
   merchant: Merchant,
@@ -98,14 +97,14 @@ async function checkRate(
     } catch (error) {
       if (!isRateError(error)) throw error
       const { code, message: reason } = error
-      const message = `${reason} ${symbol} on ${network.name} is not offered for ${currency} meanwhile.`
+      const message = `${reason} Until then, ${symbol} on ${network.name} is not offered for ${currency}.`
       return [failed(place, { code, message })]
     }
   })
   return found
 }
 
-/** Longest name of a source of rates that is repeated. */
+/** Longest name of a rate source that a message repeats. */
 const MAX_SOURCE = 60
 
 const nameOf = ({ symbol, network }: Asset): string => `${symbol} on ${network.name}`

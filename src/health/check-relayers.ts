@@ -4,12 +4,12 @@ import type { LedgerStore } from '../ledger/index.js'
 import { gasTokenOf } from '../protocol/networks.js'
 import type { RelayerPool } from '../relayer/pool.js'
 import { describeDelegation } from '../relayer/delegated-account.js'
-import { fine, findings, type Finding, type Place } from './finding.js'
+import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
-/** Milliseconds after which a transaction that is not mined is worth a warning. */
+/** How long a transaction may be pending without a warning (ms). */
 const STUCK_MS = 60_000
 
-/** What the relayers of one network are checked with. */
+/** Dependencies of {@link checkRelayers}. */
 export interface RelayersToCheck {
   readonly chain: Pick<Chain, 'network' | 'getCode' | 'getMinedNonce' | 'getPendingNonce'>
   readonly relayers: Pick<RelayerPool, 'accounts'>
@@ -18,7 +18,7 @@ export interface RelayersToCheck {
 
 type Account = RelayersToCheck['relayers']['accounts'][number]
 
-/** Checks each relayer of a network: its gas money, that its transactions are mined, and its account. */
+/** Checks each relayer of a network: gas money, pending transactions, and account. */
 export async function checkRelayers(parts: RelayersToCheck): Promise<readonly Finding[]> {
   const network = parts.chain.network.caip2
   const found = await Promise.all(
@@ -42,27 +42,24 @@ async function checkFunds(
   const { balance, settlements, isLow } = await funds.read()
   const details = { balance: balance.toString(), settlements: Number(settlements) }
   const token = gasTokenOf(chain.network)
-  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} ${token} for gas`
+  const what = `Relayer ${address} on ${chain.network.name} has ${formatEther(balance)} ${token}`
   if (settlements < 1n)
-    return {
-      ...place,
+    return failed(place, {
       ...details,
-      status: 'error',
       code: 'relayer_without_funds',
-      message: `${what}, not enough for one settlement: send ${token} to it.`,
-    }
+      message: `${what}. Payments fail until you send ${token} to it.`,
+    })
   const enough = `${what}, enough for about ${settlements} settlements`
   if (!isLow) return fine(place, `${enough}.`, details)
-  return {
-    ...place,
+  return failed(place, {
     ...details,
     status: 'warning',
     code: 'relayer_low',
-    message: `${enough}: send ${token} to it.`,
-  }
+    message: `${enough}. Send ${token} to it.`,
+  })
 }
 
-/** Finds transactions that are not mined. What is mined meanwhile is not one of them. */
+/** Finds pending transactions, but not those that are mined meanwhile. */
 async function checkNonces(
   { chain, ledger }: RelayersToCheck,
   { address }: Account,
@@ -83,18 +80,18 @@ async function checkNonces(
     return next > mined && (await isUnknown(ledger, { chainId: network.chainId, address, mined }))
       ? warn(
           'foreign_transactions',
-          `${who} has pending transactions that are not this gateway’s: use its key for nothing else.`,
+          `${who} has pending transactions that are not from this gateway. Use its key for nothing else.`,
         )
       : []
   if (first.accountNonce > mined)
     return warn(
       'nonce_gap',
-      `${who} has a transaction with account nonce ${first.accountNonce}, but none with ${mined}: the gateway fills the gap; if this stays, look into the log.`,
+      `${who} has a transaction with account nonce ${first.accountNonce}, but none with ${mined}. The gateway fills the gap; if this persists, check the log.`,
     )
   if (first.ageMs < STUCK_MS) return []
   return warn(
     'transactions_stuck',
-    `${who} has ${waiting.length} transactions that are not mined; the oldest is ${Math.round(first.ageMs / 1000)} s old. The gateway replaces it with higher fees unless gas costs more than maxFeePerGasGwei.`,
+    `${who} has ${waiting.length} pending transactions, the oldest from ${Math.round(first.ageMs / 1000)} s ago. The gateway replaces it with higher fees unless gas costs more than maxFeePerGasGwei.`,
   )
 }
 
@@ -108,7 +105,7 @@ async function checkDelegation(
   return [{ ...place, status: 'warning', code: 'relayer_delegated', message }]
 }
 
-/** Whether the ledger has no transaction with an account nonce, nor a later one. */
+/** Whether the ledger has no transaction with this account nonce or a later one. */
 async function isUnknown(
   ledger: RelayersToCheck['ledger'],
   { chainId, address, mined }: { chainId: number; address: Account['address']; mined: number },

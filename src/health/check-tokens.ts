@@ -6,13 +6,13 @@ import { domainSeparator } from '../schemes/exact-evm/verify/digest.js'
 import { wordOf } from '../schemes/exact-evm/erc3009.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
-/** The views of a token, in the order in which they are read. */
+/** Views of a token, in the order of the calls. */
 const VIEWS = ['DOMAIN_SEPARATOR', 'decimals', 'name', 'version'] as const
 
-/** Longest text of a contract that is repeated. */
+/** Longest text of a contract that a message repeats. */
 const MAX_TEXT = 60
 
-/** Checks that each token is on chain as it is configured: its EIP-712 domain and its decimals. */
+/** Checks that EIP-712 domain and decimals of each token on chain are as configured. */
 export async function checkTokens(
   chain: Pick<Chain, 'callMany' | 'hasCode'>,
   assets: readonly Asset[],
@@ -41,17 +41,17 @@ async function checkToken(
   const [separator, digits, name, version] = await chain.callMany(calls)
   const actual = wordOf(separator)
   if (actual === undefined && !(await chain.hasCode(address, 'fresh'))) {
-    const message = `${what}: there is no contract at this address; check it, and the network.`
+    const message = `${what}: no contract at this address. Check the address and the network.`
     return failed(place, { code: 'token_missing', message })
   }
   const counted = wordOf(digits)
   if (counted !== undefined && counted !== BigInt(decimals))
     return failed(place, {
       code: 'token_decimals_mismatch',
-      message: `${what} has ${counted} decimals, not ${decimals}: amounts would be wrong by powers of ten; correct \`decimals\`.`,
+      message: `${what} has ${counted} decimals, not ${decimals}: amounts would be wrong by powers of ten. Correct \`decimals\`.`,
     })
   if (actual === undefined) {
-    const message = `${what} does not tell its EIP-712 domain: whether \`eip712\` is right shows at the first payment.`
+    const message = `${what} does not expose its EIP-712 domain: only the first payment will show whether \`eip712\` is right.`
     return { ...place, status: 'warning', code: 'token_domain_unknown', message }
   }
   const domain = { ...eip712, chainId: network.chainId, verifyingContract: address }
@@ -59,11 +59,11 @@ async function checkToken(
     return fine(place, `${what}: EIP-712 domain '${eip712.name}', version '${eip712.version}'.`)
   return failed(place, {
     code: 'token_domain_mismatch',
-    message: `${what} has another EIP-712 domain than '${eip712.name}', version '${eip712.version}', so that no signature would be valid; its contract says ${said(name, 'name')}, version ${said(version, 'version')}: correct \`eip712\`.`,
+    message: `${what} has another EIP-712 domain than '${eip712.name}', version '${eip712.version}', so no signature would be valid. Its contract says ${said(name, 'name')}, version ${said(version, 'version')}: correct \`eip712\`.`,
   })
 }
 
-/** A text that a contract returned, as a quotation of a few printable characters. */
+/** Quotes a text of a contract, shortened and printable. */
 function said(result: CallResult | undefined, functionName: 'name' | 'version'): string {
   try {
     if (!result?.ok) return 'nothing'

@@ -1,25 +1,25 @@
-/** What a check of the gateway's surroundings has found. */
+/** Findings of a gateway's check. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isOutsideFailure, type GatewayErrorCode } from '../errors.js'
 
-/** What a finding is about. */
+/** Subject of a finding. */
 export type FindingSubject =
   'gateway' | 'ledger' | 'network' | 'relayer' | 'token' | 'project' | 'rate' | 'facilitator'
 
 /**
- * What was found; `ok` where all is well, and the code of the error where something failed.
+ * `ok`, the code of an error, or a problem that only a check finds.
  *
  * `timeout`: no result came in time. `block_stale`: the node's latest block is old. `clock_skewed`: the
  * latest block is from the future, by this machine's clock. `relayer_low`: the balance pays for few
- * more settlements. `nonce_gap`: a transaction waits for an account nonce that has none.
- * `transactions_stuck`: transactions are not mined for long. `foreign_transactions`: the account has
- * pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702 account, of
- * which nodes take few pending transactions. `token_missing`: no such contract.
+ * more settlements. `nonce_gap`: a transaction waits for one with a lower account nonce, which is
+ * missing. `transactions_stuck`: transactions have been pending for long. `foreign_transactions`: the
+ * account has pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702
+ * account; nodes accept few pending transactions of those. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
- * not tell its domain. `token_decimals_mismatch`: it counts in other units. `merchant_missing`: the
- * project has tokens, but nobody who is paid. `header_too_large`: proxies or clients refuse the header of
- * its 402s unless they are told otherwise. `network_unsupported`: the facilitator does not settle
- * on that network. `check_failed`: something threw that is no error of this package.
+ * not expose its domain. `token_decimals_mismatch`: it has other decimals. `merchant_missing`: the
+ * project has tokens, but no merchant. `header_too_large`: proxies or clients refuse the header of
+ * its 402s by default. `network_unsupported`: the facilitator does not settle on that network.
+ * `check_failed`: an unexpected error.
  */
 export type FindingCode =
   | 'ok'
@@ -55,15 +55,15 @@ export type FindingCode =
  * ```
  */
 export interface Finding {
-  /** What it is about. */
+  /** What was checked. */
   readonly subject: FindingSubject
   /** `warning`: payments work, but somebody should look. `error`: some payments do not work. */
   readonly status: 'ok' | 'warning' | 'error'
-  /** Stable, machine-readable name of what was found. */
+  /** Stable, machine-readable name of the finding. */
   readonly code: FindingCode
-  /** What was found and what to do, for people. */
+  /** For people: the finding and its remedy. */
   readonly message: string
-  /** What the failure beneath says, where there is one. */
+  /** Message of the underlying error, if there is one. */
   readonly cause?: string
   /** The network (CAIP-2). */
   readonly network?: string
@@ -73,13 +73,13 @@ export interface Finding {
   readonly symbol?: string
   /** The project's id. */
   readonly project?: string
-  /** What a relayer has, in wei, decimal. */
+  /** A relayer's balance in wei, decimal. */
   readonly balance?: string
-  /** About how many settlements the balance pays for at the present price of gas. */
+  /** About how many settlements the balance pays for at the current gas price. */
   readonly settlements?: number
-  /** Transactions of a relayer that are not mined. */
+  /** Number of a relayer's pending transactions. */
   readonly pending?: number
-  /** Bytes of the `PAYMENT-REQUIRED` header of a project's 402s: of the largest one that is known. */
+  /** Size of the largest known `PAYMENT-REQUIRED` header of a project's 402s (bytes). */
   readonly headerBytes?: number
   /** Number of the latest block. */
   readonly block?: number
@@ -87,23 +87,22 @@ export interface Finding {
   readonly blockAgeSeconds?: number
 }
 
-/** Milliseconds that one check may take. */
+/** How long one check may take (ms). */
 const CHECK_MS = 5000
 
-/** Where a finding belongs, whatever it is. */
+/** Subject of a finding, and which one. */
 export type Place = Pick<Finding, 'subject' | 'network' | 'address' | 'symbol' | 'project'>
 
-/** Makes a finding that all is well. */
+/** Makes the finding of a check that passed. */
 export function fine(place: Place, message: string, details: Partial<Finding> = {}): Finding {
   return { ...place, ...details, status: 'ok', code: 'ok', message }
 }
 
 /**
- * Runs a check. What it throws becomes a finding, and so does a result that does not come in time.
+ * Runs a check. An error becomes a finding, and so does a result that comes too late.
  *
- * @param place - What is checked.
- * @param work - Must not be trusted to end.
- * @param limitMs - Milliseconds it may take.
+ * @param work - The check; it may never end.
+ * @param limitMs - How long it may take (ms).
  */
 export async function findings(
   place: Place,
@@ -124,7 +123,7 @@ export async function findings(
   }
 }
 
-/** Makes a finding of a failure. */
+/** Makes the finding of a failure. */
 export function failed(
   place: Place,
   found: Pick<Finding, 'code' | 'message'> & Partial<Finding>,
@@ -132,7 +131,7 @@ export function failed(
   return { ...place, status: 'error', ...found }
 }
 
-/** Describes an error. The words of errors that are not ours may contain a URL: their name must do. */
+/** Describes an error. Only the name of foreign errors: their message may contain a URL. */
 function describeFailure(error: unknown): Pick<Finding, 'code' | 'message' | 'cause'> {
   if (!isOutsideFailure(error)) {
     const name = error instanceof Error ? error.name : 'unknown failure'

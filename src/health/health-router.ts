@@ -1,18 +1,16 @@
 import { Router, type RequestHandler, type Response } from 'express'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
-import type { Readiness, ReadinessWatch } from './readiness.js'
+import type { Readiness } from './readiness.js'
 
 /**
- * Creates the router of the two probes.
+ * Creates the router of the probes.
  *
- * `/livez`: the process runs. `/readyz`: payments can be taken; 503 with the reasons otherwise.
+ * `/livez`: the process runs. `/readyz`: it can take payments; otherwise 503 with the reasons.
  */
-export function createHealthRouter(readiness: Pick<ReadinessWatch, 'read' | 'isServed'>): Router {
-  readiness.isServed = true
+export function createHealthRouter(read: () => Promise<Readiness>): Router {
   const live: RequestHandler = (_req, res) => write(res, 200, { status: 'ok' })
   const ready: RequestHandler = (_req, res, next) => {
-    readiness
-      .read()
+    read()
       .then((found) => writeReadiness(res, found))
       .catch(next)
   }

@@ -5,7 +5,7 @@ import type { EventBus } from '../schemes/events.js'
 /** Logs each relayer that is running out of gas money. */
 export function warnOfLowRelayers(events: EventBus, logger: Logger): void {
   events.on('relayerLow', ({ balance, ...low }) =>
-    logger.warn('A relayer is running out of gas money: send native currency to its address.', {
+    logger.warn('A relayer is running out of gas money. Send native currency to its address.', {
       ...low,
       balance: formatEther(balance),
     }),

@@ -7,14 +7,14 @@ import { checkNetwork } from './check-network.js'
 import type { OwnNetwork } from './check-gateway.js'
 import { findings } from './finding.js'
 
-/** Milliseconds for which nodes are not asked again. */
+/** How long answers of nodes are reused (ms). */
 const KEPT_MS = 3000
 
-/** Days over which what is spent in a day is averaged, and days that are summed. */
+/** Days that the average and the sum of gas spending cover. */
 const RECENT_DAYS = 7
 const SUMMED_DAYS = 30
 
-/** What the views of an operator are made of. */
+/** Dependencies of {@link Operations}. */
 export interface OperationsOptions {
   readonly cores: readonly OwnNetwork[]
   readonly ledger: Pick<LedgerStore, 'relayers' | 'counts'>
@@ -25,7 +25,7 @@ export interface OperationsOptions {
 
 type Account = OwnNetwork['relayers']['accounts'][number]
 
-/** What an operator sees of networks and relayers. However often it is asked, nodes are asked once in 3 s. */
+/** Networks and relayers for the operator. Asks nodes at most once in 3 s. */
 export class Operations {
   readonly #options: OperationsOptions
   readonly #kept: LRUCache<string, Promise<readonly object[]>>
@@ -35,7 +35,7 @@ export class Operations {
     this.#kept = new LRUCache({ max: 2, ttl: KEPT_MS })
   }
 
-  /** The health of each network that this gateway settles on, in words without its URL. */
+  /** Health of each network that this gateway settles on, without URLs. */
   networks(): Promise<readonly object[]> {
     return this.#once('networks', async () => {
       const { cores, now } = this.#options
@@ -51,7 +51,7 @@ export class Operations {
     })
   }
 
-  /** The accounts that pay for gas. One that cannot be asked about has `error`. */
+  /** The relayers. One that cannot be read has `error`. */
   relayers(): Promise<readonly object[]> {
     return this.#once('relayers', async () => {
       const spent = await this.#spentGwei()
@@ -71,7 +71,7 @@ export class Operations {
       const { balance, settlements, isLow } = await funds.read()
       const pending = await this.#pending(chain, account)
       const perDay = spent.perDay(chainId, address)
-      // Rounded down to a tenth of a day.
+      // In tenths of a day, rounded down.
       const days = perDay > 0n ? Number((balance * 10n) / perDay) / 10 : undefined
       const runway = { payments: Number(settlements), ...(days !== undefined && { days }) }
       read = { balance: balance.toString(), isLow, runway, pending }
@@ -111,7 +111,7 @@ export class Operations {
   }
 }
 
-/** What accounts have paid for gas, in wei. */
+/** Gas spending of accounts, in wei. */
 interface SpentByDay {
   total(chainId: number, address: string): bigint
   perDay(chainId: number, address: string): bigint

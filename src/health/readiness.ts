@@ -6,19 +6,19 @@ import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
 import { failed, findings, fine, type Finding, type Place } from './finding.js'
 
-/** Milliseconds for which a result is given without another check. */
+/** How long a result is reused without another check (ms). */
 const FRESH_MS = 3000
 
-/** Milliseconds after which a result is no longer given, while the next one takes long. */
+/** How long a result is reused while the next check takes long (ms). */
 const USABLE_MS = 30_000
 
-/** Milliseconds that a probe waits for a result: those of Kubernetes give up after 1 s. */
+/** How long a probe waits for a result (ms). Kubernetes gives up after 1 s. */
 const PROBE_MS = 800
 
 /** Whether a gateway can take payments now. */
 export interface Readiness {
   readonly isReady: boolean
-  /** Each without `cause`, which is for the operator alone. */
+  /** Without `cause`, which only the operator may see. */
   readonly checks: readonly Finding[]
 }
 
@@ -32,12 +32,10 @@ export interface ReadinessOptions extends Omit<
 }
 
 /**
- * Knows whether a gateway can take payments, however often it is asked: a check is started when the
- * last result is 3 s old, and one is under way at most.
+ * Checks whether a gateway can take payments. However often it is asked, it runs one check at a time, and
+ * none while the last result is younger than 3 s.
  */
 export class ReadinessWatch {
-  /** Whether the app has the probes, somewhere. */
-  isServed = false
   readonly #options: ReadinessOptions
   readonly #checking = new Deduped(() => this.#check())
   #last: { readonly readiness: Readiness; readonly at: number } | undefined
@@ -46,7 +44,7 @@ export class ReadinessWatch {
     this.#options = options
   }
 
-  /** Whether payments can be taken now. Answers within a second, and never rejects. */
+  /** Reads the current state. Answers within a second and never rejects. */
   async read(): Promise<Readiness> {
     if (this.#options.closed.aborted) return notReady('check_failed', 'The gateway is closed.')
     const known = this.#within(FRESH_MS)
@@ -55,7 +53,7 @@ export class ReadinessWatch {
     const patience = sleep(PROBE_MS, undefined, { signal: done.signal }).catch(() => undefined)
     const checked = await Promise.race([this.#checking.run(), patience])
     done.abort()
-    return checked ?? this.#within(USABLE_MS) ?? notReady('timeout', 'The check is under way.')
+    return checked ?? this.#within(USABLE_MS) ?? notReady('timeout', 'The check is still running.')
   }
 
   #within(ageMs: number): Readiness | undefined {
@@ -81,7 +79,7 @@ function notReady(code: Finding['code'], message: string): Readiness {
   return { isReady: false, checks: [failed({ subject: 'gateway' }, { code, message })] }
 }
 
-/** Checks a node, and that one of its relayers can send. */
+/** Checks a node, and that one of its relayers has gas money. */
 async function checkCore(core: OwnNetwork, now: () => number): Promise<readonly Finding[]> {
   const { chain, relayers } = core
   const network = chain.network.caip2
@@ -89,11 +87,11 @@ async function checkCore(core: OwnNetwork, now: () => number): Promise<readonly 
     findings({ subject: 'network', network }, () => checkNetwork(chain, now())),
     findings({ subject: 'relayer', network }, async () => [await checkFunded(relayers, chain)]),
   ])
-  // Without an answer of the node, nothing is known about balances.
+  // Balances are unknown without an answer of the node.
   return node.some(({ status }) => status === 'error') ? node : [...node, ...funded]
 }
 
-/** Whether one relayer can pay for a settlement. Balances are read once in ten seconds at most. */
+/** Checks that one relayer can pay for a settlement. Reads balances at most once in ten seconds. */
 async function checkFunded(
   { accounts }: Pick<OwnNetwork['relayers'], 'accounts'>,
   { network }: OwnNetwork['chain'],

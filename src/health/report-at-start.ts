@@ -6,7 +6,7 @@ import type { Network } from '../protocol/networks.js'
 import { describeDelegation } from '../relayer/delegated-account.js'
 import type { RelayerPool } from '../relayer/pool.js'
 
-/** How long after the start nodes are asked (ms). A process that ends sooner asks none. */
+/** When nodes are asked, after the start (ms). A process that ends sooner asks none. */
 const DELAY_MS = 1000
 
 /** Options of {@link reportAtStart}. */
@@ -25,9 +25,8 @@ interface ReportedNode {
 }
 
 /**
- * Logs each node that does not answer or is on another chain than its network, and each relayer that nodes
- * limit, soon after the start: without this, the first payment would tell. A node may be starting too, so one
- * that does not answer is a warning.
+ * Logs nodes that do not answer or are on the wrong chain, and relayers that nodes limit, soon after the
+ * start rather than at the first payment. A node that does not answer is a warning: it may be starting too.
  */
 export async function reportAtStart(
   nodes: readonly ReportedNode[],
@@ -48,7 +47,7 @@ export async function reportAtStart(
     const fields = { code: failure.code, network: network.caip2, error: failure }
     if (failure.code === 'chain_mismatch')
       return logger.error(
-        'A node is on another chain than its network: payments there are refused.',
+        'A node is on the wrong chain: payments on its network are refused.',
         fields,
       )
     const what = failure.code === 'chain_unreachable' ? 'does not answer' : 'refuses to answer'

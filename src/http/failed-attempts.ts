@@ -1,21 +1,21 @@
 import { ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
 import type { Request } from 'express'
 
-/** How many attempts of one address may fail, and in which time span. */
+/** How many attempts of one address may fail in a window. */
 export interface AttemptLimit {
   readonly windowMs: number
   readonly limit: number
 }
 
-/** An attempt that was counted. */
+/** A counted attempt. */
 export interface Attempt {
-  /** Seconds until the next one may be made; 0 if this one may. */
+  /** How long to wait before the next one (s); 0 if this one is allowed. */
   readonly waitSeconds: number
-  /** Whether it is the last one that may fail in its time span. */
+  /** Whether it is the last one that may fail in its window. */
   readonly isLast: boolean
 }
 
-/** Counts attempts by address, and forgets those that succeed. */
+/** Counts failed attempts by address. */
 export class FailedAttempts {
   readonly #limit: number
   readonly #windowMs: number
@@ -27,7 +27,7 @@ export class FailedAttempts {
     this.#counts.init({ windowMs } as Options)
   }
 
-  /** Counts an attempt before it is made, so that many at once cannot exceed the limit. */
+  /** Counts an attempt in advance, so that simultaneous ones cannot exceed the limit. */
   async begin(req: Request): Promise<Attempt> {
     const { totalHits, resetTime } = await this.#counts.increment(keyOf(req))
     const isLast = totalHits === this.#limit
@@ -36,7 +36,7 @@ export class FailedAttempts {
     return { waitSeconds: Math.max(1, Math.ceil(leftMs / 1000)), isLast }
   }
 
-  /** Takes back the count of an attempt that has not failed. */
+  /** Uncounts an attempt that succeeded. */
   async succeed(req: Request): Promise<void> {
     await this.#counts.decrement(keyOf(req))
   }

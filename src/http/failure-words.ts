@@ -1,15 +1,15 @@
 /**
- * Messages to clients about failures outside.
+ * Messages to clients about outside failures.
  *
- * The error's own message is for the log. It tells the operator what to do, which a buyer, or the program
- * that buys, must not take for its own task.
+ * The error's own message is for the log: it tells the operator what to do, which a buyer's program must
+ * not take for its own task.
  */
 import { isRateError, type OutsideFailure } from '../errors.js'
 import type { Face } from './problem-status.js'
 
 type FailureCode = OutsideFailure['code']
 
-/** Nothing that was presented is lost. */
+/** Nothing is lost. */
 const AGAIN: Readonly<Record<Face, string>> = {
   route: 'Present the same payment again later.',
   api: 'Send the same request again later.',
@@ -17,9 +17,9 @@ const AGAIN: Readonly<Record<Face, string>> = {
 
 const UNSETTLED = 'cannot settle payments right now. Try again later.'
 
-/** Says what failed to a client. */
+/** Describes a failure to a client. */
 export function failureWords(failure: OutsideFailure, face: Face): string {
-  // The API was asked for that currency, token or amount: its caller can ask for another.
+  // API clients chose the currency, token or amount and can choose another.
   if (face === 'api' && isRateError(failure)) return failure.message
   return `${face === 'route' ? 'The seller' : 'The gateway'} ${wordsOf(failure.code, AGAIN[face])}`
 }

@@ -1,30 +1,30 @@
 /**
- * Fetches JSON documents from servers that are not ours.
+ * Fetches JSON documents from other servers.
  *
- * Nothing of a response is trusted or logged: it is bounded in bytes and time, redirects are not
- * followed, and failures are described without the URL, which may contain a key.
+ * Responses are not trusted or logged: bytes and time are bounded, redirects are not followed, and errors
+ * do not contain the URL, which may contain a key.
  */
 
-/** One request for a JSON document. */
+/** A request for a JSON document. */
 export interface JsonRequest {
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as JSON, by POST; without it the request is a GET. */
+  /** Sent as JSON by POST. @defaultValue a GET */
   readonly body?: object | undefined
-  /** Milliseconds until the whole response must have arrived. */
+  /** How long to wait for the whole response (ms). */
   readonly timeoutMs: number
-  /** A longer body is not read to its end. */
+  /** Longest body (bytes). */
   readonly maxBytes: number
-  /** Whether only 2xx responses have a body that matters; others are then not read. */
+  /** Skips bodies of responses other than 2xx. */
   readonly skipsErrorBodies?: boolean
 }
 
-/** What came of a {@link JsonRequest}. */
+/** Result of {@link fetchJson}. */
 export type JsonResponse =
   | (Answered & { readonly kind: 'json'; readonly document: unknown })
-  /** The body is no JSON, or was skipped, and is empty then. */
+  /** The body is not JSON, or was skipped and is empty. */
   | (Answered & { readonly kind: 'no_json'; readonly text: string })
   | (Answered & { readonly kind: 'too_long' })
-  /** No whole response came; `reason` is the name of the error, for people. */
+  /** No complete response; `reason` is the name of the error, for people. */
   | { readonly kind: 'no_response'; readonly reason: string }
 
 /** The head of a response. */
@@ -33,7 +33,7 @@ interface Answered {
   readonly headers: Headers
 }
 
-/** Fetches a JSON document. Never throws for what the server does. */
+/** Fetches a JSON document. Never throws because of the server. */
 export async function fetchJson(url: string, request: JsonRequest): Promise<JsonResponse> {
   const { headers, body, timeoutMs } = request
   const sent = body && { method: 'POST', body: JSON.stringify(body) }
@@ -41,13 +41,13 @@ export async function fetchJson(url: string, request: JsonRequest): Promise<Json
     const response = await fetch(url, {
       ...sent,
       headers,
-      // Another server must not see our headers: they may hold a token.
+      // Another server must not see the headers: they may contain a token.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     })
     return await readResponse(response, request)
   } catch (error) {
-    // The message of the error may repeat the URL.
+    // The error's message may contain the URL.
     return { kind: 'no_response', reason: error instanceof Error ? error.name : 'unknown failure' }
   }
 }
@@ -70,18 +70,23 @@ async function readResponse(
   }
 }
 
-/** Reads the text of a response; `undefined` when it is longer than `maxBytes`. */
+/** Reads the text of a response; `undefined` if it is longer than `maxBytes`. */
 export async function readBounded(
   response: Response,
   maxBytes: number,
 ): Promise<string | undefined> {
+  return (await readBytes(response, maxBytes))?.toString('utf8')
+}
+
+/** Reads the body of a response; `undefined` if it is longer than `maxBytes`. */
+export async function readBytes(response: Response, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // Leaving the loop cancels the stream, and closes the connection.
+  // Leaving the loop cancels the stream and closes the connection.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

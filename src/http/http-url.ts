@@ -1,4 +1,4 @@
-/** Tells whether a text is an absolute `http:` or `https:` URL. */
+/** Whether a text is an absolute `http:` or `https:` URL. */
 export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }

@@ -1,5 +1,5 @@
 /**
- * Calls a function once a signal is aborted: at once if it is already.
+ * Calls a function when a signal is aborted, at once if it already is.
  *
  * @returns Removes the listener.
  */

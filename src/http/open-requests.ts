@@ -2,47 +2,45 @@ import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { onceClosed } from './once-closed.js'
 
-/** Time for the last answers and writes once waiting was cut off (ms). */
+/** Time for last answers and writes after the cut-off (ms). */
 const LAST_ANSWERS_MS = 2000
 
-/** The longest delay of a timer (ms). */
+/** Longest delay of a timer (ms). */
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
- * The requests that a gateway has not answered yet, and the end of them when it closes.
- *
- * Counting comes before anything that a payment is taken for, so a request is either refused or
- * waited for.
+ * The open requests of a gateway, and their end when it closes. Requests are counted before any payment is
+ * taken, so each is either refused or waited for.
  */
 export class OpenRequests {
   readonly #stopping = new AbortController()
   readonly #cutOff = new AbortController()
-  /** Responses, and calls without HTTP, that somebody waits for. */
+  /** Unanswered responses and calls without HTTP. */
   readonly #unanswered = new Set<object>()
-  /** Work that may still write to the ledger, whether or not its client is still there. */
+  /** Work that may still write to the ledger, with or without its client. */
   readonly #working = new Set<Promise<unknown>>()
-  /** Called whenever something has ended. */
+  /** Called whenever one of them ends. */
   #onEnd: () => void = () => undefined
 
   constructor() {
-    // Requests under way listen to it: Node takes more than ten listeners for a leak.
+    // Open requests listen to it, and Node takes more than ten listeners for a leak.
     setMaxListeners(0, this.#cutOff.signal)
   }
 
-  /** Aborted when the gateway begins to close: from then on, requests are refused. */
+  /** Aborted when the gateway begins to close and refuses new requests. */
   get stopping(): AbortSignal {
     return this.#stopping.signal
   }
 
-  /** Aborted when requests have had their time: nothing is sent or waited for any more. */
+  /** Aborted when open requests run out of time: nothing is sent or waited for any more. */
   get cutOff(): AbortSignal {
     return this.#cutOff.signal
   }
 
   /**
-   * Counts a request until its response is out or its client has gone.
+   * Counts a request until its response is over.
    *
-   * @returns `false` if the gateway is closing: the request must be refused.
+   * @returns `false` if the gateway is closing and the request must be refused.
    */
   add(res: ServerResponse): boolean {
     if (this.stopping.aborted) {
@@ -55,7 +53,7 @@ export class OpenRequests {
     return true
   }
 
-  /** Counts a call that is not made over HTTP. */
+  /** Counts a call without HTTP. */
   addCall<T>(call: Promise<T>): Promise<T> {
     this.#unanswered.add(call)
     const end = (): void => this.#end(this.#unanswered, call)
@@ -72,8 +70,8 @@ export class OpenRequests {
   }
 
   /**
-   * Refuses new requests, and waits for those that are open. When their time is over, those that are
-   * left are cut off and answered with what is known. Never rejects.
+   * Refuses new requests and waits for open ones. After the timeout, remaining ones are cut off and
+   * answered with what is known. Never rejects.
    */
   async close(timeoutMs: number): Promise<void> {
     this.#stopping.abort()

@@ -1,14 +1,12 @@
 /**
- * Where this package is installed.
- *
- * CommonJS in both builds: only there is a `__dirname`.
+ * Location of this package. CommonJS in both builds, because of `__dirname`.
  */
 import fs = require('node:fs')
 import path = require('node:path')
 
 const NAME = 'express-x402-gateway'
 
-/** Folder and version of this package. In a bundle there is neither; in an ES module not even `__dirname`. */
+/** Folder and version of this package; neither in a bundle. */
 export const ownPackage: { readonly folder?: string; readonly version?: string } =
   typeof __dirname === 'string' ? findFrom(__dirname) : {}
 

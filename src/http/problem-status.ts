@@ -1,15 +1,15 @@
-/** Seconds to wait before a request that failed for a temporary reason is tried again. */
+/** When to try again after a temporary failure (s). */
 export const RETRY_AFTER_SECONDS = 5
 
-/** Where a problem is responded with: at the API, or at a route behind `x402Protect`. */
+/** The API, or routes behind `x402Protect`. */
 export type Face = 'api' | 'route'
 
 const same = (status: number) => ({ api: status, route: status })
 
-/** A failure outside the gateway. At a route, the buyer sees 503. */
+/** An outside failure. At a route, the buyer sees 503. */
 const outside = (api: number) => ({ api, route: 503 })
 
-/** Every kind of problem, with its HTTP status at each face. */
+/** HTTP status of each problem, by face. */
 export const STATUS = {
   invalid_request: same(400),
   invalid_json: same(400),

@@ -2,18 +2,18 @@ import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 
 /**
- * Finds the root URL of the app as the client of a request sees it, without a trailing slash.
+ * The app's root URL from the client's view, without a trailing slash.
  *
- * Forwarded headers are used only if the app's `trust proxy` setting covers the proxy. A header that
- * is not a valid host name is never echoed.
+ * Forwarded headers count only if the app's `trust proxy` setting covers the proxy. Invalid host names
+ * are never echoed.
  *
- * @param publicUrl - The URL that the operator configured, which overrides the request.
+ * @param publicUrl - The configured URL, which overrides the request.
  */
 export function publicRootOf(req: Request, publicUrl: string | undefined): string {
   return publicUrl ?? `${req.protocol === 'https' ? 'https' : 'http'}://${hostOf(req)}`
 }
 
-/** Host and port. Each of Express's own `req.host` and `req.hostname` drops the port in one version. */
+/** Host and port. `req.host` and `req.hostname` each drop the port in one version of Express. */
 function hostOf(req: Request): string {
   const forwarded = isFromTrustedProxy(req)
     ? req.get('x-forwarded-host')?.split(',', 1)[0]?.trim()
@@ -21,7 +21,7 @@ function hostOf(req: Request): string {
   return [forwarded, req.get('host')].find(isHost) ?? 'localhost'
 }
 
-/** Whether a request comes from a proxy that the app's `trust proxy` setting covers. */
+/** Whether the app's `trust proxy` setting covers the proxy of a request. */
 export function isFromTrustedProxy(req: Request): boolean {
   const trusts = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean
   return trusts(req.socket.remoteAddress ?? '', 0)

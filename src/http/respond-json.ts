@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { OpenRequests } from './open-requests.js'
 
-/** Makes a JSON document for a request. */
+/** Makes the JSON document of a response. */
 export type Produce<Context> = (
   context: Context,
   req: Request,
@@ -11,7 +11,7 @@ export type Produce<Context> = (
 /**
  * Makes a handler that responds with a JSON document.
  *
- * @param produce - Makes the document. What it throws goes to the error handler, with Express 4 too.
+ * @param produce - Makes the document. Its errors go to the error handler, with Express 4 too.
  */
 export function respondJson<Context extends { readonly requests: OpenRequests }>(
   context: Context,
@@ -26,10 +26,10 @@ export function respondJson<Context extends { readonly requests: OpenRequests }>
   }
 }
 
-/** Like Express's `res.json`, in one write and without an ETag, since nothing may be cached. */
+/** Like `res.json`, in one write and without an ETag: nothing may be cached. */
 function writeJson(res: Response, document: object): void {
   res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  // Each response belongs to one project, and may contain the host that its request named.
+  // Each response belongs to one project and may contain the host of its request.
   res.setHeader('Cache-Control', 'no-store')
   res.end(JSON.stringify(document))
 }

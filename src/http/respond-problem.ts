@@ -1,27 +1,27 @@
-/** Problem details (RFC 9457): the format of every error body. */
+/** Problem details (RFC 9457), the format of every error body. */
 import type { Response } from 'express'
 import { STATUS_CODES } from 'node:http'
 import { responseRequestId } from './request-id.js'
 import { STATUS, type Face, type ProblemCode } from './problem-status.js'
 
-/** A problem to respond with. Its code decides the status. */
+/** A problem. Its code decides the status. */
 export interface Problem {
   readonly code: ProblemCode
-  /** What was wrong, and how to fix it. */
+  /** The problem and its remedy. */
   readonly detail: string
-  /** Seconds to wait, where that is known better than {@link RETRY_AFTER_SECONDS}. */
+  /** When to try again (s). @defaultValue {@link RETRY_AFTER_SECONDS} */
   readonly retryAfterSeconds?: number | undefined
   /** Members in addition to the standard ones (RFC 9457 §3.2). */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The answer to requests that come, or are not finished, while the gateway closes. */
+/** Answer to new and unfinished requests while the gateway closes. */
 export const SHUTTING_DOWN = {
   code: 'shutting_down',
   detail: 'The server is shutting down. Send the same request again in a few seconds.',
 } as const satisfies Problem
 
-/** A problem with a request, thrown for the router's error handler to respond with. */
+/** A problem with a request, thrown for the router's error handler. */
 export class RequestProblem extends Error implements Problem {
   constructor(
     readonly code: ProblemCode,
@@ -44,7 +44,7 @@ export function problemDetails({ code, detail, extensions }: Problem, status: nu
   }
 }
 
-/** Responds with problem details. Every error body of the package is written here. */
+/** Responds with problem details. Writes every error body of the package. */
 export function respondProblem(res: Response, face: Face, problem: Problem): void {
   const status = STATUS[problem.code][face]
   res.status(status)

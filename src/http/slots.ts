@@ -1,11 +1,11 @@
-/** How much may run at once. */
+/** Limits of {@link Slots}. */
 export interface SlotLimits {
   readonly total: number
   /** For one key, such as a client. */
   readonly perKey: number
 }
 
-/** Bounds what runs at once: all together, and for each key. */
+/** Limits how much runs at once, in total and per key. */
 export class Slots {
   readonly #limits: SlotLimits
   readonly #taken = new Map<string, number>()
@@ -15,7 +15,7 @@ export class Slots {
     this.#limits = limits
   }
 
-  /** Takes a slot. @returns A function that gives it back, or the limit that is reached. */
+  /** Takes a slot. @returns A function that releases it, or the limit that was reached. */
   take(key: string): (() => void) | keyof SlotLimits {
     const ofKey = this.#taken.get(key) ?? 0
     if (ofKey >= this.#limits.perKey) return 'perKey'

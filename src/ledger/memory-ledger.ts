@@ -3,8 +3,9 @@ import { AnswerBudget } from './idempotency/answer-budget.js'
 import { LockOwner, type Liveness } from './owners/lock-owner.js'
 import { forgetLapsed, limitRecords } from './operate/memory-limits.js'
 import { SQLITE } from './engine/dialect.js'
+import { loadSqlite } from './engine/sqlite.js'
 import { SqlLedger } from './store.js'
-import { loadPackages, sqliteStore } from './sqlite-ledger.js'
+import { sqliteStore } from './sqlite-ledger.js'
 
 /** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes about 1 KB. */
 const DEFAULT_MAX_RECORDS = 200_000
@@ -93,7 +94,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
  */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
   const { maxRecords = DEFAULT_MAX_RECORDS, now = Date.now } = options
-  const { kysely, Engine } = loadPackages()
+  const Engine = loadSqlite()
   const owner = new LockOwner(ALONE)
   const dialect = { ...SQLITE, now: 'CAST(x402_now() AS INTEGER)' }
   const connect = () => {
@@ -102,7 +103,6 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerSto
     return connection
   }
   const store = sqliteStore({
-    kysely,
     owner,
     connect,
     dialect,

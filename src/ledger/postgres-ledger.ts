@@ -6,6 +6,7 @@ import { migrate } from './schema/migrate.js'
 import { LockOwner } from './owners/lock-owner.js'
 import { OwnerSession } from './owners/owner-session.js'
 import { preparing } from './engine/prepared-statements.js'
+import { loadKysely } from './engine/load-kysely.js'
 import { requirePeers } from './engine/require-peers.js'
 import type { LedgerDatabase } from './schema/tables.js'
 import { POSTGRES } from './engine/dialect.js'
@@ -59,7 +60,7 @@ export interface PostgresPool {
  * number of gateways send from the same relayers. The tables (`x402_…`) are created and migrated on first use,
  * in the first schema of the connection's search path. Each gateway has one connection beside its pool,
  * by whose end others see at once that it has died; through a pooler such as PgBouncer they see it 30 s
- * later. With a URL, the statements of the hot path are prepared. Needs the packages `kysely` and `pg`.
+ * later. With a URL, the statements of the hot path are prepared. Needs the package `pg`.
  *
  * @param poolOrUrl - A URL like `postgres://user:password@host/name`, which no error repeats; or a pool
  * of the app's own, which the app ends itself.
@@ -92,11 +93,12 @@ export function openPostgresLedger(
   poolOrUrl: PostgresPool | string,
   options?: SqlLedgerOptions,
 ): LedgerStore {
-  const { kysely, pool, prepared, end } = preparePool(poolOrUrl)
+  const { pool, prepared, end } = preparePool(poolOrUrl)
   const session = new OwnerSession(pool)
   const owner = new LockOwner(session)
-  const changes = changeChannel(session, kysely)
+  const changes = changeChannel(session)
   const open = async (): Promise<SqlDatabase> => {
+    const kysely = loadKysely()
     const dialect = new kysely.PostgresDialect({ pool: prepared() })
     const db = new kysely.Kysely<LedgerDatabase>({ dialect })
     await migratePostgres(db, preparePool(poolOrUrl, {}))
@@ -108,14 +110,14 @@ export function openPostgresLedger(
 }
 
 /** Announces changed projects by `NOTIFY`, and receives announcements by `LISTEN` on the session. */
-function changeChannel(session: OwnerSession, { sql }: typeof KyselyModule): ChangeChannel {
+function changeChannel(session: OwnerSession): ChangeChannel {
   return {
     get isOpen() {
       return session.hears(CHANGES)
     },
     listen: (listener) => session.listen(CHANGES, listener),
     async announce(transaction) {
-      await sql`SELECT pg_notify(${CHANGES}, '')`.execute(transaction)
+      await loadKysely().sql`SELECT pg_notify(${CHANGES}, '')`.execute(transaction)
     },
   }
 }
@@ -131,7 +133,8 @@ export function migratePostgres(
   db: KyselyModule.Kysely<LedgerDatabase>,
   patient: ReturnType<typeof preparePool>,
 ): Promise<void> {
-  const { kysely, pool, end } = patient
+  const { pool, end } = patient
+  const kysely = loadKysely()
   return migrate({ db, kysely, dialect: POSTGRES }, async (work) => {
     const dialect = new kysely.PostgresDialect({ pool: pool() })
     const transaction = new kysely.Kysely<LedgerDatabase>({ dialect }).transaction()
@@ -166,9 +169,7 @@ export function preparePool(
   timeouts: Partial<typeof STATEMENT_TIMEOUTS> = STATEMENT_TIMEOUTS,
 ) {
   if (typeof poolOrUrl !== 'string') {
-    const [kysely] = requirePeers(['kysely']) as [typeof KyselyModule]
     return {
-      kysely,
       pool: () => poolOrUrl as KyselyModule.PostgresPool,
       // It may be the pool of another package, which names no statements.
       prepared: () => poolOrUrl as KyselyModule.PostgresPool,
@@ -181,8 +182,7 @@ export function preparePool(
       'must be a URL like postgres://user:password@host/name; percent-encode special characters in the password: # is %23',
       'invalid_url',
     )
-  const peers = requirePeers(['kysely', 'pg'])
-  const [kysely, { Pool }] = peers as [typeof KyselyModule, typeof PgModule]
+  const [{ Pool }] = requirePeers(['pg']) as [typeof PgModule]
   let pool: PgModule.Pool | undefined
   const openPool = (): PgModule.Pool => {
     const opened = new Pool({
@@ -201,7 +201,6 @@ export function preparePool(
   // The pool survives a failed attempt to open the database.
   const keptPool = (): PgModule.Pool => (pool ??= openPool())
   return {
-    kysely,
     pool: keptPool,
     /** The pool for a ledger. */
     prepared: () => preparing(keptPool()),

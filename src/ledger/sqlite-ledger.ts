@@ -1,6 +1,5 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type * as KyselyModule from 'kysely'
 import { ConfigError } from '../errors.js'
 import type { Ledger, LedgerStore } from './index.js'
 import { migrate } from './schema/migrate.js'
@@ -8,7 +7,7 @@ import { explainFailure, failureKind } from './engine/explain-failure.js'
 import { createNextSubmission } from './relayers/statements.js'
 import { LockOwner } from './owners/lock-owner.js'
 import { OwnerFile } from './owners/owner-file.js'
-import { requirePeers } from './engine/require-peers.js'
+import { loadKysely } from './engine/load-kysely.js'
 import type { LedgerDatabase } from './schema/tables.js'
 import { SQLITE, type SqlDialect } from './engine/dialect.js'
 import { SqlLedger, type SqlLedgerOptions } from './store.js'
@@ -76,11 +75,10 @@ export function sqliteLedger(file: string): Ledger {
  * @internal
  */
 export function openSqliteLedger(file: string, options?: SqlLedgerOptions): LedgerStore {
-  const { kysely, Engine } = loadPackages()
+  const Engine = loadSqlite()
   const owner = new LockOwner(new OwnerFile(Engine, file))
   const connect = (): SqliteConnection => openFile(Engine, file)
   const store = sqliteStore({
-    kysely,
     owner,
     connect,
     first: tryOpen(connect, file),
@@ -91,7 +89,6 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
 
 /** How an SQLite database is opened. */
 interface SqliteStoreOptions {
-  readonly kysely: typeof KyselyModule
   readonly owner: LockOwner
   readonly connect: () => SqliteConnection
   /** The first connection, if it is open already. */
@@ -107,7 +104,6 @@ interface SqliteStoreOptions {
  * @internal
  */
 export function sqliteStore({
-  kysely,
   owner,
   connect,
   first,
@@ -121,6 +117,7 @@ export function sqliteStore({
   }
   const open = async (): Promise<SqlDatabase> => {
     connection ??= connect()
+    const kysely = loadKysely()
     const db = new kysely.Kysely<LedgerDatabase>({
       dialect: new kysely.SqliteDialect({ database: forKysely(connection) }),
     })
@@ -133,17 +130,6 @@ export function sqliteStore({
     return database
   }
   return new SqlStore({ open, end })
-}
-
-/**
- * Loads the query builder and SQLite.
- *
- * @internal
- */
-export function loadPackages() {
-  const Engine = loadSqlite()
-  const [kysely] = requirePeers(['kysely']) as [typeof KyselyModule]
-  return { kysely, Engine }
 }
 
 /** @returns `undefined` if another process has the file locked: it is opened on first use then. */

@@ -3,18 +3,17 @@ import { compare, formatDecimal, type Decimal } from '../money/decimal.js'
 import type { ParsedPrice } from '../money/price.js'
 import { findAcceptedAsset, type Merchant } from './project.js'
 
-/** An amount of money that a merchant's limits apply to. */
+/** The amount of a price that is checked against a merchant's limits. */
 interface FaceValue {
   readonly amount: Decimal
-  /** ISO 4217, or the name that rates have for the token. */
+  /** ISO 4217, or the token's name in rates. */
   readonly currency: string
 }
 
 /**
- * The amount that a merchant's limits apply to; `undefined` where nothing is limited.
+ * The amount to check against a merchant's limits; `undefined` if nothing is limited.
  *
- * Not limited are tokens without a rate, whose value is unknown, and prices of zero, which a
- * developer allows on purpose.
+ * Tokens without a rate, whose value is unknown, and prices of zero, which are intended, have no limits.
  */
 export function limitedValue(merchant: Merchant, price: ParsedPrice): FaceValue | undefined {
   if (merchant.minAmount === undefined && merchant.maxAmount === undefined) return undefined

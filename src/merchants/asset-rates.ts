@@ -1,20 +1,20 @@
-/** Rates that must be known before a token is offered. */
+/** Rates that offers depend on. */
 import { RateError } from '../errors.js'
 import type { Asset } from '../money/assets.js'
 import { compare } from '../money/decimal.js'
 import type { Rate, RateSource } from '../money/rates.js'
 
 /**
- * Finds a rate that a quote needs.
+ * Finds a rate.
  *
- * @throws {@link RateError} `unsupported_currency` where no source knows the pair, `rate_unavailable` where it has
- * no rate now.
+ * @throws {@link RateError} `unsupported_currency` if no source knows the pair, `rate_unavailable` if there
+ * is no rate now.
  */
 export async function requireRate(rates: RateSource, base: string, quote: string): Promise<Rate> {
   const rate = await rates.getRate(base, quote)
   if (rate === undefined)
     throw new RateError('unsupported_currency', `No source has a rate from ${base} to ${quote}.`)
-  // A rate of zero, by mistake of a source, would make everything free.
+  // A rate of zero, a mistake of a source, would make everything free.
   if (rate.rate.units > 0n) return rate
   throw new RateError('rate_unavailable', `The rate from ${base} to ${quote} is zero.`)
 }
@@ -22,7 +22,7 @@ export async function requireRate(rates: RateSource, base: string, quote: string
 /**
  * Checks that a pegged token with `depegGuardBps` is worth its currency.
  *
- * @throws {@link RateError} `rate_unavailable` where it is off by more; as {@link requireRate} where no rate is known.
+ * @throws {@link RateError} `rate_unavailable` if it is off by more; see {@link requireRate}.
  */
 export async function requirePeg(
   { symbol, currency, rateSymbol = symbol, depegGuardBps }: Asset,

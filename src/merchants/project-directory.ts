@@ -7,26 +7,26 @@ import { digestToken, findProjectByHash } from './project.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'
 import { TokenUse } from './token-use.js'
 
-/** Milliseconds between two polls for changes that were not announced. */
+/** How often changes are polled for (ms). */
 const POLL_MS = 400
 
-/** The same while changes are announced: an announcement may be lost with a dead connection. */
+/** How often, if the ledger announces changes (ms): announcements are lost with a dead connection. */
 const ANNOUNCED_POLL_MS = 700
 
-/** Milliseconds from the start in which requests wait until projects were loaded for the first time. */
+/** How long requests wait for the first load, counted from the start (ms). */
 const FIRST_LOAD_MS = 3000
 
-/** What a directory is made of. */
+/** Options of {@link ProjectDirectory}. */
 export interface DirectoryOptions {
   /** The projects of the configuration. */
   readonly projects: readonly Project[]
-  /** Keeps other projects. Absent if there are none. */
+  /** Stores projects made at run time. Absent if there are none. */
   readonly store?: ProjectStore | undefined
   readonly readMerchant: ReadMerchant
   readonly logger: Logger
 }
 
-/** A project of the database, as it was read from one version of its row. */
+/** A project of the ledger, read from one version of its row. */
 interface ReadProject {
   readonly version: number
   readonly project: Project
@@ -39,11 +39,11 @@ interface ReadToken {
 }
 
 /**
- * Finds projects: those of the configuration and those that the ledger keeps.
+ * Finds projects of the configuration and of the ledger.
  *
- * Requests are answered from memory, which follows the database within a second. While the database does not
- * answer, what was known stays known. A project is replaced as a whole when it changes, so that a payment
- * under way keeps its terms.
+ * Reads come from memory, which follows the database within a second and stays as it is while the
+ * database does not answer. A changed project is replaced as a whole, so that payments under way keep
+ * their terms.
  */
 export class ProjectDirectory {
   readonly #options: DirectoryOptions
@@ -53,7 +53,7 @@ export class ProjectDirectory {
   readonly #ends: (() => void)[] = []
   #stored: ReadonlyMap<string, ReadProject> = new Map()
   #tokens: ReadonlyMap<string, ReadToken> = new Map()
-  /** Number of the last change that is known; -1 before the first load. */
+  /** Number of the last known change; -1 before the first load. */
   #version = -1
   #lookedAt = -Infinity
   #isStale = true
@@ -76,7 +76,7 @@ export class ProjectDirectory {
     this.#look()
   }
 
-  /** Whether projects may come from elsewhere than the configuration. */
+  /** Whether there may be projects outside the configuration. */
   get isOpen(): boolean {
     return this.#options.store !== undefined
   }
@@ -86,7 +86,7 @@ export class ProjectDirectory {
     return !this.isOpen || this.#version >= 0
   }
 
-  /** All projects that are known now: those of the configuration first, in its order. */
+  /** All known projects; those of the configuration come first, in its order. */
   get all(): readonly Project[] {
     const stored = [...this.#stored.values()].map(({ project }) => project)
     return [...this.configured, ...stored.filter(({ id }) => !this.isConfigured(id))]
@@ -114,28 +114,25 @@ export class ProjectDirectory {
     return found?.project
   }
 
-  /** Finds the project of a token by the SHA-256 of the token. This does not count as a use of the token. */
+  /** Finds a project by the SHA-256 of its token. Does not count as a use of the token. */
   findByHash(hash: Buffer): Project | undefined {
     const configured = findProjectByHash(this.#options.projects, hash)
     return configured ?? this.#findStored(hash)?.project
   }
 
-  /** Finds a project by its id. */
   find(id: string): Project | undefined {
     return this.#configured.get(id) ?? this.#stored.get(id)?.project
   }
 
-  /** Finds the merchant that a route names. */
   findMerchant(id: string): Merchant | undefined {
     return this.find(id)?.merchant
   }
 
-  /** Tells whether a project comes from the configuration. */
   isConfigured(id: string): boolean {
     return this.#configured.has(id)
   }
 
-  /** Waits for the first load, for a moment after the start. Never rejects. */
+  /** Waits a moment for the first load. Never rejects. */
   async whenLoaded(): Promise<void> {
     if (this.isLoaded) return
     const leftMs = this.#startedAt + FIRST_LOAD_MS - performance.now()
@@ -143,14 +140,14 @@ export class ProjectDirectory {
     await Promise.race([this.refresh(), sleep(leftMs, undefined, { ref: false })])
   }
 
-  /** Reads what has changed. Never rejects: what was known stays known. */
+  /** Reads changes. Never rejects. */
   async refresh(): Promise<void> {
-    // One that has begun may have missed the change.
+    // A refresh that has begun may miss the latest change.
     await this.#refreshing
     await this.#startRefresh()
   }
 
-  /** Ends what it does in the background. */
+  /** Ends its background work. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const end of this.#ends) end()
@@ -158,7 +155,7 @@ export class ProjectDirectory {
   }
 
   #findStored(presented: Buffer): ReadToken | undefined {
-    // Only hashes are looked up: how long that takes reveals nothing about a token.
+    // Looks up hashes only, whose timing reveals nothing about a token.
     const found = this.#tokens.get(presented.toString('hex'))
     return found !== undefined && timingSafeEqual(found.hash, presented) ? found : undefined
   }
@@ -191,9 +188,7 @@ export class ProjectDirectory {
     } catch (error) {
       this.#isStale = true
       if (!this.#isFailing && !this.#isClosed)
-        logger.warn('Projects cannot be read from the ledger: those that are known are served.', {
-          error,
-        })
+        logger.warn('Cannot read projects from the ledger. Known ones are still served.', { error })
       this.#isFailing = true
     }
   }
@@ -209,23 +204,26 @@ export class ProjectDirectory {
     )
   }
 
-  /** Reads a project, unless it is the one that is known: a merchant changes only when it changes. */
+  /** Parses a project, but keeps the same object while its version is the same. */
   #read({ id, settings, version }: StoredProject): ReadProject {
     const known = this.#stored.get(id)
     if (known?.version === version) return known
     const { readMerchant, logger } = this.#options
     if (this.isConfigured(id)) {
-      logger.warn('A project of the ledger has the id of one of the configuration, which counts.', {
+      logger.warn('Ignored a project of the ledger: one in the configuration has the same id.', {
         project: id,
       })
       return { version, project: { id, tokenHashes: [], settings } }
     }
     const read = readMerchant(settings, id)
     if (!read.ok)
-      logger.warn('A project of the ledger does not fit the configuration: it cannot be paid.', {
-        project: id,
-        errors: read.errors.map(({ path, message }) => `${path} ${message}`).join('; '),
-      })
+      logger.warn(
+        'A project of the ledger is invalid under this configuration: it cannot be paid.',
+        {
+          project: id,
+          errors: read.errors.map(({ path, message }) => `${path} ${message}`).join('; '),
+        },
+      )
     const merchant = read.ok ? read.value : undefined
     return { version, project: { id, tokenHashes: [], merchant, settings } }
   }

@@ -6,29 +6,29 @@ import type { Parsed } from '../protocol/document.js'
 import type { Address } from '../protocol/payment.js'
 import { sameNetwork } from '../protocol/networks.js'
 
-/** Who is paid, in what, and on which terms. */
+/** A payee and their terms. */
 export interface Merchant {
-  /** Id of the project that the merchant belongs to. */
+  /** Id of the merchant's project. */
   readonly project: string
   readonly name?: string | undefined
   readonly payTo: Address
-  /** Currency of prices that name none (ISO 4217). */
+  /** Currency of prices without one (ISO 4217). */
   readonly currency: string
-  /** Tokens the merchant takes, in the order in which they are offered. */
+  /** Accepted tokens, in the order of offers. */
   readonly accepts: readonly Asset[]
-  /** Whether tokens of other currencies are offered too, through a rate. */
+  /** Whether tokens of other currencies are offered too, at a rate. */
   readonly crossCurrency: boolean
-  /** Added to amounts that come from a rate, in hundredths of a percent. */
+  /** Surcharge on converted amounts, in hundredths of a percent. */
   readonly fxBufferBps: number
   /** Lowest price, in the merchant's currency. */
   readonly minAmount?: Decimal | undefined
   /** Highest price, in the merchant's currency. */
   readonly maxAmount?: Decimal | undefined
-  /** Seconds a payer should let an authorization live. */
+  /** How long an authorization should be valid (s). */
   readonly maxTimeoutSeconds: number
-  /** Whether the API repeats the result of a payment that comes again with its `payment-identifier`. */
+  /** Whether the API returns the earlier result if a payment is repeated with its `payment-identifier`. */
   readonly repeatSettlements: boolean
-  /** Who may redeem an open payment without proof of having made it. */
+  /** Whether open payments may be redeemed without proof of having made them. */
   readonly redeemWithoutProof: RedeemWithoutProof
 }
 
@@ -38,19 +38,19 @@ export interface Project {
   /** SHA-256 of each identify token. */
   readonly tokenHashes: readonly Buffer[]
   readonly merchant?: Merchant | undefined
-  /** The merchant as it was written, in the form of `MerchantOptions`. */
+  /** The merchant as configured (`MerchantOptions`). */
   readonly settings?: object | undefined
 }
 
-/** Reads a merchant as it is written in the configuration. */
+/** Parses a configured merchant. */
 export type ReadMerchant = (settings: unknown, project: string) => Parsed<Merchant>
 
-/** A token that is configured by its SHA-256. */
+/** A token's SHA-256 in the configuration. */
 const HASHED = /^sha256:(.*)$/i
 
 const SHA256_HEX = /^[0-9a-f]{64}$/i
 
-/** Fewest characters of a token that is configured in plain text. */
+/** Shortest token in plain text (characters). */
 export const MIN_TOKEN_LENGTH = 16
 
 /** Creates an identify token of 256 random bits. */
@@ -58,15 +58,15 @@ export function createToken(): string {
   return `x402_${randomBytes(32).toString('base64url')}`
 }
 
-/** Hashes a token into the form that a configuration can hold instead of the token. */
+/** Hashes a token for the configuration. */
 export function hashToken(token: string): string {
   return `sha256:${digestToken(token).toString('hex')}`
 }
 
 /**
- * Reads a token of the configuration, hashed or in plain text.
+ * Parses a configured token, hashed or in plain text.
  *
- * @returns Its SHA-256; `undefined` for an invalid hash, and for a token too short to be secret.
+ * @returns Its SHA-256; `undefined` for an invalid hash, and for a token that is too short.
  */
 export function parseConfiguredToken(text: string): Buffer | undefined {
   const hash = HASHED.exec(text)?.[1]
@@ -89,12 +89,12 @@ export function findProjectByHash(
   return found
 }
 
-/** The merchants of projects, by the ids of the projects. */
+/** Merchants by project id. */
 export function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, Merchant> {
   return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
 }
 
-/** Finds a token that a merchant takes, by network and by address or symbol. */
+/** Finds an accepted token by network and by address or symbol. */
 export function findAcceptedAsset(
   merchant: Pick<Merchant, 'accepts'>,
   wanted: { network: string; asset: string },
@@ -106,7 +106,7 @@ export function findAcceptedAsset(
   )
 }
 
-/** The SHA-256 of a token, by which tokens are compared. */
+/** Tokens are compared by their SHA-256. */
 export function digestToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

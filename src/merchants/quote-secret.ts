@@ -4,10 +4,9 @@ import type { LedgerStore } from '../ledger/index.js'
 const NAME = 'quote'
 
 /**
- * Finds the secret that quotes are signed with: the configured one, else one that all gateways on
- * the same ledger share.
+ * Finds the secret for signing quotes: the configured one, or the one that all gateways on a ledger share.
  *
- * @returns A function that finds it at the first call; after a failure, the next call tries again.
+ * @returns A function that finds it when first called; after a failure, the next call tries again.
  */
 export function quoteSecret(
   configured: string | undefined,

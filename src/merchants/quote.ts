@@ -12,68 +12,37 @@ import { checkLimits, limitedValue } from './amount-limits.js'
 import { requirePeg, requireRate } from './asset-rates.js'
 import { findAcceptedAsset, type Merchant } from './project.js'
 
-/** How entries are written. */
+/** Settings of entries. */
 export interface QuoteStyle {
   readonly networkNames: NetworkNameStyle
-  /** Seconds a payer should let an authorization live. @defaultValue the merchant's own */
+  /** How long an authorization should be valid (s). @defaultValue the merchant's own */
   readonly maxTimeoutSeconds?: number | undefined
-  /** When the money moves. @defaultValue `'authorization'`, which entries do not mention */
+  /** @defaultValue `'authorization'`, which entries do not mention */
   readonly paymentFlow?: PaymentFlow | undefined
 }
 
-/** Longest name of a source: it travels with each offer. */
+/** Longest name of a rate source: each offer contains it. */
 const MAX_SOURCE_LENGTH = 200
 
 /** One way to pay. */
 export interface Quote {
   /** The entry of `accepts`. */
   readonly entry: PaymentRequirements
-  /** The rate that the amount comes from; absent where none was needed. */
+  /** The rate behind the amount; absent if none was needed. */
   readonly applied?: AppliedRate | undefined
 }
 
 type FiatPrice = Extract<ParsedPrice, { kind: 'fiat' }>
 
-/** What an entry asks for. */
+/** An amount of a token, payable by a scheme. */
 export interface SchemeAmount {
   readonly scheme: string
   readonly asset: Asset
   readonly amount: bigint
 }
 
-/** Quotes prices for one merchant. */
-export interface Quoter {
-  /**
-   * Quotes a price that needs no rate.
-   *
-   * @returns `undefined` when a rate is needed.
-   * @throws {@link RateError} `unsupported_currency` or `amount_out_of_range`
-   */
-  quoteFixed(price: ParsedPrice, style: QuoteStyle): readonly PaymentRequirements[] | undefined
-  /**
-   * Quotes any price.
-   *
-   * @throws {@link RateError} `unsupported_currency`, `amount_out_of_range` or `rate_unavailable`
-   */
-  quote(price: ParsedPrice, style: QuoteStyle): Promise<readonly Quote[]>
-  /**
-   * Writes the entry for an amount that was quoted before.
-   *
-   * @returns `undefined` when the scheme is not offered for the token.
-   */
-  entry(asked: SchemeAmount, style: QuoteStyle): PaymentRequirements | undefined
-}
-
-/** Makes a merchant's quoter. Entries come in the order in which the merchant accepts tokens. */
-export function createQuoter(
-  merchant: Merchant,
-  rates: RateSource,
-  formats: SchemeFormats,
-): Quoter {
-  return new MerchantQuoter(merchant, rates, formats)
-}
-
-class MerchantQuoter implements Quoter {
+/** Quotes prices for one merchant. Entries are in the order of the merchant's tokens. */
+export class Quoter {
   readonly #merchant: Merchant
   readonly #rates: RateSource
   readonly #formats: SchemeFormats
@@ -86,6 +55,12 @@ class MerchantQuoter implements Quoter {
     this.#formats = formats
   }
 
+  /**
+   * Quotes a price without a rate.
+   *
+   * @returns `undefined` when a rate is needed.
+   * @throws {@link RateError} `unsupported_currency` or `amount_out_of_range`
+   */
   quoteFixed(price: ParsedPrice, style: QuoteStyle): readonly PaymentRequirements[] | undefined {
     const value = limitedValue(this.#merchant, price)
     if (value !== undefined && value.currency !== this.#merchant.currency) return undefined
@@ -93,6 +68,11 @@ class MerchantQuoter implements Quoter {
     return this.#quoteWithoutRates(price, style)
   }
 
+  /**
+   * Quotes any price.
+   *
+   * @throws {@link RateError} `unsupported_currency`, `amount_out_of_range` or `rate_unavailable`
+   */
   async quote(price: ParsedPrice, style: QuoteStyle): Promise<readonly Quote[]> {
     await this.#checkConverted(price)
     const fixed = this.#quoteWithoutRates(price, style)
@@ -103,18 +83,23 @@ class MerchantQuoter implements Quoter {
       this.#merchant.accepts.map((asset) =>
         this.#quoteAsset(asset, price, style).catch((error: unknown) => {
           if (!isRateError(error)) throw error
-          // Later, a source that is away may have a rate; one that knows no pair will not.
+          // An unreachable source may have a rate later; one that does not know the pair will not.
           if (failure?.code !== 'rate_unavailable') failure = error
           return []
         }),
       ),
     )
-    // A missing rate takes only those tokens off the offer that need it.
+    // A missing rate withdraws only the tokens that need it.
     const quoted = quotes.flat()
     if (quoted.length > 0) return quoted
     throw failure ?? this.#unsupported(price.currency)
   }
 
+  /**
+   * Writes the entry for an amount that was quoted before.
+   *
+   * @returns `undefined` if the scheme is not offered for the token.
+   */
   entry(
     { scheme, asset, amount }: SchemeAmount,
     style: QuoteStyle,
@@ -135,7 +120,7 @@ class MerchantQuoter implements Quoter {
     }
   }
 
-  /** Writes an entry for each scheme that is offered for the token. */
+  /** Writes an entry for each scheme of the token. */
   #entries(asset: Asset, amount: bigint, style: QuoteStyle): readonly PaymentRequirements[] {
     const schemes = [...this.#formats.keys()]
     return schemes.flatMap((scheme) => this.entry({ scheme, asset, amount }, style) ?? [])
@@ -161,7 +146,7 @@ class MerchantQuoter implements Quoter {
     )
   }
 
-  /** Quotes one token; nothing where the merchant does not take it for this currency. */
+  /** Quotes one token, if the merchant takes it for this currency. */
   async #quoteAsset(
     asset: Asset,
     { amount, currency }: FiatPrice,
@@ -188,7 +173,7 @@ class MerchantQuoter implements Quoter {
     return this.#entries(asset, units, style).map((entry) => ({ entry, applied }))
   }
 
-  /** Checks the limits of a price in any currency, by a rate where it is not the merchant's. */
+  /** Checks the limits of a price in any currency, converting it if needed. */
   async #checkConverted(price: ParsedPrice): Promise<void> {
     const merchant = this.#merchant
     const value = limitedValue(merchant, price)

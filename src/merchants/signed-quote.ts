@@ -6,25 +6,24 @@ import { findNetwork } from '../protocol/networks.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import type { Quote } from './quote.js'
 
-/** What a signed quote promises. */
+/** Promise of a signed quote. */
 export interface QuoteTerms {
-  /** Unix seconds after which the quote is no longer honoured. */
+  /** Unix seconds. */
   readonly expiresAt: number
-  /** The rate that the amount comes from, where one was needed. */
+  /** The rate behind the amount, if one was needed. */
   readonly applied?: AppliedRate | undefined
 }
 
-/** What a quote is for. It is not valid for anything else. */
+/** Subject of a quote. The quote is valid for nothing else. */
 export interface QuoteSubject {
-  /** Method, URL and whatever else distinguishes what the request asks for. */
+  /** Method, URL and everything else that identifies the request. */
   readonly request: readonly string[]
   /** The quoted entry of `accepts`. */
   readonly entry: Pick<PaymentRequirements, 'scheme' | 'network' | 'asset' | 'payTo' | 'amount'>
 }
 
-/** When a quote is made, and for which request. */
+/** Request and time of a quote. */
 export interface QuoteOccasion {
-  /** See {@link QuoteSubject}. */
   readonly request: QuoteSubject['request']
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -46,7 +45,7 @@ const VERSION = 'v1'
 /** 128 bits. */
 const OFFER_ID_BYTES = 16
 
-/** Quotes that we sign are shorter. */
+/** Longer than any quote that we sign. */
 const MAX_QUOTE_LENGTH = 2048
 
 const QUOTE = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/
@@ -68,18 +67,18 @@ const termsSchema = z.object({
 export class QuoteSigner {
   readonly #secret: () => Promise<string>
 
-  /** @param secret - Called for each signature: the secret may be in a database. */
+  /** @param secret - Reads the secret, which may be in a database. */
   constructor(secret: () => Promise<string>) {
     this.#secret = secret
   }
 
-  /** Makes the `extra.offerId` of a checkout: 128 bits, the same each time for the same offer. */
+  /** Makes the `extra.offerId` of a checkout: 128 bits, always the same for the same offer. */
   async nameOffer(subject: QuoteSubject): Promise<string> {
     const name = await this.#hmac(`x402-offer-${VERSION}`, '', subject)
     return CHECKOUT_ID_PREFIX + name.toString('base64url', 0, OFFER_ID_BYTES)
   }
 
-  /** Writes the quote that goes into `extra.quote`. */
+  /** Signs a quote, for `extra.quote`. */
   async sign(subject: QuoteSubject, { expiresAt, applied }: QuoteTerms): Promise<string> {
     const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
     const encoded = Buffer.from(terms).toString('base64url')
@@ -87,7 +86,7 @@ export class QuoteSigner {
     return `${VERSION}.${encoded}.${signature.toString('base64url')}`
   }
 
-  /** Reads a quote; `undefined` where it was signed for another subject or with another secret. */
+  /** Reads a quote; `undefined` if it was signed for another subject or with another secret. */
   async read(quote: string, subject: QuoteSubject): Promise<QuoteTerms | undefined> {
     const encoded = await this.#verified(`x402-quote-${VERSION}`, quote, subject)
     if (encoded === undefined) return undefined
@@ -95,20 +94,20 @@ export class QuoteSigner {
     return { expiresAt: terms.e, applied: terms.a }
   }
 
-  /** Writes the reference of a checkout that goes into `extra.reference`. */
+  /** Signs the reference of a checkout, for `extra.reference`. */
   async signReference(subject: QuoteSubject, reference: string): Promise<string> {
     const encoded = Buffer.from(reference).toString('base64url')
     const signature = await this.#hmac(`x402-reference-${VERSION}`, encoded, subject)
     return `${VERSION}.${encoded}.${signature.toString('base64url')}`
   }
 
-  /** Reads a reference; `undefined` where it was signed for another subject or with another secret. */
+  /** Reads a reference; `undefined` if it was signed for another subject or with another secret. */
   async readReference(subject: QuoteSubject, signed: string): Promise<string | undefined> {
     const encoded = await this.#verified(`x402-reference-${VERSION}`, signed, subject)
     return encoded && Buffer.from(encoded, 'base64url').toString()
   }
 
-  /** The signed part of a text; `undefined` where it was not signed for this. */
+  /** Verifies a signature. @returns The signed part; `undefined` if it was signed for something else. */
   async #verified(
     purpose: string,
     signed: string,
@@ -123,11 +122,11 @@ export class QuoteSigner {
 
   async #hmac(purpose: string, terms: string, { entry, request }: QuoteSubject): Promise<Buffer> {
     const { scheme, network, asset, payTo, amount } = entry
-    // Without its name: quotes for `exact` are older than other schemes.
+    // `exact` is the scheme that needs no name here.
     const use = scheme === EXACT ? purpose : `${purpose} ${scheme}`
     const caip2 = findNetwork(network)?.caip2 ?? network
     const parties = [asset.toLowerCase(), payTo.toLowerCase()]
-    // As JSON, so that no part can be shifted into its neighbour.
+    // JSON keeps parts apart: none can be shifted into its neighbour.
     const signed = JSON.stringify([use, terms, caip2, ...parties, amount, ...request])
     const secret = await this.#secret()
     return createHmac('sha256', secret).update(signed).digest()

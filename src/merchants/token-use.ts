@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 
-/** Milliseconds between two notes of the same token. */
+/** How often the use of one token is noted (ms). */
 const NOTE_EVERY_MS = 60_000
 
-/** Milliseconds in which the tokens gather that are noted together. */
+/** How long uses gather before they are written together (ms). */
 const GATHER_MS = 1000
 
-/** Milliseconds that the end of a gateway waits for the last note. */
+/** How long closing waits for the last write (ms). */
 const CLOSE_MS = 2000
 
-/** Notes when tokens were last used, to the minute. No request waits for it. */
+/** Notes when tokens were last used, to the minute. Requests do not wait for it. */
 export class TokenUse {
   readonly #store: Pick<ProjectStore, 'noteUse'>
   readonly #logger: Logger
@@ -26,7 +26,6 @@ export class TokenUse {
     this.#logger = logger
   }
 
-  /** Notes that a token is used. */
   note(token: string): void {
     const now = performance.now()
     if (now - (this.#notedAt.get(token) ?? -Infinity) < NOTE_EVERY_MS) return
@@ -35,7 +34,7 @@ export class TokenUse {
     this.#timer ??= setTimeout(() => void this.#write(), GATHER_MS).unref()
   }
 
-  /** Writes what was noted, but waits only a moment for it. Never rejects. */
+  /** Writes the rest, but waits only a moment for it. Never rejects. */
   async close(): Promise<void> {
     const written = Promise.resolve(this.#writing).then(() => this.#write())
     await Promise.race([written, sleep(CLOSE_MS, undefined, { ref: false })])

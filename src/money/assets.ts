@@ -1,22 +1,21 @@
 import { knownNetworks, type Network } from '../protocol/networks.js'
 import type { Address } from '../protocol/payment.js'
 
-/** A token that payments are made in. Its contract must support ERC-3009. */
+/** A token for payments. Its contract must support ERC-3009. */
 export interface Asset {
   /** Ticker: `USDC`. */
   readonly symbol: string
   readonly network: Network
-  /** Contract address, as configured; those of our own table have the checksum of EIP-55. */
+  /** Contract address as configured; well-known ones are checksummed (ERC-55). */
   readonly address: Address
-  /** Digits after the point of one token. */
   readonly decimals: number
-  /** The currency it is pegged to (ISO 4217). Without one, fiat prices need a rate. */
+  /** Currency of its peg (ISO 4217). Without one, fiat prices need a rate. */
   readonly currency?: string | undefined
-  /** Its name in rates. A token with neither this nor a currency takes no fiat prices. */
+  /** Name in rates. A token with neither this nor a currency takes no fiat prices. */
   readonly rateSymbol?: string | undefined
-  /** A pegged token is not offered while it is off its currency by more, in hundredths of a percent. */
+  /** A pegged token is not offered if it is further off its peg, in hundredths of a percent. */
   readonly depegGuardBps?: number | undefined
-  /** EIP-712 domain that authorizations are signed under, together with chain id and address. */
+  /** EIP-712 domain of authorizations, without chain id and address. */
   readonly eip712: { readonly name: string; readonly version: string }
 }
 
@@ -30,9 +29,9 @@ type Row = readonly [
 /**
  * Native USDC by Circle: 6 decimals, EIP-712 version `2`.
  *
- * The EIP-712 name is the contract's own and differs between chains. A wrong one makes every
- * signature invalid: tests compare each row with the domain separator read from the chain.
- * `default` marks the assets that official clients pay without settings of their own.
+ * The contract's EIP-712 name differs between chains. A wrong one makes every signature invalid: tests
+ * compare each row with the domain separator on chain. `default` marks the assets that official clients
+ * pay with default settings.
  */
 const USDC: readonly Row[] = [
   ['ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USD Coin', 'default'],
@@ -77,7 +76,7 @@ const entriesByKey: ReadonlyMap<string, Entry> = new Map(
   ]),
 )
 
-/** The assets of our table on a network; others come from the configuration. */
+/** Well-known assets of a network; others come from the configuration. */
 export function knownAssets(network: Network): readonly Asset[] {
   return entries
     .filter(({ asset }) => asset.network.chainId === network.chainId)
@@ -85,7 +84,7 @@ export function knownAssets(network: Network): readonly Asset[] {
 }
 
 /**
- * Finds an asset of our table.
+ * Finds a well-known asset.
  *
  * @param symbolOrAddress - `USDC` in upper case, or the address in any case.
  */
@@ -93,16 +92,14 @@ export function findKnownAsset(network: Network, symbolOrAddress: string): Asset
   return findEntry(network, symbolOrAddress)?.asset
 }
 
-/** Type guard for the symbols of our table, on any network. */
+/** Type guard for the symbols of well-known assets. */
 export function isTokenSymbol(text: unknown): text is string {
   return entries.some(({ asset }) => asset.symbol === text)
 }
 
 /**
- * Tells whether official x402 clients pay in this asset by default.
- *
- * Their default spend controls allow the usual dollar stablecoin of each chain, up to $1.00 a
- * payment; anything else needs the payer's own settings.
+ * Whether official x402 clients pay in this asset by default. Their default spend controls allow the
+ * usual dollar stablecoin of each chain, up to $1.00 a payment.
  */
 export function isDefaultAsset(asset: Asset): boolean {
   return findEntry(asset.network, asset.address)?.paidByDefault ?? false

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache'
 import { RateError } from '../errors.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** Pairs that are cached at once. */
+/** Size of the cache in pairs. */
 const MAX_PAIRS = 1000
 
-/** After a failed refresh, no other is tried for this long. */
+/** How long to wait after a failed refresh (ms). */
 const RETRY_MS = 5000
 
 /**
@@ -19,45 +19,39 @@ const RETRY_MS = 5000
  * ```
  */
 export interface RateCacheOptions {
-  /** Seconds for which a rate is used without asking again. Required. */
+  /** How long a rate is used without asking again (s). */
   readonly freshSeconds: number
-  /**
-   * Seconds for which a rate is used at most, while the source is asked again in the background.
-   * Required.
-   */
+  /** How long a rate is used at all (s); after `freshSeconds`, the source is asked in the background. */
   readonly staleSeconds: number
-  /** Milliseconds since the epoch. @defaultValue `Date.now` */
+  /** Clock (ms since the epoch). @defaultValue `Date.now` */
   readonly now?: (() => number) | undefined
 }
 
-/** What the source said of a pair. */
+/** Answer of the source. */
 interface Reading {
-  /** `undefined` where the source does not know the pair. */
+  /** `undefined` if the source does not know the pair. */
   readonly rate: Rate | undefined
-  /** When it was read, in milliseconds. */
+  /** When it was read (ms). */
   readonly readAt: number
-  /** After a failed refresh: when the next may be tried, in milliseconds. */
+  /** When the next refresh may be tried, after a failed one (ms). */
   readonly retryAt: number
 }
-
-/** What a reading is fetched with. */
 interface Pair {
   readonly base: string
   readonly quote: string
 }
 
 /**
- * Caches what a source says.
+ * Caches a source.
  *
- * A rate is fresh for `freshSeconds`. Until `staleSeconds` it is still used, while the source is
- * asked again in the background. After that, requests wait for the source; concurrent requests for
- * a pair share one call. No rate is used after the time until which its source stands by it
- * (`Rate.until`). Pairs that the source does not know are cached as well.
+ * A rate is fresh for `freshSeconds`. Until `staleSeconds` it is still used, while the source is asked
+ * again in the background. After that, requests wait for the source; concurrent requests for a pair
+ * share one call. No rate is used after its `until`. Pairs that the source does not know are cached too.
  *
  * @param source - Asked for each pair that is not cached.
  * @param options - How long rates are used.
- * @returns A source that rejects like `source` does, and with {@link RateError}
- * (`rate_unavailable`) when `source` gives a rate that is too old.
+ * @returns A source that rejects like `source`, and with {@link RateError} (`rate_unavailable`) when
+ * `source` gives a rate that is too old.
  *
  * @example
  * ```ts
@@ -77,7 +71,7 @@ export function cachedRates(source: RateSource, options: RateCacheOptions): Rate
 
   const readings = new LRUCache<string, Reading, Pair>({
     max: MAX_PAIRS,
-    // A pair that is evicted while it is fetched still gets its rate.
+    // A pair that is evicted during its fetch still gets its rate.
     ignoreFetchAbort: true,
     async fetchMethod(_key, stale, { context: { base, quote } }) {
       try {
@@ -91,7 +85,7 @@ export function cachedRates(source: RateSource, options: RateCacheOptions): Rate
     },
   })
 
-  /** Asks the source, or waits for the call that is under way. */
+  /** Asks the source, or joins the current call. */
   const fetch = (pair: Pair): Promise<Reading | undefined> =>
     readings.fetch(`${pair.base}/${pair.quote}`, { context: pair, forceRefresh: true })
 

@@ -1,27 +1,27 @@
 import { divideUp, powerOfTen, trimDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** Fewest significant digits of a rounded rate; enough for a trillion in a token of 18 digits. */
+/** Significant digits of a rounded rate; enough for a trillion in a token of 18 digits. */
 const SIGNIFICANT_DIGITS = 36
 
-/** The currency that cross rates go through. */
+/** Currency of all crosses. */
 const HUB = 'USD'
 
-/** A rate as a positive fraction, which stays exact until it is written as a decimal. */
+/** A rate as a positive fraction, exact until it is written as a decimal. */
 interface Ratio extends Omit<Rate, 'rate'> {
   readonly dividend: bigint
   readonly divisor: bigint
 }
 
 /**
- * Adds inverse and cross rates to the pairs that a source knows.
+ * Adds inverse and cross rates to a source.
  *
- * A pair that the source does not know is the inverse of the opposite pair, or else a cross through
- * USD. Such a rate is exact within 36 significant digits and rounded up beyond them. Its `asOf` is
- * that of the older part, and its `until` that of the part that ends first.
+ * A pair that the source does not know is the inverse of the opposite pair, or a cross through USD. Such
+ * a rate is exact to 36 significant digits and rounded up. Its `asOf` is that of the older part, and its
+ * `until` that of the part that ends first.
  *
  * @param source - Asked for the pair, its inverse, and both parts of the cross, in this order.
- * @returns A source that rejects like `source` does.
+ * @returns A source that rejects like `source`.
  *
  * @example
  * ```ts
@@ -65,11 +65,11 @@ export function crossRates(source: RateSource): RateSource {
   }
 }
 
-/** The rate of a currency in itself; it has no age. */
+/** Rate of a currency in itself; it has no age. */
 const ITSELF: Rate = { rate: { units: 1n, scale: 0 }, asOf: 0, source: 'identity' }
 
 function toRatio({ rate, ...circumstances }: Rate): Ratio | undefined {
-  // A rate of zero, by mistake of a source, would make everything free.
+  // A rate of zero, a mistake of a source, would make everything free.
   if (rate.units <= 0n) return undefined
   return { dividend: rate.units, divisor: powerOfTen(rate.scale), ...circumstances }
 }
@@ -93,7 +93,7 @@ function toRate({ dividend, divisor, ...circumstances }: Ratio): Rate {
   return { rate: leastDecimal(dividend, divisor), ...circumstances }
 }
 
-/** Rounds a fraction up to a decimal of at least {@link SIGNIFICANT_DIGITS}. */
+/** Rounds a fraction up to a decimal with at least {@link SIGNIFICANT_DIGITS}. */
 function leastDecimal(dividend: bigint, divisor: bigint): Decimal {
   const scale = SIGNIFICANT_DIGITS + divisor.toString().length
   return trimDecimal({ units: divideUp(dividend * powerOfTen(scale), divisor), scale })

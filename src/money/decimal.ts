@@ -16,19 +16,19 @@ export interface Decimal {
   readonly scale: number
 }
 
-/** Longer texts are refused without parsing; no amount of money needs them. */
+/** No amount of money needs more. */
 const MAX_DECIMAL_LENGTH = 100
 
 const PLAIN_DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/
 
-/** The form in which `toPrecision` writes finite numbers that are not negative. */
+/** Output of `toPrecision` for finite numbers that are not negative. */
 const NUMBER_TEXT = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
 
 /**
- * Reads a decimal number from its plain form: digits, and at most one point with digits after it.
+ * Parses digits with at most one point between them.
  *
  * Signs, exponents, spaces, separators and leading zeros are refused, so that each text has one
- * meaning. The scale is kept as written: `1.50` has two digits after the point.
+ * meaning. The scale stays as written: `1.50` has two digits after the point.
  */
 export function parseDecimal(text: string): Decimal | undefined {
   if (text.length > MAX_DECIMAL_LENGTH) return undefined
@@ -38,13 +38,12 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { units: BigInt(whole + fraction), scale: fraction.length }
 }
 
-/** Digits that every decimal keeps on its way through a float. What comes after them is noise of arithmetic. */
+/** Every decimal keeps this many digits in a float. The rest is noise of arithmetic. */
 const FLOAT_DIGITS = 15
 
 /**
- * Reads a decimal number from a float, by its first 15 digits.
- *
- * They are what the developer meant: `0.1` is one tenth, and `0.1 + 0.2` is three.
+ * Reads a float by its first 15 digits, as the developer meant it: `0.1` is one tenth, and `0.1 + 0.2`
+ * is three.
  *
  * @returns `undefined` for `NaN`, infinities and negative numbers.
  */
@@ -58,13 +57,12 @@ export function decimalFromNumber(value: number): Decimal | undefined {
   return { units: units * powerOfTen(-scale), scale: 0 }
 }
 
-/** Reads a decimal number from its plain form or from a float; `undefined` for any other value. */
+/** Reads a decimal from its text or a float; `undefined` for any other value. */
 export function readDecimal(value: unknown): Decimal | undefined {
   if (typeof value === 'number') return decimalFromNumber(value)
   return typeof value === 'string' ? parseDecimal(value) : undefined
 }
 
-/** Multiplies exactly. */
 export function multiply(a: Decimal, b: Decimal): Decimal {
   return { units: a.units * b.units, scale: a.scale + b.scale }
 }
@@ -80,25 +78,23 @@ export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
 /**
  * Counts a value in units of `10^-decimals`, rounding up.
  *
- * @param decimals - Digits a unit has after the point: 6 for USDC.
- * @returns The least number of units that is not less than the value.
+ * @param decimals - 6 for USDC.
  */
 export function ceilToUnits(value: Decimal, decimals: number): bigint {
   if (value.scale <= decimals) return value.units * powerOfTen(decimals - value.scale)
   return divideUp(value.units, powerOfTen(value.scale - decimals))
 }
 
-/** Divides two integers that are not negative, rounding up. */
+/** Divides, rounding up. Neither integer may be negative. */
 export function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor
 }
 
-/** `10^exponent` as an integer. */
 export function powerOfTen(exponent: number): bigint {
   return 10n ** BigInt(exponent)
 }
 
-/** Drops the zeros at the end of the fraction. */
+/** Drops trailing zeros of the fraction. */
 export function trimDecimal({ units, scale }: Decimal): Decimal {
   while (scale > 0 && units % 10n === 0n) {
     units /= 10n
@@ -107,7 +103,7 @@ export function trimDecimal({ units, scale }: Decimal): Decimal {
   return { units, scale }
 }
 
-/** Writes a value in its plain form, with as many digits after the point as its scale. */
+/** Writes a value with as many digits after the point as its scale. */
 export function formatDecimal({ units, scale }: Decimal): string {
   if (scale === 0) return units.toString()
   const digits = units.toString().padStart(scale + 1, '0')

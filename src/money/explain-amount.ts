@@ -1,12 +1,12 @@
-/** Words for errors about amounts. */
+/** Error messages about amounts. */
 
 /** Longest part of a value that a message repeats. */
 const MAX_SHOWN_LENGTH = 60
 
-/** Mistakes in a text that is no amount, the likeliest first. */
+/** Common mistakes, the likeliest first. */
 const MISTAKES: ReadonlyArray<readonly [RegExp, string]> = [
   [/^$/, "it has no amount; write '0.01'"],
-  [/,/, "a comma may mean thousands or decimals; write '1000' or '1.00', with a point"],
+  [/,/, "write decimals with a point and thousands without a comma, e.g. '0.01' or '1000'"],
   [/^-/, 'it must not be negative'],
   [/^\+/, 'leave out the plus sign'],
   [/^\d[\d.]*e[+-]?\d+$/i, "write out the digits instead of an exponent, e.g. '1000'"],
@@ -17,13 +17,13 @@ const MISTAKES: ReadonlyArray<readonly [RegExp, string]> = [
   [/^\d+(\.\d+)?$/, 'it is too long'],
 ]
 
-/** Names the likeliest mistake in a text that is no amount; `otherwise` where none is known. */
+/** Names the likeliest mistake in an invalid amount, or says `otherwise`. */
 export function explainAmount(text: string, otherwise: string): string {
   const mistake = MISTAKES.find(([pattern]) => pattern.test(text))
   return mistake?.[1] ?? otherwise
 }
 
-/** Writes what was given, short enough for a message. */
+/** Shortens a value for a message. */
 export function showValue(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`.slice(0, MAX_SHOWN_LENGTH)
   if (typeof value !== 'string') return typeof value === 'number' ? `${value}` : typeOf(value)

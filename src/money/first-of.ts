@@ -3,10 +3,10 @@ import { crossRates } from './cross-rates.js'
 import type { Rate, RateSource } from './rates.js'
 
 /**
- * Asks several sources of rates in order, until one knows the pair.
+ * Asks several rate sources in order, until one knows the pair.
  *
- * A source that fails is skipped; its error is thrown when no other source knows the pair. A pair
- * that no source knows may be a cross through USD of pairs that two of them know.
+ * A source that fails is skipped; its error is thrown if no other source knows the pair. A pair that no
+ * source knows may be a cross through USD of pairs from two of them.
  *
  * @param sources - The preferred source first.
  * @returns A source that throws {@link RateError} (`rate_unavailable`) when a source failed and no

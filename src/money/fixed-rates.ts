@@ -15,21 +15,20 @@ import type { RateSource } from './rates.js'
  * ```
  */
 export interface FixedRatesOptions {
-  /** Names of tokens that the rates may be about, beside the currencies: `['ETH']`. @defaultValue none */
+  /** Tokens that the rates may name in addition to currencies: `['ETH']`. @defaultValue none */
   readonly symbols?: readonly string[]
-  /** Milliseconds since the epoch: the `asOf` of every rate. @defaultValue `Date.now` */
+  /** Clock for the `asOf` of every rate (ms since the epoch). @defaultValue `Date.now` */
   readonly now?: () => number
 }
 
 /**
- * Uses rates that are written in the configuration.
+ * Uses fixed rates.
  *
- * A pair that is not listed is the inverse of the opposite pair, or else a cross through USD. Such a
- * rate is exact within 36 significant digits and rounded up beyond them, so that a converted price
- * is never too low.
+ * A pair that is not listed is the inverse of the opposite pair, or a cross through USD. Such a rate is
+ * exact to 36 significant digits and rounded up, so that a converted price is never too low.
  *
  * @param rates - `{ 'EUR/USD': '1.08' }`: one euro costs 1.08 dollars.
- * @param options - Names of tokens, and the clock.
+ * @param options - Token names and the clock.
  * @returns The option `rates` of `createGateway`, or a part of it.
  * @throws {@link ConfigError} (`config_invalid`) naming the rate, as `rates["EUR/USD"]`.
  *
@@ -55,11 +54,11 @@ export function fixedRates(
   })
 }
 
-/** Checks the name of a pair, `EUR/USD`. @param symbols - Names beside the currencies. */
+/** Checks the name of a pair, `EUR/USD`. @param symbols - Names allowed in addition to currencies. */
 function checkPair(pair: string, symbols: readonly string[]): string {
   const [base, quote, ...others] = pair.split('/')
   if (base === undefined || quote === undefined || others.length > 0)
-    throw invalid(pair, "the name of a rate is two currencies, e.g. 'EUR/USD'")
+    throw invalid(pair, "must name two currencies, e.g. 'EUR/USD'")
   const unknown = [base, quote].find((name) => !isCurrency(name) && !symbols.includes(name))
   if (unknown !== undefined) throw invalid(pair, explainCurrency(unknown), 'unknown_currency')
   if (base === quote) throw invalid(pair, 'a currency has no rate against itself')

@@ -6,9 +6,9 @@ import { crossRates } from './cross-rates.js'
 import { readDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
 
-/** A rate as an API states it. */
+/** A rate of an API. */
 export interface HttpRate {
-  /** Price of one unit of the base currency, in the quote currency. A number counts as its shortest decimal form. */
+  /** Price of one unit of the base currency in the quote currency. Numbers are read in their shortest decimal form. */
   readonly rate: number | string
   /** When the rate held, in Unix seconds. */
   readonly asOf: number
@@ -26,29 +26,29 @@ export interface HttpRate {
  */
 export interface HttpRatesOptions {
   /**
-   * Root of an API like Frankfurter's (`https://api.frankfurter.dev/v1`), which is asked for
-   * `<url>/latest?base=EUR&symbols=USD`; for any other API, a function that returns the URL of a pair.
+   * Root of an API like Frankfurter's (`https://api.frankfurter.dev/v1`), which answers
+   * `<url>/latest?base=EUR&symbols=USD`; for other APIs, a function that returns the URL of a pair.
    */
   readonly url: string | ((base: string, quote: string) => string)
   /**
-   * Reads a parsed response; returns `undefined` where the API does not know the pair. What it
-   * throws counts as an unreadable response. @defaultValue reads Frankfurter's form
+   * Reads a parsed response; returns `undefined` if the API does not know the pair. An error counts as
+   * an unreadable response. @defaultValue reads Frankfurter's format
    */
   readonly read?: (answer: unknown, base: string, quote: string) => HttpRate | undefined
   /** Name of the source, in settlements and errors. @defaultValue `'http'` */
   readonly name?: string
-  /** Sent with every request, for APIs with a key. @defaultValue no headers */
+  /** Headers of every request, for APIs with a key. @defaultValue no headers */
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds until a whole response must have arrived. @defaultValue 5000 */
+  /** How long to wait for a complete response (ms). @defaultValue 5000 */
   readonly timeoutMs?: number
   /**
-   * Seconds after its `asOf` for which a rate is used at most.
-   * @defaultValue one day; six days with Frankfurter's form, which has rates of banking days only
+   * Highest age of a rate, counted from its `asOf` (s).
+   * @defaultValue one day; six days with Frankfurter's format, which has rates of banking days only
    */
   readonly maxAgeSeconds?: number
-  /** Seconds for which a rate is used without asking again. @defaultValue 300 */
+  /** How long a rate is used without asking again (s). @defaultValue 300 */
   readonly freshSeconds?: number
-  /** Seconds for which a rate is used while the API does not respond. @defaultValue 3600 */
+  /** How long a rate is used if the API does not respond (s). @defaultValue 3600 */
   readonly staleSeconds?: number
   /** Milliseconds since the epoch. @defaultValue `Date.now` */
   readonly now?: () => number
@@ -60,22 +60,22 @@ const BANKING_DAYS_SECONDS = 6 * DAY_SECONDS
 const DEFAULT_FRESH_SECONDS = 300
 const DEFAULT_STALE_SECONDS = 3600
 
-/** A longer response is refused; one pair takes about a hundred bytes. */
+/** One pair takes about a hundred bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024
 
-const UNREADABLE = 'gave an answer that cannot be read'
+const UNREADABLE = 'gave an unreadable answer'
 
-/** Statuses by which APIs say that they do not know a currency. */
+/** Statuses of APIs for unknown currencies. */
 const UNKNOWN_PAIR = [404, 422]
 
 /**
  * Reads rates from a JSON API, cached and crossed through USD.
  *
- * Its methods throw {@link RateError} (`rate_unavailable`) when the API cannot be asked or has no
+ * Its methods throw {@link RateError} (`rate_unavailable`) when the API cannot be reached or has no
  * usable rate. No error contains the URL, which may hold a key. Redirects are not followed, and
  * responses of more than 256 KiB are refused.
  *
- * @param options - The API, and how long its rates are used.
+ * @param options - The API and its caching.
  * @returns The option `rates` of `createGateway`, or a part of it.
  * @throws {@link ConfigError} (`config_invalid`) when `url` is not an absolute http(s) URL.
  *
@@ -102,14 +102,14 @@ export function httpRates(options: HttpRatesOptions): RateSource {
   const api: RateSource = {
     async getRate(base, quote): Promise<Rate | undefined> {
       const fail = (what: string): RateError =>
-        new RateError('rate_unavailable', `The source of rates '${name}' ${what}.`)
+        new RateError('rate_unavailable', `The rate source '${name}' ${what}.`)
       const answer = await fetchDocument(urlOf(base, quote), options, fail)
       if (answer === undefined) return undefined
       const found = readSafely(() => read(answer, base, quote), fail)
       if (found === undefined) return undefined
       const rate = toDecimal(found.rate)
       if (rate === undefined || !Number.isFinite(found.asOf))
-        throw fail(`gave something that is no rate for ${base}/${quote}`)
+        throw fail(`gave no valid rate for ${base}/${quote}`)
       const until = found.asOf + maxAgeSeconds
       if (now() > until * 1000) throw fail(`has only an old rate for ${base}/${quote}`)
       return { rate, asOf: Math.floor(found.asOf), source: name, until }
@@ -138,7 +138,7 @@ function urlFunction(url: HttpRatesOptions['url']): (base: string, quote: string
   }
 }
 
-/** Asks the API; `undefined` when it says that it does not know the pair. */
+/** Asks the API. @returns `undefined` if it does not know the pair. */
 async function fetchDocument(
   url: string,
   { headers = {}, timeoutMs = DEFAULT_TIMEOUT_MS }: HttpRatesOptions,
@@ -158,7 +158,7 @@ async function fetchDocument(
   return response.document
 }
 
-/** Runs the `read` function; the message of its own error may repeat the document. */
+/** Runs `read` and drops its own error, whose message may repeat the document. */
 function readSafely<T>(read: () => T, fail: Fail): T {
   try {
     return read()

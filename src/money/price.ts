@@ -8,11 +8,11 @@ import { readDecimal, type Decimal } from './decimal.js'
 import { explainAmount, showValue } from './explain-amount.js'
 
 /**
- * What something costs, as a developer writes it.
+ * A price.
  *
- * A string with its currency (`'$0.01'`, `'€0.01'`, `'0.01 EUR'`, `'EUR 0.01'`) or without one
- * (`'0.01'`, in the merchant's currency); a number in the merchant's currency; amount and currency
- * apart; or atomic units of one token, which are neither converted nor rounded.
+ * A string with a currency (`'$0.01'`, `'€0.01'`, `'0.01 EUR'`, `'EUR 0.01'`) or without one (`'0.01'`,
+ * in the merchant's currency); a number in the merchant's currency; an object of amount and currency;
+ * or atomic units of one token, which are neither converted nor rounded.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export type Price =
   | { readonly amount: string | number; readonly currency: string }
   | { readonly asset: string; readonly network: string; readonly amount: string | bigint }
 
-/** A price after parsing. */
+/** A parsed price. */
 export type ParsedPrice =
   | { readonly kind: 'fiat'; readonly amount: Decimal; readonly currency: string }
   | {
@@ -44,9 +44,9 @@ export type ParsedPrice =
 
 /** Options of {@link parsePrice}. */
 export interface ParsePriceOptions {
-  /** Currency of a price that names none (ISO 4217). */
+  /** Currency of a price without one (ISO 4217). */
   readonly defaultCurrency: string
-  /** Whether a price of zero is allowed. @defaultValue false */
+  /** Allows a price of zero. @defaultValue false */
   readonly allowFree?: boolean
   /** Path of the price, for errors. @defaultValue `'price'` */
   readonly option?: string
@@ -57,12 +57,12 @@ const FORMS = "write '$0.01', '0.01 EUR', 0.01 or { amount: '0.01', currency: 'E
 const LETTERS = /^[A-Za-z]+$/
 
 /**
- * Reads a price.
+ * Parses a price.
  *
- * More digits than the currency has are allowed: a tenth of a cent is a usual price here. Whether a
- * token can hold them is checked when the token is known.
+ * A price may have more digits than its currency: a tenth of a cent is common here. The token's digits
+ * are checked later.
  *
- * @throws {@link ConfigError} for anything ambiguous or meaningless: thousands separators, decimal
+ * @throws {@link ConfigError} for ambiguous and meaningless prices: thousands separators, decimal
  * commas, exponents, signs, unknown currencies, and zero without `allowFree`.
  */
 export function parsePrice(price: unknown, options: ParsePriceOptions): ParsedPrice {
@@ -113,7 +113,7 @@ function readText(price: string, options: ParsePriceOptions): ParsedPrice {
   }
 }
 
-/** Separates the currency from the amount, which is not parsed yet. */
+/** Separates currency and amount. */
 function splitText(price: string): { amount: string; currency?: string } {
   const sign = price.slice(0, 1)
   const unsigned = price.slice(1)
@@ -127,7 +127,7 @@ function splitText(price: string): { amount: string; currency?: string } {
   return { amount: price }
 }
 
-/** @param text - The whole text that the amount is a part of, for errors. */
+/** @param text - The whole text, for errors. */
 function readAmount(amount: unknown, options: ParsePriceOptions, text = amount): Decimal {
   const value = readDecimal(amount)
   if (value !== undefined) return value
@@ -142,7 +142,7 @@ function readCurrency(currency: unknown, { option = 'price' }: ParsePriceOptions
   if (isCurrency(currency)) return currency
   const symbol = typeof currency === 'string' ? currency.toUpperCase() : undefined
   const tokens = isTokenSymbol(symbol)
-    ? `; for the token ${symbol}, write the currency that it is pegged to, e.g. '0.01 USD', or { asset: '${symbol}', network: 'base', amount: '10000' }`
+    ? `; for the token ${symbol}, write the currency of its peg, e.g. '0.01 USD', or { asset: '${symbol}', network: 'base', amount: '10000' }`
     : ''
   throw new ConfigError(option, explainCurrency(currency) + tokens, 'unknown_currency')
 }
@@ -171,7 +171,7 @@ function readAssetPrice(price: Record<string, unknown>, options: ParsePriceOptio
   throw invalid(options, `${describeWrong(amount, 'number of atomic units')}; ${forms}`)
 }
 
-/** Says that a member of a price is missing, or is not what it must be. */
+/** Says that a member of a price is missing or wrong. */
 function describeWrong(value: unknown, noun: string): string {
   if (value === undefined) return `the ${noun} is missing`
   return `${showValue(value)} is not ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

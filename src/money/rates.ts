@@ -41,15 +41,15 @@ export interface RateSource {
   /**
    * Finds a rate.
    *
-   * @param base - Currency of the price (ISO 4217), or the name that rates have for a token.
+   * @param base - Currency of the price (ISO 4217), or a token's name in rates.
    * @param quote - Currency of the token, or its name in rates.
-   * @returns `undefined` where the source does not know this pair.
-   * @throws {@link RateError} (`rate_unavailable`) where it knows the pair but has no rate now.
+   * @returns `undefined` if the source does not know this pair.
+   * @throws {@link RateError} (`rate_unavailable`) if it knows the pair but has no rate now.
    */
   getRate(base: string, quote: string): Promise<Rate | undefined>
 }
 
-/** How a price was converted into token units; kept with its payment. Numbers are plain decimals. */
+/** The conversion of a price into token units, stored with its payment. Numbers are plain decimals. */
 export interface AppliedRate {
   /** The price, in units of `currency`. */
   readonly price: string

@@ -1,4 +1,4 @@
-/** Amounts of money in requests of the API. */
+/** Amounts of money in API requests. */
 import { currencyDigits, explainCurrency, isCurrency } from './currency.js'
 import {
   ceilToUnits,
@@ -11,12 +11,12 @@ import {
 } from './decimal.js'
 import { explainAmount, showValue } from './explain-amount.js'
 
-/** Amount and currency of a request, or what is wrong with which of the two. */
+/** Amount and currency of a request, or the mistake in one of them. */
 export type FiatAmount =
   | { readonly ok: true; readonly amount: Decimal; readonly currency: string }
   | { readonly ok: false; readonly path: 'amount' | 'currency'; readonly message: string }
 
-/** An amount of a request, or what is wrong with it. */
+/** Amount of a request, or its mistake. */
 export type RequestedAmount =
   { readonly ok: true; readonly amount: Decimal } | { readonly ok: false; readonly message: string }
 
@@ -25,8 +25,8 @@ const PLAIN = 'it has digits and at most one point, nothing else'
 /**
  * Reads the `amount` and `currency` of a checkout: a decimal string in major units.
  *
- * It may have as many digits as the currency (ISO 4217), and zeros after them; the result has
- * exactly the currency's digits.
+ * It may have as many digits as the currency (ISO 4217), and trailing zeros; the result has exactly the
+ * currency's digits.
  */
 export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount {
   const digits = isCurrency(currency) ? currencyDigits(currency) : undefined
@@ -51,7 +51,7 @@ export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount 
   return { ok: true, amount: { units: ceilToUnits(value, digits), scale: digits }, currency }
 }
 
-/** Reads the `requestedAmount` of the payment requirements: a JSON number in major units. */
+/** Reads the `requestedAmount` of payment requirements: a JSON number in major units. */
 export function requestedAmountToDecimal(amount: unknown): RequestedAmount {
   if (amount === undefined)
     return { ok: false, message: 'is missing; write major units, e.g. 0.25' }
@@ -66,7 +66,7 @@ export function requestedAmountToDecimal(amount: unknown): RequestedAmount {
   return { ok: true, amount: value }
 }
 
-/** An example with the currency's own digits: `15.00`. */
+/** An example with the currency's digits: `15.00`. */
 function exampleAmount(digits: number): string {
   return formatDecimal({ units: 15n * powerOfTen(digits), scale: digits })
 }

@@ -2,11 +2,11 @@ import { ceilToUnits, compare, multiply, type Decimal } from './decimal.js'
 
 const ONE: Decimal = { units: 1n, scale: 0 }
 
-/** How a price is converted into another currency. */
+/** Conversion of a price into another currency. */
 export interface Conversion {
   /** Price of one unit of the price's currency in the token's. @defaultValue 1 */
   readonly rate?: Decimal
-  /** Added on top, an integer in hundredths of a percent. @defaultValue 0 */
+  /** Surcharge in hundredths of a percent, an integer. @defaultValue 0 */
   readonly bufferBps?: number
 }
 
@@ -28,9 +28,8 @@ export function tokenAmount(
 }
 
 /**
- * Tells whether a price is greater than zero but less than one atomic unit of a token.
- *
- * Rounded up, such a price would be a multiple of itself, so declaring it is a mistake.
+ * Whether a price is above zero but below one atomic unit of a token. Rounding up would multiply it, so
+ * declaring it is a mistake.
  */
 export function isBelowOneUnit(price: Decimal, decimals: number, rate: Decimal = ONE): boolean {
   return price.units > 0n && compare(multiply(price, rate), { units: 1n, scale: decimals }) < 0

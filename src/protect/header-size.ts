@@ -1,7 +1,7 @@
 /** How large the `PAYMENT-REQUIRED` headers of a gateway are: proxies and clients have limits. */
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import type { Merchant } from '../merchants/project.js'
-import { createQuoter } from '../merchants/quote.js'
+import { Quoter } from '../merchants/quote.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import { EXACT } from '../protocol/payment.js'
@@ -57,7 +57,7 @@ function typicalHeaderBytes(
   { rates, networkNames, facilitator }: TypicalContext,
   merchant: Merchant,
 ): number {
-  const quoter = createQuoter(merchant, rates, facilitator.formats)
+  const quoter = new Quoter(merchant, rates, facilitator.formats)
   const offered = merchant.accepts.filter(
     (asset) => merchant.crossCurrency || asset.currency === merchant.currency,
   )
@@ -70,5 +70,6 @@ function typicalHeaderBytes(
 
 /** Writes a number of bytes for people: `8,192`. */
 export function formatBytes(bytes: number): string {
-  return bytes.toLocaleString('en-US')
+  // The locale's own way loads its data, which takes 30 ms.
+  return String(bytes).replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
-import { ipKeyGenerator, rateLimit, type AugmentedRequest } from 'express-rate-limit'
+import type { AugmentedRequest } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
+import { Lazy } from '../http/lazy.js'
 import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { respondRouteProblem } from './respond.js'
 
@@ -43,22 +44,22 @@ export function createPaymentRateLimit({
   const settings = limiterSettings(paymentRateLimit, logger)
   const payers = new WeakMap<Request, string>()
   // One limiter for addresses and payers, since two must not share a store.
-  const limiter = rateLimit({
-    ...settings,
-    requestPropertyName: COUNT,
-    // Only refusals have these headers: other responses may carry those of the app's own limiter.
-    standardHeaders: false,
-    keyGenerator: (req) => {
-      const payer = payers.get(req)
-      if (payer !== undefined) return `payment-payer:${payer.toLowerCase()}`
-      return `payment-address:${ipKeyGenerator(req.ip ?? '')}`
-    },
-    handler: (_req, _res, next) => next(EXCEEDED),
+  const limiter = new Lazy(async () => {
+    const { createLimiter } = await import('./payment-limiter.js')
+    return createLimiter({
+      ...settings,
+      requestPropertyName: COUNT,
+      payerOf: (req) => payers.get(req),
+      handler: (_req, _res, next) => next(EXCEEDED),
+    })
   })
+  // It reports a store that two limits share: soon, not with the first payment.
+  if (settings.store !== undefined) limiter.get().catch(() => undefined)
   return async function countRequest({ req, res, payer }) {
     if (payer === undefined) payers.delete(req)
     else payers.set(req, payer)
-    const failure = await new Promise<unknown>((resolve) => void limiter(req, res, resolve))
+    const countIn = await limiter.get()
+    const failure = await new Promise<unknown>((resolve) => void countIn(req, res, resolve))
     if (failure === undefined) return undefined
     if (failure !== EXCEEDED) {
       // A payment may be reserved by now: a request that cannot be counted passes.

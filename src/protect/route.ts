@@ -6,7 +6,7 @@ import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
-import { createQuoter, type Quote, type Quoter, type QuoteStyle } from '../merchants/quote.js'
+import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
@@ -86,7 +86,7 @@ export class PaidRoute {
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
     this.paywall = openPaywall(context, this.merchant, options.paywall)
-    this.#quoter = createQuoter(this.merchant, context.rates, context.facilitator.formats)
+    this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)

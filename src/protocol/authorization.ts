@@ -1,8 +1,8 @@
-/** The authorization of an `exact` payment on EVM (ERC-3009), as the core computes with it. */
+/** The authorization of an `exact` payment on EVM (ERC-3009), in parsed form. */
 import { lowerHex } from './hex.js'
 import type { Address, ExactEvmPayload, Hex } from './payment.js'
 
-/** What the payer signed (ERC-3009 `TransferWithAuthorization`). Addresses and nonce are lower case. */
+/** The payer's signed message (`TransferWithAuthorization`). Addresses and nonce are lower case. */
 export interface Authorization {
   readonly from: Address
   readonly to: Address
@@ -15,7 +15,7 @@ export interface Authorization {
   readonly nonce: Hex
 }
 
-/** What is signed (ERC-3009), as EIP-712 describes it. */
+/** Its EIP-712 types. */
 export const AUTHORIZATION_TYPES = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
@@ -27,7 +27,7 @@ export const AUTHORIZATION_TYPES = {
   ],
 } as const
 
-/** What identifies an authorization: parsed values, never its signature. */
+/** Identifies an authorization: parsed values, never its signature. */
 export interface AuthorizationKey {
   /** Numeric chain id, e.g. 8453. */
   readonly chainId: number
@@ -39,7 +39,7 @@ export interface AuthorizationKey {
   readonly nonce: Hex
 }
 
-/** Parses an authorization whose shape was checked. */
+/** Parses an authorization of the right shape. */
 export function parseAuthorization(wire: ExactEvmPayload['authorization']): Authorization {
   return {
     from: lowerHex(wire.from),

@@ -1,4 +1,4 @@
-/** A payment, decoded once where it comes in; nothing behind that parses it again. */
+/** A payment, decoded once where it arrives and never parsed again. */
 import { parseAuthorization } from './authorization.js'
 import type { Authorization, AuthorizationKey } from './authorization.js'
 import type { Parsed } from './document.js'
@@ -11,13 +11,13 @@ import type { Hex, PaymentPayload, PaymentRequirements } from './payment.js'
 /** An ERC-3009 authorization with its signature. */
 export interface SignedAuthorization {
   readonly authorization: Authorization
-  /** Lower case, in the form in which it was sent. */
+  /** As sent, in lower case. */
   readonly signature: Hex
-  /** The payer's address as its client wrote it. */
+  /** The payer's address as the client wrote it. */
   readonly payer: string
 }
 
-/** A client's payment. A part that cannot be read carries its errors, for those who report them. */
+/** A client's payment. Unreadable parts carry their errors. */
 export interface DecodedPayload {
   /** As the client sent it. */
   readonly payload: PaymentPayload
@@ -25,16 +25,16 @@ export interface DecodedPayload {
   readonly accepted: Parsed<PaymentRequirements>
   /** `payload.payload`, for the scheme `exact`. */
   readonly signed: Parsed<SignedAuthorization>
-  /** What its payer calls it, by the extension `payment-identifier`. */
+  /** The payer's id for it (extension `payment-identifier`). */
   readonly paymentId: Parsed<string | undefined>
 }
 
-/** A payment, and the entry of `accepts` that it is to be verified against. */
+/** A payment, and the entry of `accepts` to verify it against. */
 export interface Payment extends DecodedPayload {
   readonly requirements: PaymentRequirements
-  /** Absent where the requirements name no EVM chain. */
+  /** `undefined` if the requirements name no EVM chain. */
   readonly network: Network | undefined
-  /** What the ledger knows it by; absent without a network or an authorization. */
+  /** Its key in the ledger; `undefined` without a network or an authorization. */
   readonly key: AuthorizationKey | undefined
 }
 
@@ -49,7 +49,7 @@ export function isAuthorized(payment: Payment): payment is AuthorizedPayment {
   return payment.signed.ok && payment.key !== undefined
 }
 
-/** Decodes what a client sent. */
+/** Decodes a client's payment. */
 export function decodePayload(payload: PaymentPayload): DecodedPayload {
   return {
     payload,
@@ -59,14 +59,14 @@ export function decodePayload(payload: PaymentPayload): DecodedPayload {
   }
 }
 
-/** A decoded payment, to be verified against an entry of `accepts`. */
+/** Pairs a decoded payment with the entry of `accepts` to verify it against. */
 export function paymentFor(decoded: DecodedPayload, requirements: PaymentRequirements): Payment {
   const network = findNetwork(requirements.network)
   const key = keyOf(decoded, { requirements, network })
   return { requirements, network, key, ...decoded }
 }
 
-/** Decodes a payment that comes with the entry of `accepts` it is to be verified against. */
+/** Decodes a payment that comes with its entry of `accepts`. */
 export function decodePayment(payload: PaymentPayload, requirements: PaymentRequirements): Payment {
   return paymentFor(decodePayload(payload), requirements)
 }
@@ -85,7 +85,7 @@ function readSigned(value: unknown): Parsed<SignedAuthorization> {
   }
 }
 
-/** Made of parsed values, never of a signature, which can be rewritten. */
+/** Never contains the signature, which can be rewritten. */
 function keyOf(
   { signed }: DecodedPayload,
   { requirements, network }: Pick<Payment, 'requirements' | 'network'>,

@@ -1,19 +1,13 @@
-/** Most letters that may differ between what was written and what was meant. */
+/** How many letters a typo may change. */
 const MOST_SLIPS = 2
 
-/** Fewest letters of a name that was cut short. */
+/** Shortest prefix that is completed. */
 const LEAST_PREFIX = 3
 
-/** Longest name that is compared. */
+/** How much of a name is compared (characters). */
 const MAX_COMPARED = 40
 
-/**
- * Finds the name that was probably meant.
- *
- * @param written - A name that is not among the known ones.
- * @param known - The names that there are.
- * @returns The closest one; `undefined` where none is close.
- */
+/** Finds the known name that was probably meant; `undefined` if none is close. */
 export function closestName(written: string, known: readonly string[]): string | undefined {
   const closest = known
     .map((one) => ({ one, slips: slipsBetween(written, one) }))
@@ -22,7 +16,7 @@ export function closestName(written: string, known: readonly string[]): string |
   return closest ?? completed(written, known)
 }
 
-/** The one name that begins with what was written: `desc` for `description`. */
+/** Completes a prefix: `desc` means `description`. */
 function completed(written: string, known: readonly string[]): string | undefined {
   if (written.length < LEAST_PREFIX) return undefined
   const [only, ...others] = known.filter((one) =>
@@ -31,14 +25,14 @@ function completed(written: string, known: readonly string[]): string | undefine
   return others.length === 0 ? only : undefined
 }
 
-/** The name that was probably meant as a question, else all names that there are. */
+/** Asks for the name that was probably meant, or lists all names. */
 export function suggestName(written: string, known: readonly string[]): string {
   const meant = closestName(written, known)
   if (meant !== undefined) return `did you mean '${meant}'?`
   return known.length === 0 ? 'nothing is taken' : `there is ${known.join(', ')}`
 }
 
-/** Counts letters to add, remove, replace or swap with a neighbour; ignores case, `_` and `-`. */
+/** Damerau-Levenshtein distance, ignoring case, `_` and `-`. */
 function slipsBetween(written: string, meant: string): number {
   const [one = '', other = ''] = [written, meant].map((text) =>
     text.slice(0, MAX_COMPARED).toLowerCase().replaceAll(/[_-]/g, ''),

@@ -1,41 +1,37 @@
-/** Reading documents: a value of the right shape, or everything that is wrong with it. */
+/** Parses documents: a value of the right shape, or all its mistakes. */
 import type { z } from 'zod'
 import { suggestName } from './did-you-mean.js'
 
-/** What is wrong with one member of a document. */
+/** A mistake in a member of a document. */
 export interface DocumentError {
   /** Dotted path of the member, `""` for the document itself. */
   readonly path: string
-  /** What it must be; never what it was, which may be a secret. */
+  /** What it must be; never its value, which may be a secret. */
   readonly message: string
 }
 
-/** A document, or everything that is wrong with it. */
+/** A document, or all its mistakes. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly DocumentError[] }
 
-/** Reads a document by a schema. */
+/** Parses a document by a schema. */
 export function parseDocument<T>(schema: z.ZodType<T>, value: unknown): Parsed<T> {
   const result = parseWithIssues(schema, value)
   if (result.ok) return result
   return { ok: false, errors: result.issues.map(({ path, message }) => ({ path, message })) }
 }
 
-/** What is wrong with a member, and the issue of zod that says so. */
+/** A mistake and its zod issue. */
 export interface DocumentIssue extends DocumentError {
-  /** Holds what was given, which may be a secret. */
+  /** Contains the value, which may be a secret. */
   readonly issue: z.core.$ZodIssue
 }
 
-/** What a member of a document is called. */
+/** Name of a member in messages. */
 type Noun = 'member' | 'option'
 
-/**
- * Reads a document like {@link parseDocument}; for callers that classify what is wrong.
- *
- * @param noun - What a member is called in messages.
- */
+/** Like {@link parseDocument}, for callers that classify mistakes. */
 export function parseWithIssues<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -74,10 +70,10 @@ const explain: z.core.$ZodErrorMap = (issue) => {
     case 'too_big':
       return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`
     case 'invalid_union':
-      // Filled in by `alternativesOf`, unless the schema has a message of its own.
+      // Filled in by `alternativesOf`, unless the schema has its own message.
       return ''
     case 'unrecognized_keys':
-      // Read again by `errorsOf`, which knows each unknown member by itself.
+      // Parsed by `errorsOf`, which handles unknown members one by one.
       return membersOf(issue.inst).join(',')
     default:
       return undefined
@@ -87,15 +83,14 @@ const explain: z.core.$ZodErrorMap = (issue) => {
 const showLiteral = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value)
 
-/** The names of the members that an object's schema knows. */
+/** Names of the members of an object's schema. */
 function membersOf(schema: unknown): readonly string[] {
   return Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 }
 
-/** Where an issue was found. */
+/** Location of an issue. */
 interface Place {
   readonly path: readonly PropertyKey[]
-  /** What a member is called there. */
   readonly noun: Noun
 }
 
@@ -115,7 +110,7 @@ function errorsOf(issue: z.core.$ZodIssue, parent: Place): readonly DocumentIssu
   }
 }
 
-/** What is wrong with the alternative that was meant, where its outer shape shows which one. */
+/** Mistakes of the alternative that was meant, if its outer shape shows which one. */
 function alternativesOf(
   issue: z.core.$ZodIssueInvalidUnion,
   place: Place,
@@ -137,14 +132,12 @@ function issueAt(
   return { path: path.join('.'), message, issue }
 }
 
-/** Most levels of objects and lists in a document that is read. */
+/** Deepest nesting of objects and lists. */
 export const MAX_NESTING = 64
 
 /**
- * Tells whether a document is nested beyond {@link MAX_NESTING}.
- *
- * Code that walks a document by recursion, `JSON.stringify` included, fails at some depth. This does
- * not recurse.
+ * Whether a document is nested beyond {@link MAX_NESTING}. Recursive code, `JSON.stringify` included,
+ * fails at some depth; this does not recurse.
  */
 export function isNestedTooDeep(document: unknown): boolean {
   let level: readonly unknown[] = [document]

@@ -1,6 +1,6 @@
-/** The codes of all errors, and where each is documented. */
+/** The codes of all errors and their documentation. */
 
-/** What is wrong with an option: the `code` of a `ConfigIssue`. */
+/** A mistake in an option: the `code` of a `ConfigIssue`. */
 export type ConfigErrorCode =
   | 'missing_option'
   | 'missing_variable'
@@ -34,20 +34,20 @@ export type ConfigErrorCode =
 
 /**
  * Why a network could not be used. `chain_unreachable`: no answer came. `chain_refused`: the node
- * refused a request, or its answer cannot be used. `chain_mismatch`: the node is on another chain.
- * `settlement_timeout`: nothing could be sent in time, and nothing was.
+ * refused a request, or its answer is unusable. `chain_mismatch`: the node is on another chain.
+ * `settlement_timeout`: nothing was sent, because time ran out.
  */
 export type ChainErrorCode =
   'chain_unreachable' | 'chain_refused' | 'chain_mismatch' | 'settlement_timeout'
 
 /**
  * Why there is no token amount. `rate_unavailable`: no source has a usable rate now.
- * `unsupported_currency`: the merchant takes no token for that currency, or no source knows the rate it
- * needs. `amount_out_of_range`: the amount is outside the merchant's limits.
+ * `unsupported_currency`: the merchant takes no token for that currency, or no source knows the rate.
+ * `amount_out_of_range`: the amount is outside the merchant's limits.
  */
 export type RateErrorCode = 'rate_unavailable' | 'unsupported_currency' | 'amount_out_of_range'
 
-/** Why a ledger could not be used. `ledger_full`: it takes no new payments for now. */
+/** Why a ledger could not be used. `ledger_full`: it takes no new payments at the moment. */
 export type LedgerErrorCode = 'ledger_unavailable' | 'ledger_full'
 
 /**
@@ -58,8 +58,8 @@ export type RelayerErrorCode = 'relayer_without_funds' | 'gas_price_too_high'
 
 /**
  * Why a remote facilitator could not be used. `facilitator_unreachable`: no answer came.
- * `facilitator_refused`: the answer is no result, or is about another payment. `facilitator_busy`: it was
- * asked too often, or would be; nothing was sent.
+ * `facilitator_refused`: the answer is not a result, or belongs to another payment. `facilitator_busy`: its
+ * rate limit is reached; nothing was sent.
  */
 export type FacilitatorErrorCode =
   'facilitator_unreachable' | 'facilitator_refused' | 'facilitator_busy'
@@ -73,10 +73,10 @@ export type GatewayErrorCode =
   | RelayerErrorCode
   | FacilitatorErrorCode
 
-/** The page that has a heading for every code. */
+/** Has a heading for every code. */
 const DOCUMENTATION = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'
 
-/** Where a code is documented: what it means, and what to do. */
+/** URL of the documentation of a code. */
 export function documentationOf(code: GatewayErrorCode | ConfigErrorCode): string {
   return `${DOCUMENTATION}#${code}`
 }

@@ -1,4 +1,4 @@
-/** Header names of x402 v2 over HTTP and of the gateway API, and the codec of x402's values. */
+/** Header names of x402 v2 and the gateway API, and the codec of x402's headers. */
 
 import { isNestedTooDeep, MAX_NESTING } from './document.js'
 
@@ -15,13 +15,13 @@ export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
 
 /** Carries a project's secret identify token. */
 export const PROJECT_TOKEN = 'X-Project-Identify-Token'
-/** Identifies a request, so that a repeat is recognised (draft-ietf-httpapi-idempotency-key). */
+/** Identifies a request and its repetitions (draft-ietf-httpapi-idempotency-key). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 
-/** Headers that a browser must be allowed to read on every response of a paid route. */
+/** Headers of paid routes that browsers may read. */
 export const EXPOSED_HEADERS = [PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE] as const
 
-/** Bytes of a payment header beyond which it is not decoded. */
+/** Longest payment header that is decoded (bytes). */
 export const MAX_PAYMENT_HEADER_BYTES = 16 * 1024
 
 /** Standard or URL-safe alphabet, padded or not. */
@@ -34,15 +34,11 @@ export function encodeHeader(value: object): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
 }
 
-/** A decoded header, or what is wrong with it in words for its sender. */
+/** A decoded header, or its mistake, for its sender. */
 export type DecodedHeader =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string }
 
-/**
- * Decodes a payment header: base64 or base64url, padded or not, of a JSON document.
- *
- * Its size is bounded before anything is decoded.
- */
+/** Decodes a payment header: a JSON document in base64 or base64url, padded or not. */
 export function decodeHeader(text: string): DecodedHeader {
   if (text.length > MAX_PAYMENT_HEADER_BYTES)
     return { ok: false, problem: `it is longer than ${MAX_PAYMENT_HEADER_BYTES} bytes` }
@@ -62,8 +58,8 @@ export function decodeHeader(text: string): DecodedHeader {
   return { ok: true, value }
 }
 
-/** Bytes of `PAYMENT-REQUIRED` that nginx takes by default: one page for the head, with room for the others. */
+/** Longest `PAYMENT-REQUIRED` for nginx's defaults: one page for all headers, with room for others (bytes). */
 export const PROXY_HEADER_BYTES = 3500
 
-/** Bytes of `PAYMENT-REQUIRED` that every client takes. */
+/** Longest `PAYMENT-REQUIRED` for every client (bytes). */
 export const CLIENT_HEADER_BYTES = 8192

@@ -1,28 +1,27 @@
-/** A chain in CAIP-2 form: the namespace `eip155` and its chain id (EIP-155). */
+/** A chain as CAIP-2: namespace `eip155` and chain id. */
 export type Caip2 = `eip155:${number}`
 
-/** A chain that payments can be settled on. */
+/** A chain for settlements. */
 export interface Network {
-  /** The one name used inside and, by default, on the wire. */
+  /** The only name inside and, by default, on the wire. */
   readonly caip2: Caip2
-  /** Chain id as in EIP-155. */
   readonly chainId: number
-  /** Name as in x402 v1 (`base`); chains outside our table have none. */
+  /** x402 v1's name (`base`); only well-known chains have one. */
   readonly shortName?: string
   /** Name for people. */
   readonly name: string
-  /** Whether its tokens are play money; a chain outside our table counts as real. */
+  /** Whether its tokens are play money; unknown chains count as real. */
   readonly testnet: boolean
 }
 
-/** How network names are written on the wire. */
+/** Style of network names on the wire. */
 export type NetworkNameStyle = 'caip2' | 'short'
 
 /**
  * Chain id, short name, name, test network or not.
  *
- * Every short name of x402 v1, and the chains of our own asset table. It is a table of our own because
- * `viem/chains` costs hundreds of milliseconds at start; the tests compare it with both.
+ * All short names of x402 v1, and the chains of our asset table. `viem/chains` would cost hundreds of
+ * milliseconds at start; tests compare this table with both.
  */
 const ROWS: ReadonlyArray<readonly [number, string, string, 'testnet'?]> = [
   [1, 'ethereum', 'Ethereum'],
@@ -54,7 +53,7 @@ const ROWS: ReadonlyArray<readonly [number, string, string, 'testnet'?]> = [
   [1514, 'story', 'Data Network'],
 ]
 
-/** Other names in use for these chains: read, never written. */
+/** Other names of these chains: read, never written. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   ethereum: ['mainnet'],
   sepolia: ['ethereum-sepolia'],
@@ -75,22 +74,21 @@ export const knownNetworks: ReadonlyArray<Network & { readonly shortName: string
     }),
 )
 
-/** What is wrong with a name that {@link findNetwork} does not find. */
+/** Explains a name that {@link findNetwork} does not find. */
 export const UNKNOWN_NETWORK =
-  "names no network; write a short name like 'base', or 'eip155:<chain id>'"
+  "is not a known network; write a short name like 'base', or 'eip155:<chain id>'"
 
 const networksById = indexNetworks()
 
-/** A chain id as CAIP-2 writes it here: decimal, without leading zeros, not zero. */
+/** Decimal, without leading zeros, not zero. */
 const EIP155 = /^eip155:([1-9]\d{0,15})$/
 
 /**
- * Finds a network by its CAIP-2 id, short name or alias.
- *
- * Names are case-sensitive: CAIP-2 is, and short names are lower case wherever they are written. Any other `eip155:<chain id>` is a network without a short name.
+ * Finds a network by CAIP-2 id, short name or alias, case-sensitive. Any other `eip155:<chain id>` is a
+ * network without a short name.
  *
  * @param id - `eip155:8453`, `base`, `op-sepolia`, …
- * @returns The network, or `undefined` where the id names no EVM chain.
+ * @returns `undefined` if the id names no EVM chain.
  */
 export function findNetwork(id: string): Network | undefined {
   return networksById.get(id) ?? parseUnknownNetwork(id)
@@ -99,7 +97,7 @@ export function findNetwork(id: string): Network | undefined {
 /**
  * Writes a network's name.
  *
- * @param style - `short` falls back to CAIP-2 where there is no short name.
+ * @param style - `short` falls back to CAIP-2 if there is no short name.
  */
 export function formatNetwork(network: Network, style: NetworkNameStyle): string {
   if (style === 'short') return network.shortName ?? network.caip2
@@ -107,9 +105,8 @@ export function formatNetwork(network: Network, style: NetworkNameStyle): string
 }
 
 /**
- * Tells whether two ids name the same chain: `base` and `eip155:8453` do.
- *
- * An id that names no EVM chain is equal to nothing, not even to itself.
+ * Whether two ids name the same chain, as `base` and `eip155:8453` do. An id that names no EVM chain
+ * equals nothing, not even itself.
  */
 export function sameNetwork(a: string, b: string): boolean {
   const network = findNetwork(a)
@@ -132,7 +129,7 @@ function parseUnknownNetwork(id: string): Network | undefined {
   return { caip2, chainId, name: caip2, testnet: false }
 }
 
-/** The token that pays for gas, by chain id: networks of our table where it is not ETH. */
+/** Gas tokens other than ETH, by chain id. */
 const GAS_TOKENS: ReadonlyMap<number, string> = new Map([
   [137, 'POL'],
   [80002, 'POL'],
@@ -152,15 +149,15 @@ const GAS_TOKENS: ReadonlyMap<number, string> = new Map([
   [1514, 'DATA'],
 ])
 
-/** Names the token that pays for gas: `ETH`, or words on a network outside our table. */
+/** Names a network's gas token: `ETH`, or words on an unknown network. */
 export function gasTokenOf({ chainId, shortName }: Pick<Network, 'chainId' | 'shortName'>): string {
   return GAS_TOKENS.get(chainId) ?? (shortName === undefined ? 'its native currency' : 'ETH')
 }
 
-/** Milliseconds between two blocks on most networks. */
+/** Block time of most networks (ms). */
 const USUAL_MS = 2000
 
-/** Milliseconds between two blocks, by chain id, on the other networks. */
+/** Block times of the others (ms), by chain id. */
 const BLOCK_MS: ReadonlyMap<number, number> = new Map([
   ...[1, 11155111].map((chainId) => [chainId, 12_000] as const),
   ...[42161, 421614, 41923].map((chainId) => [chainId, 250] as const),
@@ -170,7 +167,7 @@ const BLOCK_MS: ReadonlyMap<number, number> = new Map([
   [3338, 6000],
 ])
 
-/** Milliseconds between two blocks of a network, by its design. */
+/** Block time of a network (ms). */
 export function blockTimeMs({ chainId }: Pick<Network, 'chainId'>): number {
   return BLOCK_MS.get(chainId) ?? USUAL_MS
 }

@@ -1,23 +1,21 @@
 /**
- * `extra.offerId`: what ties a payment to the answer that asked for it.
+ * `extra.offerId`: ties a payment to the answer that asked for it.
  *
- * Clients echo the entry of `accepts` that they pay, and it never goes on chain. A client that sends the
- * same id again is the buyer; an authorization and its signature are public, and prove nothing.
+ * Clients echo the entry of `accepts` that they pay, and it never goes on chain. Whoever sends the id
+ * again is the buyer; authorization and signature are public and prove nothing.
  */
 import { randomFillSync } from 'node:crypto'
 import type { PaymentRequirements } from './payment.js'
 
-/** Bytes of an id: 128 bits. */
+/** 128 bits. */
 const ID_BYTES = 16
-
-/** Characters of an id. */
 export const OFFER_ID_LENGTH = Math.ceil((ID_BYTES * 4) / 3)
 
-/** Random bytes are drawn for many ids at once. */
+/** Random bytes for many ids at once. */
 const pool = Buffer.allocUnsafe(ID_BYTES * 512)
 let drawn = pool.length
 
-/** Makes an id that nobody can guess: 128 random bits in base64url. */
+/** Makes an unguessable id: 128 random bits in base64url. */
 export function newOfferId(): string {
   if (drawn === pool.length) {
     randomFillSync(pool)
@@ -29,8 +27,8 @@ export function newOfferId(): string {
 }
 
 /**
- * Prefix of a checkout's id. The id is the same each time the checkout is prepared, and for each visitor:
- * it names what is bought, and does not prove who buys it.
+ * Prefix of a checkout's id. The id is the same for every preparation and visitor: it identifies the
+ * purchase, not the buyer.
  */
 export const CHECKOUT_ID_PREFIX = 'checkout.'
 

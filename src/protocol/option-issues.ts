@@ -3,9 +3,9 @@ import type { ConfigErrorCode, ConfigIssue } from '../errors.js'
 import { parseWithIssues } from './document.js'
 
 /**
- * Reads options by a schema.
+ * Parses options by a schema.
  *
- * @returns The schema's output, or every mistake: its path, a code, and what to write instead.
+ * @returns The schema's output, or every mistake with its path, code and remedy.
  */
 export function readOptions<T>(
   schema: z.ZodType<T>,
@@ -16,12 +16,14 @@ export function readOptions<T>(
   const parsed = parseWithIssues(schema, value, 'option')
   if (parsed.ok) return parsed
   const issues = parsed.issues.map(({ path, message, issue }) => ({
-    ...{ option: path, code: codeOf(issue), message },
+    option: path,
+    code: codeOf(issue),
+    message,
   }))
   return { ok: false, issues }
 }
 
-/** Classifies an issue of zod; schemas give their own checks a code with `params`. */
+/** Classifies a zod issue; custom checks have their code in `params`. */
 function codeOf(issue: z.core.$ZodIssue): ConfigErrorCode {
   switch (issue.code) {
     case 'unrecognized_keys':

@@ -1,4 +1,4 @@
-/** The extension `payment-identifier` of x402 v2: a client's own name for a payment. */
+/** The extension `payment-identifier` of x402 v2: a client's id for a payment. */
 import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
 import type { PaymentPayload } from './payment.js'
@@ -7,8 +7,8 @@ import type { PaymentPayload } from './payment.js'
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
 /**
- * What an id may be, by the extension. A client that knows a payment and its id gets the response
- * again: the id is a secret, and the minimum length keeps it from being guessed.
+ * Limits of the extension. Whoever knows a payment and its id gets the response again, so the id is a
+ * secret that its minimum length keeps from being guessed.
  */
 const MIN_LENGTH = 16
 const MAX_LENGTH = 128
@@ -47,14 +47,14 @@ const extensionSchema = z.looseObject({
     .nullish(),
 })
 
-/** Reads the id of a payment; `undefined` where its client gave it none. */
+/** Reads the id of a payment; `undefined` if it has none. */
 export function readPaymentId({ extensions }: PaymentPayload): Parsed<string | undefined> {
   const parsed = parseDocument(extensionSchema, { extensions })
   if (!parsed.ok) return parsed
   return { ok: true, value: parsed.value.extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined }
 }
 
-/** A payment without its id, for a remote facilitator. */
+/** Removes the id of a payment, for a remote facilitator. */
 export function withoutPaymentId(payload: PaymentPayload): PaymentPayload {
   const { [PAYMENT_IDENTIFIER]: id, ...extensions } = payload.extensions ?? {}
   return id === undefined ? payload : { ...payload, extensions }

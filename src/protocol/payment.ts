@@ -1,13 +1,13 @@
-/** The documents of x402 v2, as the payment gateway API writes them, and how they are read. */
+/** Documents of x402 v2 as the payment gateway API writes them, and their parsers. */
 import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
 import { ADDRESS, parseUint256 } from './primitives.js'
 import type { Reason } from './reasons.js'
 
-/** The only protocol version spoken here. */
+/** The only supported protocol version. */
 export const X402_VERSION = 2 as const
 
-/** The only payment scheme spoken here. */
+/** The only supported scheme. */
 export const EXACT = 'exact'
 
 /** `0x` and hexadecimal digits. */
@@ -27,25 +27,25 @@ export interface PaymentRequirements {
   readonly network: string
   /** In the token's atomic units, a decimal string without leading zeros: `'10000'` is 0.01 USDC. */
   readonly amount: string
-  /** The address that is paid. */
+  /** Address of the payee. */
   readonly payTo: string
-  /** Seconds a payer should let the authorization live. */
+  /** How long an authorization should be valid (s). */
   readonly maxTimeoutSeconds: number
   /** Address of the token's contract. */
   readonly asset: string
   /** EIP-712 domain of the token (`name`, `version`), which wallets need to sign. */
   readonly extra?: { readonly [member: string]: unknown } | null | undefined
-  /** Always 2 where present. */
+  /** Always 2 if present. */
   readonly protocolVersion?: number | undefined
 }
 
-/** What is being paid for. */
+/** The paid resource. */
 export interface ResourceInfo {
-  /** Its absolute URL. */
+  /** Absolute URL. */
   readonly url: string
-  /** What it is, for people. */
+  /** Description for people. */
   readonly description?: string
-  /** Media type of what is paid for. */
+  /** Media type. */
   readonly mimeType?: string
 }
 
@@ -55,29 +55,29 @@ export interface PaymentRequired {
   readonly x402Version: 2
   /** Why a payment is (still) required; absent in the gateway's requirements. */
   readonly error?: string
-  /** Where `error` is the reason of a refusal: the same in words, whose text may change. */
+  /** If `error` is a reason: a readable message, whose text may change. */
   readonly errorMessage?: string
-  /** What is being paid for. */
+  /** The paid resource. */
   readonly resource: ResourceInfo
   /** Ways to pay, in the merchant's order. */
   readonly accepts: readonly PaymentRequirements[]
-  /** Extensions on offer, by their key; absent in the gateway's requirements. */
+  /** Offered extensions by key; absent in the gateway's requirements. */
   readonly extensions?: { readonly [key: string]: unknown }
-  /** The same as `x402Version`, under the name of the gateway API. */
+  /** `x402Version` under its name in the gateway API. */
   readonly protocolVersion: 2
 }
 
-/** A signed payment, as a client sends it. */
+/** A client's signed payment. */
 export interface PaymentPayload {
   /** Version of the protocol; only 2 is accepted. */
   readonly x402Version: number
   /** The entry of `accepts` that the payer chose. */
   readonly accepted: { readonly [member: string]: unknown }
-  /** What the scheme requires; for `exact` on EVM `signature` and `authorization` (ERC-3009). */
+  /** Contents by scheme; for `exact` on EVM `signature` and `authorization` (ERC-3009). */
   readonly payload: { readonly [member: string]: unknown }
-  /** What the payer believes to pay for: `url` is compared with the resource. */
+  /** The resource that the payer wants to pay for: `url` is compared. */
   readonly resource?: { readonly [member: string]: unknown } | null | undefined
-  /** Extensions, by their key: `payment-identifier` is read. */
+  /** Extensions by key: `payment-identifier` is read. */
   readonly extensions?: { readonly [member: string]: unknown } | null | undefined
 }
 
@@ -100,20 +100,20 @@ export interface PaymentSubmission {
   readonly paymentRequirements: PaymentRequirements
 }
 
-/** Answer of verify (VerifyResponse2): whether the payment could be settled now, and from which address. */
+/** Answer of verify (VerifyResponse2): whether the payment could be settled now, and its payer. */
 export type VerifyResponse =
   | { readonly isValid: true; readonly payer: string }
   | {
       readonly isValid: false
       readonly invalidReason: Reason
-      /** The reason in words. Its text may change. */
+      /** Readable reason. Its text may change. */
       readonly invalidMessage?: string | undefined
       readonly payer?: string | undefined
     }
 
 /**
- * Answer of settle: whether the merchant was paid, by which transaction (its hash), and by whom.
- * `transaction` is `""` where nothing was sent.
+ * Answer of settle: whether the merchant was paid, the hash of the transaction, and the payer.
+ * `transaction` is `""` if nothing was sent.
  *
  * @example
  * ```ts
@@ -133,11 +133,11 @@ export type SettleResponse =
   | {
       readonly success: false
       readonly errorReason: Reason
-      /** The reason in words. Its text may change. */
+      /** Readable reason. Its text may change. */
       readonly errorMessage?: string | undefined
-      /** `""` where this request sent nothing. */
+      /** `""` if this request sent nothing. */
       readonly transaction: string
-      /** The transaction that settled this purchase before. Only the asker of that settlement is told. */
+      /** Transaction of an earlier settlement of this purchase, for the client of that settlement only. */
       readonly settledBy?: string | undefined
       readonly network: string
       readonly payer?: string | undefined
@@ -151,13 +151,13 @@ export interface SupportedResponse {
     readonly scheme: string
     readonly network: string
   }[]
-  /** Keys of the extensions that are understood. */
+  /** Keys of supported extensions. */
   readonly extensions: readonly string[]
-  /** CAIP-2 pattern → addresses that send the transactions. */
+  /** Addresses that send the transactions, by CAIP-2 pattern. */
   readonly signers: { readonly [pattern: string]: readonly string[] }
 }
 
-/** Entries of `accepts` as a PaymentRequired carries them. */
+/** Entries of `accepts` in a PaymentRequired. */
 export function withProtocolVersion(
   accepts: readonly PaymentRequirements[],
 ): readonly PaymentRequirements[] {
@@ -171,7 +171,7 @@ const address = z.string().regex(ADDRESS, 'must be an address: 0x and 40 hexadec
 const bytes32 = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes: 0x and 64 hexadecimal digits')
-/** Long enough for an ERC-6492 wrapper, short enough to be decoded without further limits. */
+/** Long enough for an ERC-6492 wrapper, short enough to decode without further limits. */
 const signature = z
   .string()
   .max(8194)
@@ -205,13 +205,13 @@ const payloadSchema = z.looseObject({
   extensions: optionalObject,
 }) satisfies z.ZodType<PaymentPayload>
 
-/** Reads the body of verify and settle; {@link parsePaymentSubmission} says what is wrong. */
+/** Body of verify and settle. */
 export const submissionSchema = z.looseObject({
   paymentPayload: payloadSchema,
   paymentRequirements: requirementsSchema,
 }) satisfies z.ZodType<PaymentSubmission>
 
-/** Reads the ERC-3009 part of a payment; {@link parseExactEvmPayload} says what is wrong. */
+/** The ERC-3009 part of a payment. */
 export const exactEvmSchema = z.looseObject({
   signature,
   authorization: z.looseObject({
@@ -229,7 +229,7 @@ const parserOf =
   (value: unknown): Parsed<T> =>
     parseDocument(schema, value)
 
-/** Tells whether a document says that it is of another version of x402. */
+/** Whether a document names another version of x402. */
 export function isOtherVersion(document: unknown): boolean {
   const version = versionOf(document)
   return Number.isInteger(version) && version !== X402_VERSION

@@ -1,9 +1,9 @@
-/** Which refusals are final, which may pass, and which leave the payment undecided. */
+/** Sorts refusals: final, temporary, or undecided. */
 import type { Reason } from './reasons.js'
 
 /**
- * The payment is undecided: the ledger is asked again. Includes a payment that was settled, since it
- * becomes free again if the client that settled it disconnected before its answer.
+ * Undecided: ask the ledger again. Includes settled payments, which become free again if the client that
+ * settled them disconnected before its answer.
  */
 const UNDECIDED: readonly Reason[] = [
   'settlement_pending',
@@ -12,8 +12,8 @@ const UNDECIDED: readonly Reason[] = [
 ]
 
 /**
- * The same request can never succeed: it is invalid in itself, or its time is over. Every other reason
- * may pass (too little balance, a paused token, a transaction that failed), so that the request is tried again.
+ * The same request can never succeed: it is invalid, or its time is over. All other reasons may pass (low
+ * balance, paused token, failed transaction), so the request can be tried again.
  */
 const FINAL: readonly Reason[] = [
   'invalid_payload',
@@ -34,8 +34,8 @@ const FINAL: readonly Reason[] = [
 ]
 
 /**
- * The same request may succeed later, and nothing was sent for it: each is found out before a transaction
- * is made. A failed simulation is not among them, because a transaction that is out already makes it fail.
+ * The same request may succeed later, and certainly no transaction was sent. Not a failed simulation: an
+ * earlier transaction may have caused it.
  */
 const UNSENT: readonly Reason[] = [
   'invalid_exact_evm_payload_authorization_valid_after',
@@ -51,12 +51,12 @@ const UNSENT: readonly Reason[] = [
   'token_paused',
 ]
 
-/** Tells whether a later request may find the payment settled, or free. */
+/** Whether a later request may find the payment settled or free. */
 export const isUndecided = (reason: Reason): boolean => UNDECIDED.includes(reason)
 
-/** Tells whether the same request can never succeed. */
+/** Whether the same request can never succeed. */
 export const isFinal = (reason: Reason): boolean => FINAL.includes(reason)
 
-/** Tells whether a facilitator that refuses a payment for this reason has sent nothing for it. */
+/** Whether a facilitator that refuses for this reason has sent no transaction. */
 export const isUnsent = (reason: Reason): boolean =>
   FINAL.includes(reason) || UNSENT.includes(reason)

@@ -1,12 +1,12 @@
-/** Refusals in words, for the developer of a client or for its user. */
+/** Readable messages for refusals, for a client's developer or user. */
 import type { SettleResponse, VerifyResponse } from './payment.js'
 import type { Reason } from './reasons.js'
 
 const WORDS: Readonly<Record<Reason, string>> = {
   invalid_payload: 'The payment does not have the form that its scheme requires.',
-  invalid_x402_version: 'The payment is of another version of x402; this server takes version 2.',
-  unsupported_scheme: 'The scheme of the payment is none that is offered.',
-  invalid_network: 'The network of the payment is none that the merchant takes payments on.',
+  invalid_x402_version: 'The payment uses another version of x402; this server accepts version 2.',
+  unsupported_scheme: 'The payment uses a scheme that is not offered.',
+  invalid_network: 'The merchant does not take payments on the network of this payment.',
   invalid_payment_requirements:
     'The payment accepts another offer than the one of this request, or one that cannot be settled.',
   invalid_exact_evm_payload_recipient_mismatch:
@@ -54,20 +54,20 @@ const WORDS: Readonly<Record<Reason, string>> = {
   token_paused: 'The operator of the token has paused it.',
 }
 
-/** What a reason means; `undefined` for one of another facilitator that is not known here. */
+/** Explains a reason; `undefined` for an unknown one of another facilitator. */
 export function explainReason(reason: string): string | undefined {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason as Reason] : undefined
 }
 
-/** What is known of a payment that is refused. */
+/** A refused payment. */
 interface Refused {
   readonly reason: Reason
-  /** More precise words than those of the reason. */
+  /** More precise than the reason's own message. */
   readonly message?: string | undefined
   readonly payer?: string | undefined
 }
 
-/** Makes the answer of verify for a payment that is refused. */
+/** Makes the answer of verify for a refused payment. */
 export function invalidResponse({ reason, message, payer }: Refused): VerifyResponse {
   const invalidMessage = message ?? explainReason(reason)
   return {
@@ -78,14 +78,14 @@ export function invalidResponse({ reason, message, payer }: Refused): VerifyResp
   }
 }
 
-/** What is known of a payment that was not settled. */
+/** A payment that was not settled. */
 interface Unsettled extends Refused {
   readonly network: string
   readonly transaction?: string | undefined
   readonly settledBy?: string | undefined
 }
 
-/** Makes the answer of settle for a payment that was not settled, or is not known to be. */
+/** Makes the answer of settle for a payment that was not settled or may not be. */
 export function unsettledResponse({
   reason,
   message,

@@ -1,9 +1,8 @@
 /**
- * Every reason for which a payment is refused: the `error` of a 402, `invalidReason`, `errorReason` and
- * the `reason` of events. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks.
+ * All reasons for refusing a payment: the `error` of a 402, `invalidReason`, `errorReason` and the
+ * `reason` of events. Each has a row in `ucp/gateway.md` § Error Mapping, as a test checks.
  *
- * Spelled as in the x402 v2 specification §9; where it has none, as in `@x402/evm`; where neither
- * has one, in a spelling of our own.
+ * Spelled as in the x402 v2 specification §9, else as in `@x402/evm`, else in our own spelling.
  *
  * @example
  * ```ts
@@ -15,7 +14,7 @@
 export const reasons = [
   // x402 v2 §9.
 
-  /** The payload, or what the scheme puts into it, does not have the required shape. */
+  /** The payload, or its scheme's part, does not have the required shape. */
   'invalid_payload',
   /** `x402Version` is not 2. */
   'invalid_x402_version',
@@ -23,7 +22,7 @@ export const reasons = [
   'unsupported_scheme',
   /** The network is unknown here, or the merchant does not take payments on it. */
   'invalid_network',
-  /** They are not what the payment accepts, or not what is offered; or they can never be settled. */
+  /** The requirements are not those that the payment accepts or that are offered, or cannot be settled. */
   'invalid_payment_requirements',
   /** The authorization pays somebody else. */
   'invalid_exact_evm_payload_recipient_mismatch',
@@ -48,13 +47,13 @@ export const reasons = [
 
   /** The authorization was settled or cancelled before. */
   'invalid_exact_evm_nonce_already_used',
-  /** The token refuses the transfer, for a cause without a reason of its own. */
+  /** The token refuses the transfer for another cause. */
   'invalid_exact_evm_transaction_simulation_failed',
   /** The asset is not an ERC-3009 token on this network. */
   'invalid_exact_evm_eip3009_not_supported',
   /** The transaction went through, but did not move the money as authorized. */
   'invalid_exact_evm_transfer_event_mismatch',
-  /** The payer's account would have to be deployed first (ERC-6492), by a factory that is not allowed. */
+  /** The payer's account must be deployed first (ERC-6492), by a factory that is not allowed. */
   'eip6492_factory_not_allowed',
   /** Another request is settling the same authorization now. */
   'duplicate_settlement',
@@ -67,7 +66,7 @@ export const reasons = [
   'unsupported_asset',
   /** `payTo` is not the merchant's address. */
   'pay_to_mismatch',
-  /** The payment names a different resource than the one it is presented for. */
+  /** The payment names another resource than the requested one. */
   'resource_mismatch',
   /** The quote in `accepted.extra` was made for another resource, amount or token. */
   'quote_mismatch',
@@ -75,11 +74,11 @@ export const reasons = [
   'quote_expired',
   /** Another payment has the same id (extension `payment-identifier`). */
   'payment_identifier_conflict',
-  /** The payer's account is a contract, or delegates to one (EIP-7702); this gateway takes none. */
+  /** The payer's account is a contract, or delegates to one (EIP-7702), which this gateway does not accept. */
   'contract_payer_not_accepted',
-  /** Transfers of this payer, or of accounts with the same code, have failed on chain at our cost. */
+  /** Transfers of this payer, or of accounts with the same code, failed on chain at our cost. */
   'payer_temporarily_refused',
-  /** Settling it would take more gas than the gateway pays for. */
+  /** Settling it would need more gas than the gateway pays for. */
   'settlement_too_expensive',
   /** The token's operator has blocked the payer. */
   'payer_blacklisted',
@@ -99,6 +98,6 @@ export function isReason(text: string): text is Reason {
   return known.has(text)
 }
 
-/** Tells whether a transaction was sent, or rejected by the node, and did not pay the merchant. */
+/** Whether a transaction was sent or rejected by the node, without paying the merchant. */
 export const isFailedTransaction = (reason: Reason): boolean =>
   reason === 'invalid_transaction_state' || reason === 'invalid_exact_evm_transfer_event_mismatch'

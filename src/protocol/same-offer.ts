@@ -2,10 +2,10 @@ import { sameHex } from './hex.js'
 import { sameNetwork } from './networks.js'
 import type { PaymentRequirements } from './payment.js'
 
-/** Longest part of what a client sent that is repeated to it. */
+/** How much of a client's text is repeated (characters). */
 const MAX_SHOWN = 120
 
-/** Compares two entries of `accepts` by what they mean: who gets how much of what, and where. */
+/** Compares two entries of `accepts` by meaning: scheme, network, token, payee and amount. */
 export function sameOffer(one: PaymentRequirements, other: PaymentRequirements): boolean {
   return (
     one.scheme === other.scheme &&
@@ -17,9 +17,9 @@ export function sameOffer(one: PaymentRequirements, other: PaymentRequirements):
 }
 
 /**
- * Says what differs between the entry that a payment accepts and another one.
+ * Describes how the entry that a payment accepts differs from another one.
  *
- * @param source - What the other entry is: `the offer of this request`.
+ * @param source - Describes the other entry: `the offer of this request`.
  */
 export function describeDifference(
   accepted: PaymentRequirements,
@@ -32,7 +32,7 @@ export function describeDifference(
   return `In what the payment accepts, ${differences.join('; ')}.`
 }
 
-/** A text of a client, no longer than what is repeated of it. */
+/** Shortens a text of a client. */
 export function shown(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }

@@ -1,7 +1,7 @@
 import { closestName } from './did-you-mean.js'
 import { knownNetworks } from './networks.js'
 
-/** The network that was probably meant by a name that is none; `undefined` where none is close. */
+/** Suggests the network that was probably meant; `undefined` if none is close. */
 export function suggestNetwork(name: string): string | undefined {
   if (/^\d{1,15}$/.test(name)) return `eip155:${name}`
   return closestName(

@@ -1,58 +1,53 @@
-/** Text of strangers, made fit for terminals, logs, labels and pages. */
+/** Makes text of strangers safe for terminals, logs, labels and pages. */
 
 /**
- * Characters that move a cursor, forge a line, hide text or turn its direction: control characters,
- * format characters, separators of lines and paragraphs, and halves of surrogate pairs.
+ * Characters that move a cursor, forge a line, hide text or reverse it: control and format characters,
+ * line and paragraph separators, and halves of surrogate pairs.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** As {@link INVISIBLE}, without line feeds and tabs. */
+/** {@link INVISIBLE} without line feeds and tabs. */
 const INVISIBLE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** Longest text of a server that is shown. */
 const MAX_SHOWN = 200
 
-/** Longest name of a merchant or a token. */
-const MAX_NAME_LENGTH = 200
-
 /**
- * A name that people read: no control characters, nothing that turns the direction of what follows, and no
- * half of a surrogate pair. Joiners are allowed: emoji and many scripts need them.
+ * A name for people: no control characters and no change of text direction. Joiners are allowed: emoji
+ * and many scripts need them.
  */
 export const NAME =
   // oxlint-disable-next-line eslint/no-control-regex -- a name must not have them
   /^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]{0,200}$/
 
-/** Says what a refused name must be like. */
-export const NOT_A_NAME = `must be at most ${MAX_NAME_LENGTH} characters, without control characters`
+/** Explains a refused name. */
+export const NOT_A_NAME = 'must be at most 200 characters, without control characters'
 
-/** Tells whether a text can be a name that people read. */
+/** Whether a text can be a name for people. */
 export function isName(text: string): boolean {
   return NAME.test(text) && !/\p{Cs}/u.test(text)
 }
 
-/** Shortens a stranger's text, and replaces what a terminal would obey. */
+/** Shortens a stranger's text and replaces characters that a terminal would obey. */
 export function visible(text: string, maxLength = MAX_SHOWN): string {
   return text.slice(0, maxLength).replaceAll(INVISIBLE, '?')
 }
 
-/** A stranger's text of any length and many lines, for a terminal. */
+/** Like {@link visible}, for text of many lines and any length. */
 export function visibleLines(text: string): string {
   return text.replaceAll(INVISIBLE_IN_LINES, '?')
 }
 
-/** Shortens a stranger's text, and leaves out what no page shows as it is. PostgreSQL stores the rest. */
+/** Shortens a stranger's text and removes invisible characters. PostgreSQL can store the rest. */
 export function withoutInvisible(text: string, maxLength: number): string {
   return text.slice(0, maxLength).replaceAll(INVISIBLE, '')
 }
 
-/** A symbol or code, the name of a network, or an address. */
+/** A symbol, code, network name or address. */
 const LOOKS_LIKE_A_NAME =
   /^([\w.,: -]{1,12}|[a-z]{2,12}(-[a-z]{2,12}){1,2}|eip155:\d{1,12}|0x[0-9a-fA-F]{40})$/
 
-/**
- * Quotes a mistyped name in a message, if it looks like one: a secret may have got into the wrong variable.
- */
+/** Quotes a mistyped name if it looks like one: it may be a secret in the wrong variable. */
 export function quoteName(text: string): string {
   return LOOKS_LIKE_A_NAME.test(text) ? `'${text}'` : 'this value'
 }

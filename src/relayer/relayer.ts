@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { privateKeyToAddress } from 'viem/accounts'
 import type { Broadcast, FeeValues } from '../chain/chain.js'
+import { addressOfKey } from '../crypto/address-of-key.js'
 import { ChainError } from '../errors.js'
 import type { PendingRelayer, Submission } from '../ledger/index.js'
 import { lockLost } from '../ledger/record.js'
@@ -71,7 +71,7 @@ export class Relayer {
 
   constructor(options: RelayerOptions) {
     const { chain, privateKey, onFunds } = options
-    const address = privateKeyToAddress(privateKey)
+    const address = addressOfKey(privateKey)
     this.#options = options
     this.address = address
     this.funds = new RelayerFunds({ chain, address, onRead: onFunds })

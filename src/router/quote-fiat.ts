@@ -1,5 +1,5 @@
 import { isRateError } from '../errors.js'
-import { createQuoter } from '../merchants/quote.js'
+import { Quoter } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Decimal } from '../money/decimal.js'
@@ -28,7 +28,7 @@ export async function quoteFiat(
   { amount, currency, path }: RequestedPrice,
 ): Promise<readonly PaymentRequirements[]> {
   const price = { kind: 'fiat', amount, currency } as const
-  const quotes = await createQuoter(merchant, rates, facilitator.formats)
+  const quotes = await new Quoter(merchant, rates, facilitator.formats)
     .quote(price, { networkNames })
     .catch((error: unknown) => {
       if (!isRateError(error) || error.code !== 'amount_out_of_range') throw error

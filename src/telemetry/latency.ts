@@ -5,7 +5,7 @@ import type { PaymentEnd, PaymentWatch, PaymentWatcher, Phase } from './payment-
 const nothing = (): void => undefined
 const UNWATCHED: PaymentWatch = { phase: () => nothing, submitted: nothing, end: nothing }
 
-/** Counts how long payments take, for the view of latency. Refused payments and refunds are not timed. */
+/** Times payments for the latency view, except refused payments and refunds. */
 export function latencyWatcher(counters: Counters): PaymentWatcher {
   return {
     begin: (presented) =>
@@ -15,14 +15,14 @@ export function latencyWatcher(counters: Counters): PaymentWatcher {
   }
 }
 
-/** The times of one payment, by `performance.now()`. Every payment has one: it is kept small. */
+/** Times of one payment, by `performance.now()`. Every payment has one, so it is small. */
 class LatencyWatch implements PaymentWatch {
   readonly #counters: Counters
   readonly #terms: PresentedPayment['terms']
   readonly #startedAt = performance.now()
-  /** Until it is known to be reserved. */
+  /** Set until `verify` has been counted. */
   #reservedAt: number | undefined
-  /** The time of `settle`, until it is known to have succeeded. */
+  /** Duration of `settle`, until it is known to have succeeded. */
   #settleMs: number | undefined
 
   constructor(counters: Counters, { terms }: PresentedPayment) {
@@ -36,7 +36,7 @@ class LatencyWatch implements PaymentWatch {
         return () => void (this.#reservedAt = performance.now())
       case 'handler': {
         const from = this.#countVerified()
-        // Only the middleware names a method: elsewhere, no handler runs in between.
+        // Only the middleware sets a method: elsewhere no handler runs in between.
         if (this.#terms?.purchase?.method === undefined) return nothing
         return () => this.#time('handler', performance.now() - from)
       }
@@ -62,7 +62,7 @@ class LatencyWatch implements PaymentWatch {
     if (kind === 'settled') this.#time('total', performance.now() - this.#startedAt)
   }
 
-  /** A payment that goes on was reserved. @returns When that was. */
+  /** Counts `verify` once the payment proceeds. @returns When it was reserved. */
   #countVerified(): number {
     const reservedAt = this.#reservedAt
     if (reservedAt === undefined) return performance.now()
@@ -71,7 +71,7 @@ class LatencyWatch implements PaymentWatch {
     return reservedAt
   }
 
-  /** A payment that is delivered was settled. */
+  /** Counts `settle` once the payment is delivered. */
   #countSettled(): void {
     if (this.#settleMs !== undefined) this.#time('settle', this.#settleMs)
     this.#settleMs = undefined

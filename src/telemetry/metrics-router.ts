@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.js'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
-/** Creates the router of `GET /metrics`. With a token, it is answered for `Authorization: Bearer` only. */
+/** Creates the router of `GET /metrics`. With a token, it requires `Authorization: Bearer`. */
 export function createMetricsRouter(
   metrics: Pick<Metrics, 'text' | 'contentType'>,
   token: string | undefined,

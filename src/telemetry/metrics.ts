@@ -13,17 +13,17 @@ import { timed } from './timed.js'
 /** Upper bounds in seconds: from a warm `verify` to a slow block. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
 
-/** Events that count as an outcome of a payment. */
+/** Outcomes of a payment. */
 const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
 
-/** Wei in one unit of a native currency. */
+/** Wei per unit of native currency. */
 const WEI = 1e18
 
 const PHASES: readonly Phase[] = ['verify', 'reserve', 'handler', 'settle', 'confirm', 'deliver']
 
 const knownReasons: ReadonlySet<string> = new Set(reasons)
 
-/** A network, and who sends its transactions. */
+/** A network and its relayers. */
 interface SettledNetwork {
   readonly chain: { readonly network: Network }
   readonly relayers: Pick<RelayerPool, 'accounts'>
@@ -34,26 +34,24 @@ type Account = RelayerPool['accounts'][number]
 /** Options of {@link Metrics}. */
 export interface MetricsParts {
   readonly events: EventBus
-  /** CAIP-2 ids of the gateway's networks: the only ones that appear as labels. */
+  /** CAIP-2 ids of the gateway's networks, the only ones in labels. */
   readonly networks: readonly string[]
 }
 
-/** A gauge that is read when it is asked for. */
+/** A gauge that is read on each scrape. */
 export interface ReadGauge {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
-  /** @returns Each value with its labels. */
   read(): readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[]
 }
 
 /**
- * The metrics of one gateway, in a registry of its own.
- *
- * Every label is from a closed set of this package or from the configuration, never from a client.
+ * The metrics of one gateway, in its own registry. Labels come from a closed set of this package or from
+ * the configuration, never from a client.
  */
 export class Metrics implements PaymentWatcher {
-  /** The MIME type of {@link Metrics.text}. */
+  /** MIME type of {@link Metrics.text}. */
   readonly contentType: string
   readonly #client: typeof PromClient
   readonly #registry: PromClient.Registry
@@ -82,7 +80,7 @@ export class Metrics implements PaymentWatcher {
     this.#ledger = histogram('x402_ledger_seconds', 'Operations of the ledger.', [
       ...(['operation', 'outcome'] as const),
     ])
-    const errors = 'Payments that a failure outside, or a bug, kept from being taken.'
+    const errors = 'Payments that could not be taken because of an outside failure or a bug.'
     const name = 'x402_payment_errors_total'
     this.#errors = new client.Counter({ name, help: errors, labelNames: ['code'], registers })
     client.collectDefaultMetrics({ register: this.#registry })
@@ -94,7 +92,6 @@ export class Metrics implements PaymentWatcher {
     return this.#registry.metrics()
   }
 
-  /** As {@link PaymentWatcher.begin}. */
   begin(): PaymentWatch {
     const phases = this.#phases
     return {
@@ -110,13 +107,13 @@ export class Metrics implements PaymentWatcher {
     }
   }
 
-  /** Makes a listener for the requests to a network's node. */
+  /** Makes a listener for requests to a network's node. */
   onRequest(network: string): (request: EndedRequest) => void {
     return ({ method, outcome, seconds }) =>
       this.#rpc.observe({ network, method, outcome }, seconds)
   }
 
-  /** A ledger whose operations are timed. */
+  /** Times the operations of a ledger. */
   timedLedger(store: LedgerStore): LedgerStore {
     const time = <Part extends object>(part: Part): Part =>
       timed(part, (operation, outcome, seconds) =>
@@ -137,7 +134,7 @@ export class Metrics implements PaymentWatcher {
     }
   }
 
-  /** Shows what a network's relayers have, as it was read last, and what they have under way. */
+  /** Adds gauges of the relayers' last known funds and pending transactions. */
   watchRelayers(cores: readonly SettledNetwork[]) {
     const accounts = cores.flatMap(({ chain: { network }, relayers }) =>
       relayers.accounts.map((account) => ({ network: network.caip2, account })),
@@ -151,21 +148,21 @@ export class Metrics implements PaymentWatcher {
     const labels = ['network', 'relayer']
     this.gauge({
       name: 'x402_relayer_balance',
-      help: 'Native currency of relayers.',
+      help: 'Balance of relayers in native currency.',
       labels,
       read: each(({ funds }) => {
-        // Read again for the next time, once in ten seconds at most.
+        // Refreshes for the next scrape, at most once in ten seconds.
         if (funds.suffice === undefined) void funds.check().catch(() => undefined)
         return funds.known && Number(funds.known.balance) / WEI
       }),
     })
     this.gauge({
       name: 'x402_relayer_settlements_left',
-      help: 'Settlements that is enough for.',
+      help: 'Settlements that the balance pays for.',
       labels,
       read: each(({ funds }) => funds.known && Number(funds.known.settlements)),
     })
-    const help = 'Transactions of this process that are being sent or not mined.'
+    const help = 'Transactions of this process that are being sent or pending.'
     this.gauge({
       name: 'x402_relayer_pending_transactions',
       help,
@@ -191,7 +188,7 @@ export class Metrics implements PaymentWatcher {
   #count(events: EventBus): void {
     const payments = new this.#client.Counter({
       name: 'x402_payments_total',
-      help: 'Payments by what became of them.',
+      help: 'Payments by outcome.',
       labelNames: ['network', 'outcome', 'reason'],
       registers: [this.#registry],
     })
@@ -206,7 +203,7 @@ export class Metrics implements PaymentWatcher {
       })
   }
 
-  /** What a client wrote may be anything. */
+  /** Clients may write anything. */
   #networkOf(written: string): string {
     const caip2 = findNetwork(written)?.caip2 ?? ''
     return this.#networks.has(caip2) ? caip2 : 'other'

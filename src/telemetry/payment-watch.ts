@@ -1,33 +1,33 @@
-/** Watches payments on their way, for the view of latency, metrics and traces. */
+/** Watches payments, for the latency view, metrics and traces. */
 import type { SettleResponse } from '../protocol/payment.js'
 import { isRefusal } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Reservation } from '../schemes/scheme.js'
 
 /**
- * The phases of a payment: `verify` asks the chain, `reserve` writes the record, `handler` makes the
- * response, `settle` moves the money, `confirm` is the part of it after the transaction was sent, and
- * `deliver` writes down that the response goes out. A remote facilitator verifies within `reserve`.
+ * Phases of a payment: `verify` asks the chain, `reserve` writes the record, `handler` makes the
+ * response, `settle` moves the money, `confirm` is its part after the transaction was sent, and `deliver`
+ * records that the response goes out. A remote facilitator verifies within `reserve`.
  */
 export type Phase = 'verify' | 'reserve' | 'handler' | 'settle' | 'confirm' | 'deliver'
 
-/** How a payment has ended, as far as one request knows. */
+/** End of a payment, from the view of one request. */
 export type PaymentEnd =
-  /** `released`: nothing was to be charged. `undelivered`: it is paid, and may be presented again. */
+  /** `released`: nothing was charged. `undelivered`: it is paid and may be presented again. */
   | { readonly kind: 'verified' | 'settled' | 'released' | 'undelivered' }
   | { readonly kind: 'not_settled'; readonly reason: string; readonly transaction?: string }
   | { readonly kind: 'error'; readonly error: unknown }
 
 /** Watches one payment. */
 export interface PaymentWatch {
-  /** A phase begins. @returns Ends it; called once. */
+  /** Begins a phase. @returns Ends it; called once. */
   phase(name: Phase): () => void
-  /** A transaction was sent for it. */
+  /** A transaction was sent. */
   submitted(transaction: string): void
-  /** Called once, at the end. */
+  /** Called once. */
   end(how: PaymentEnd): void
 }
 
-/** Watches payments. What it does must not throw. */
+/** Watches payments. Must not throw. */
 export interface PaymentWatcher {
   begin(presented: PresentedPayment): PaymentWatch
 }
@@ -55,7 +55,7 @@ export function endRefused(watch: PaymentWatch, { refused, transaction }: Refusa
   watch.end({ kind: 'not_settled', reason: refused, ...(transaction && { transaction }) })
 }
 
-/** Goes on watching a payment that was reserved, or ends where it was refused. */
+/** Keeps watching a payment that was reserved, or ends if it was refused. */
 export function watchReserved(
   watch: PaymentWatch,
   reserved: Reservation | Refusal,
@@ -66,7 +66,7 @@ export function watchReserved(
     return reserved
   }
   const isUpfront = payment.requirements.extra?.['paymentFlow'] === 'upfront'
-  // With `upfront` the handler runs once all is over.
+  // With `upfront`, the handler runs at the very end.
   const endHandler = purpose === 'settle' || isUpfront ? undefined : watch.phase('handler')
   return new WatchedReservation(reserved, watch, endHandler)
 }

@@ -4,25 +4,21 @@ import { Metrics } from './metrics.js'
 import type { PaymentWatcher } from './payment-watch.js'
 import { createTracer } from './traces.js'
 
-/** What watches a gateway. */
+/** Metrics and traces of a gateway. */
 export interface Telemetry {
   readonly metrics: Metrics | undefined
-  /** What watches payments beside the view of latency; nothing by default. */
+  /** Watchers of payments in addition to latency; none by default. */
   readonly watchers: readonly PaymentWatcher[]
 }
 
-/** The options of a gateway that concern telemetry. */
+/** A gateway's options for telemetry. */
 export interface TelemetryOptions {
   readonly metrics: object | undefined
   readonly traces: boolean
   readonly networks: readonly { readonly network: Network }[]
 }
 
-/**
- * Sets up what the options ask for.
- *
- * @throws `ConfigError` if a package is missing.
- */
+/** Sets up telemetry. @throws `ConfigError` if a package is missing. */
 export function openTelemetry(options: TelemetryOptions, events: EventBus): Telemetry {
   const networks = options.networks.map(({ network }) => network.caip2)
   const metrics = options.metrics && new Metrics({ events, networks })

@@ -1,7 +1,7 @@
-/** Methods of a ledger that run no statements. */
+/** Ledger methods without statements. */
 const UNTIMED: ReadonlySet<PropertyKey> = new Set(['onFreed'])
 
-/** Times those methods of an object that return a promise. */
+/** Times the asynchronous methods of an object. */
 export function timed<T extends object>(
   target: T,
   tell: (method: string, outcome: 'done' | 'failed', seconds: number) => void,

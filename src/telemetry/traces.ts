@@ -8,12 +8,12 @@ import type { PaymentEnd, PaymentWatch, PaymentWatcher } from './payment-watch.j
 /** Name of the instrumentation. */
 const NAME = 'express-x402-gateway'
 
-/** Longest text of a client's that is an attribute. */
+/** Longest attribute with a client's text. */
 const MAX_TEXT = 128
 
 /**
- * Creates what makes a span of each payment, with a child for each phase. The span of the request, if
- * the app has one, is its parent.
+ * Makes a span for each payment, with a child for each phase. Its parent is the app's span of the request,
+ * if there is one.
  *
  * @throws `ConfigError` if the package `@opentelemetry/api` is missing.
  */
@@ -22,7 +22,7 @@ export function createTracer(): PaymentWatcher {
   const api = peer as typeof OpenTelemetry
   return {
     begin(presented) {
-      // Looked up each time: the app may set its SDK up after the gateway.
+      // Looked up each time: the app may set up its SDK after the gateway.
       const tracer = api.trace.getTracer(NAME)
       const span = tracer.startSpan('x402 payment', { attributes: attributesOf(presented) })
       const context = api.trace.setSpan(api.context.active(), span)
@@ -31,12 +31,12 @@ export function createTracer(): PaymentWatcher {
   }
 }
 
-/** One payment's span, and what makes its children. */
+/** The span of a payment. */
 interface PaymentSpan {
   readonly api: typeof OpenTelemetry
   readonly tracer: OpenTelemetry.Tracer
   readonly span: OpenTelemetry.Span
-  /** The context in which the span is the parent. */
+  /** Has the span as parent. */
   readonly context: OpenTelemetry.Context
 }
 
@@ -55,7 +55,7 @@ function watchBy({ api, tracer, span, context }: PaymentSpan): PaymentWatch {
   }
 }
 
-/** What is public of a payment: never its signature, nor the URL that it pays for. */
+/** Public attributes of a payment: never its signature or the URL that it pays for. */
 function attributesOf({ payment, terms, purpose }: PresentedPayment): OpenTelemetry.Attributes {
   const { requirements, network, key, signed } = payment
   const { amount, asset, payTo, scheme } = requirements
@@ -91,5 +91,5 @@ function endAttributes(how: PaymentEnd): OpenTelemetry.Attributes {
   }
 }
 
-/** Offers come from clients: at the API they may be of any length. */
+/** API clients may send texts of any length. */
 const short = (text: string): string => text.slice(0, MAX_TEXT)

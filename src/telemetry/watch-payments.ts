@@ -38,7 +38,7 @@ export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[])
   }
 }
 
-/** Several watches of one payment. It ends once: nothing is reported after an error. */
+/** Combines several watches of one payment. It ends once: nothing is reported after an error. */
 function beginAll(watchers: readonly PaymentWatcher[], presented: PresentedPayment): PaymentWatch {
   const [only, ...others] = watchers
   if (only !== undefined && others.length === 0) return only.begin(presented)

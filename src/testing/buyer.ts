@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { privateKeyToAccount } from 'viem/accounts'
+import { authorizationFor, signAuthorization } from '../crypto/sign-authorization.js'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
-import type { Hex, PaymentRequired, PaymentRequirements, SettleResponse } from '../index.js'
-import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
+import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../index.js'
 import {
   encodeHeader,
   PAYMENT_REQUIRED,
@@ -12,7 +10,7 @@ import {
 import { PurchaseError } from './purchase-error.js'
 
 /**
- * How a test buys: what `fetch` takes, and which status it expects.
+ * Options of a purchase: those of `fetch`, and the expected status.
  *
  * @example
  * ```ts
@@ -23,7 +21,7 @@ import { PurchaseError } from './purchase-error.js'
  */
 export interface BuyInit extends RequestInit {
   /**
-   * HTTP status of the response to the payment. Any other makes the purchase fail.
+   * Expected HTTP status of the response to the payment. Any other makes the purchase fail.
    * @defaultValue any below 400, and a settled payment
    */
   readonly expect?: number
@@ -31,7 +29,7 @@ export interface BuyInit extends RequestInit {
 
 /** A response to a payment. */
 export interface ShopResponse extends Response {
-  /** What the `PAYMENT-RESPONSE` header says; absent if there is none. */
+  /** Contents of the `PAYMENT-RESPONSE` header; absent if there is none. */
   readonly settlement?: SettleResponse
   /** Why the payment was refused, e.g. `insufficient_funds`; absent if the response does not say. */
   readonly reason?: string
@@ -39,34 +37,27 @@ export interface ShopResponse extends Response {
 
 /** A response that was paid for. */
 export interface PaidResponse extends ShopResponse {
-  /** How the payment was settled: its `transaction`, `network` and `payer`. */
+  /** The settlement, with `transaction`, `network` and `payer`. */
   readonly settlement: Extract<SettleResponse, { readonly success: true }>
 }
 
-/** Seconds by which the clock of this machine may be ahead of the chain's. */
-const CLOCK_SECONDS = 600
-
-/** Characters of a response's body that an error repeats. */
+/** How much of a response's body an error repeats (characters). */
 const BODY_LENGTH = 300
 
-/** How often a payment is presented that is still pending: a busy machine takes its time. */
+/** How often a pending payment is presented: a busy machine takes its time. */
 const MAX_PRESENTED = 6
 
-/**
- * Who buys, and where.
- *
- * @internal
- */
+/** @internal */
 export interface BuyerOptions {
   readonly url: string
   readonly payer: DevnetAccount
   readonly devnet: Devnet
-  /** Whether the next payment is to fail, so that it is presented once only. */
+  /** Whether the next payment will fail by design; then it is presented only once. */
   readonly failsNext: () => boolean
 }
 
 /**
- * Buys as a client of x402 does.
+ * An x402 client.
  *
  * @internal
  */
@@ -83,9 +74,9 @@ export class Buyer {
   }
 
   /**
-   * Asks for the price, and signs it.
+   * Asks for the price and signs it.
    *
-   * @returns The headers of the payment; the response, if it asks for none.
+   * @returns The headers of the payment, or the response if it asks for none.
    */
   async sign(path: string, init: RequestInit = {}): Promise<Record<string, string> | Response> {
     if (init.body instanceof ReadableStream)
@@ -135,42 +126,27 @@ export class Buyer {
     const offer = accepts.find(({ asset }) => asset.toLowerCase() === devnet.asset.toLowerCase())
     if (offer === undefined)
       throw new Error(`The offer is not of the test shop's gateway: ${JSON.stringify(accepts)}`)
+    const payload = await this.#authorize(offer)
     return {
-      ...{ x402Version: 2, resource, accepted: offer, payload: await this.#authorize(offer) },
+      x402Version: 2,
+      resource,
+      accepted: offer,
+      payload,
       ...(extensions !== undefined && { extensions }),
     }
   }
 
   async #authorize(offer: PaymentRequirements): Promise<object> {
     const { payer, devnet } = this.#options
-    const now = Math.floor(Date.now() / 1000)
-    const nonce: Hex = `0x${randomBytes(32).toString('hex')}`
-    const authorization = {
-      from: payer.address,
-      to: offer.payTo as Hex,
-      value: offer.amount,
-      validAfter: String(now - CLOCK_SECONDS),
-      validBefore: String(now + offer.maxTimeoutSeconds),
-      nonce,
-    }
     const { name, version } = offer.extra as { name: string; version: string }
-    const { chainId, asset } = devnet
-    const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-      domain: { name, version, chainId, verifyingContract: asset },
-      types: AUTHORIZATION_TYPES,
-      primaryType: 'TransferWithAuthorization',
-      message: {
-        ...authorization,
-        value: BigInt(authorization.value),
-        validAfter: BigInt(authorization.validAfter),
-        validBefore: BigInt(authorization.validBefore),
-      },
-    })
-    return { signature, authorization }
+    const { chainId, asset: verifyingContract } = devnet
+    const domain = { name, version, chainId, verifyingContract }
+    const { privateKey, address } = payer
+    return signAuthorization(authorizationFor(offer, address), { privateKey, domain })
   }
 }
 
-/** Adds what a response says of its payment. */
+/** Adds settlement and reason to a response. */
 async function describe(response: Response): Promise<ShopResponse> {
   const settled = response.headers.get(PAYMENT_RESPONSE)
   const settlement = settled === null ? undefined : (decode(settled) as SettleResponse)
@@ -191,7 +167,7 @@ async function reasonOf(response: Response): Promise<string | undefined> {
   return code
 }
 
-/** The error for a route that asks for no payment. */
+/** Makes the error for a route that asks for no payment. */
 export async function describeUnpaid(path: string, response: Response): Promise<PurchaseError> {
   return errorOf(`${path} asked for no payment: it answered`, await describe(response))
 }

@@ -1,14 +1,14 @@
-/** What a shop has opened. */
+/** Closes everything that a shop has opened. */
 export class Cleanup {
   readonly #toDo: (() => unknown)[] = []
   #done: Promise<void> | undefined
 
-  /** Adds what is to be done at the end. */
+  /** Adds a step. */
   add(end: () => unknown): void {
     this.#toDo.push(end)
   }
 
-  /** Closes everything, the newest first; only the first call does. */
+  /** Runs the steps once, the newest first. */
   run(): Promise<void> {
     this.#done ??= this.#run()
     return this.#done

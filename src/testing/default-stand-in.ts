@@ -8,36 +8,36 @@ import type { GatewayOptions, UcpHandler, X402Middleware } from '../index.js'
 /** The gateway of each shop's requests. */
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
-/** Makes the handler of a declaration, for one gateway. */
+/** Makes a declared handler for one gateway. */
 type Declaration = (gateway: Gateway) => RequestHandler
 
 /** Gateways of the open shops, the newest last. */
 const open: Gateway[] = []
 
-/** Declarations that no shop has checked. */
+/** Declarations that no shop has checked yet. */
 const unchecked = new Set<Declaration>()
 
 const listeners = new Set<(gateway: Gateway) => () => void>()
 
 let optionsOfApp: GatewayOptions = {}
 
-/** Whether the app shows metrics, which a gateway must be told to collect. */
+/** Whether the app shows metrics: only then are they collected. */
 let hasMetrics = false
 
-/** Says which gateway handles a request, if its route is on the default gateway. */
+/** Assigns a request to a gateway, for routes on the default gateway. */
 export function assignGateway(req: IncomingMessage, gateway: Gateway): void {
   gatewayOfRequest.set(req, gateway)
 }
 
-/** What the app has set by `defaultGateway(options)`, and what it uses. */
+/** Options that the app has set with `defaultGateway(options)`. */
 export function defaultOptions(): GatewayOptions {
   return { ...(hasMetrics && { metrics: true }), ...optionsOfApp }
 }
 
 /**
- * Puts what was declared on the default gateway onto the gateway of a shop.
+ * Applies all declarations on the default gateway to the gateway of a shop.
  *
- * @returns Ends it.
+ * @returns Undoes it.
  * @throws `ConfigError` for a price or an option that cannot work.
  */
 export function openDefault(gateway: Gateway): () => void {
@@ -53,7 +53,7 @@ export function openDefault(gateway: Gateway): () => void {
   }
 }
 
-/** Makes a handler that is another one for each gateway. */
+/** Makes a handler that delegates to one per gateway. */
 function declare(declaration: (gateway: Gateway) => RequestHandler): RequestHandler {
   const handlers = new WeakMap<Gateway, RequestHandler>()
   const handlerOf: Declaration = (gateway) => {
@@ -65,18 +65,18 @@ function declare(declaration: (gateway: Gateway) => RequestHandler): RequestHand
   return (req, res, next) => handlerOf(gatewayOfRequest.get(req) ?? newest())(req, res, next)
 }
 
-/** @throws `ConfigError` where no shop is open. */
+/** @throws `ConfigError` if no shop is open. */
 function newest(): Gateway {
   const gateway = open.at(-1)
   if (gateway !== undefined) return gateway
   throw new ConfigError(
     'startTestShop',
-    'express-x402-gateway/testing was imported, but no test shop is open: routes on the default gateway work only in one',
+    'express-x402-gateway/testing was imported, but no test shop is open: routes on the default gateway need one',
     'missing_option',
   )
 }
 
-/** The UCP handler of an app that is imported before its shop is opened, and knows its URL. */
+/** The UCP handler for an app that is imported before its shop, and so its URL, exists. */
 function handlerBefore(): UcpHandler {
   const { handlerId, ucp, publicUrl = 'http://127.0.0.1' } = optionsOfApp
   const options = { publicUrl, ...(handlerId && { handlerId }), ...(ucp && { ucp }) }
@@ -88,12 +88,12 @@ function handlerBefore(): UcpHandler {
 const declareRouter = (declaration: Declaration) => express.Router().use(declare(declaration))
 
 /**
- * The default gateway in a process that has loaded the test kit: whatever an app declares on it works on
- * the gateway of each shop that serves the app. It takes no payment by itself.
+ * The default gateway of a process that has loaded the test kit: declarations on it apply to the gateway
+ * of each shop that serves the app. It takes no payments itself.
  */
 const isLate = standInForDefault({
   x402Protect(price, options) {
-    // Made here, not by `declare`: a mistake in the call would leave its request without an answer.
+    // Checked here, not in `declare`: a mistake in the call would leave its request without an answer.
     requireCall(price)
     return declare((gateway) => gateway.x402Protect(price, options)) as X402Middleware
   },
@@ -119,19 +119,19 @@ const isLate = standInForDefault({
       for (const end of ends) end()
     }
   },
-  // The gateways belong to the shops, which close them.
+  // Shops close their gateways themselves.
   close: async () => undefined,
   setOptions(options) {
     optionsOfApp = { ...optionsOfApp, ...options }
   },
 })
 
-/** @throws `ConfigError` if routes may be on a default gateway that was there before. */
+/** @throws `ConfigError` if routes may be on a default gateway that existed before. */
 export function requireFirst(): void {
   if (isLate)
     throw new ConfigError(
       'app',
-      "the app was imported before express-x402-gateway/testing, so that its routes are on a gateway that is no test shop's: import express-x402-gateway/testing first",
+      'the app was imported before express-x402-gateway/testing, so its routes are on a gateway outside every test shop: import express-x402-gateway/testing first',
       'conflicting_options',
     )
 }

@@ -9,10 +9,9 @@ import type { NodeProxy, NodeRequest, Verdict } from './node-proxy.js'
 import { emptyAccount, setBlacklisted, untilMined } from './token.js'
 
 /**
- * How the next payment fails. `insufficient_funds`: the payer has no tokens (402). `revert`: the
- * transfer is sent, and reverts on chain (402). `node_away`: the node cannot be reached (503).
- * `pending`: the transaction is sent, but not mined before the request is answered (503); it is mined
- * right after.
+ * A failure of the next payment. `insufficient_funds`: the payer has no tokens (402). `revert`: the
+ * transfer reverts on chain (402). `node_away`: the node cannot be reached (503). `pending`: the
+ * transaction is mined only after the request is answered (503).
  *
  * @example
  * ```ts
@@ -39,10 +38,10 @@ const FAILURES: readonly string[] = [
 /** JSON-RPC error of a sync send whose transaction is not mined in time (EIP-7966). */
 const NOT_MINED = { code: 4, message: 'The transaction was added to the mempool but not mined.' }
 
-/** Undoes what made a payment fail. */
+/** Undoes a failure. */
 type Undo = () => Promise<void>
 
-/** What a shop's payments depend on. */
+/** Dependencies of a shop's payments. */
 interface Surroundings {
   readonly devnet: Devnet
   readonly proxy: NodeProxy
@@ -56,33 +55,33 @@ interface Surroundings {
 export class Failures {
   readonly #surroundings: Surroundings
   #next: Failure | undefined
-  /** Resolves when the failure under way has ended. */
+  /** Resolves when the current failure has ended. */
   #running: Promise<void> | undefined
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings
   }
 
-  /** Whether a payment that is presented now would fail. */
+  /** Whether the next payment will fail. */
   get isArmed(): boolean {
     return this.#next !== undefined
   }
 
-  /** Chooses how the next payment fails. @throws `ConfigError` for an unknown failure. */
+  /** Makes the next payment fail. @throws `ConfigError` for an unknown failure. */
   arm(failure: Failure): void {
     if (!FAILURES.includes(failure))
       throw new ConfigError('failNext', `takes one of: ${FAILURES.join(', ')}`)
     this.#next = failure
   }
 
-  /** Waits until everything is again as it was before a failure. */
+  /** Waits until the current failure is undone. */
   async ended(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }
 
   /**
-   * Lets the chosen failure begin before a payment is handled; it ends with the response. Payments that
-   * are presented meanwhile wait until then.
+   * Starts the chosen failure before a payment is handled, and ends it with the response. Other payments
+   * wait until then.
    */
   async beginFor(payer: Hex, res: ServerResponse): Promise<void> {
     await this.ended()
@@ -126,7 +125,7 @@ async function takeFunds({ devnet }: Surroundings, payer: Hex): Promise<Undo> {
   return () => devnet.mint(payer, amount)
 }
 
-/** The payment is verified while all is well; the token refuses the transfer once it is sent. */
+/** The payment passes verification, then the token refuses the transfer. */
 async function revertTransfers({ devnet, proxy }: Surroundings, payer: Hex): Promise<Undo> {
   let isListed = false
   proxy.onRequest = async ({ method }): Promise<Verdict> => {
@@ -149,7 +148,7 @@ async function cutOff({ proxy }: Surroundings): Promise<Undo> {
   }
 }
 
-/** The gateway is told that the node has the transaction; the chain gets it afterwards. */
+/** Tells the gateway that the node has the transaction, and sends it to the chain afterwards. */
 async function withholdTransactions({ devnet, proxy }: Surroundings): Promise<Undo> {
   const withheld = new Map<Hex, Hex>()
   proxy.onRequest = ({ method, params }: NodeRequest): Verdict => {
@@ -164,7 +163,7 @@ async function withholdTransactions({ devnet, proxy }: Surroundings): Promise<Un
   return async () => {
     proxy.onRequest = undefined
     for (const [hash, raw] of withheld) {
-      // The gateway may have sent it again in the meantime, or replaced it.
+      // The gateway may have resent or replaced it meanwhile.
       await sendBatch(devnet.rpcUrl, [['eth_sendRawTransaction', raw]]).catch(() => undefined)
       await untilMined(devnet, hash)
     }

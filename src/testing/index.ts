@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-// Types of other entry points come from those entry points: only there do they belong to the API report.
+// Types of other entry points are imported from there, so that only their API reports contain them.
 export { PurchaseError } from './purchase-error.js'
 export type { Failure } from './failures.js'
 export type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { closeServer } from '../http/close-server.js'
 
 /** A JSON-RPC request of the gateway. */
 export interface NodeRequest {
@@ -9,23 +10,23 @@ export interface NodeRequest {
   readonly params: readonly unknown[]
 }
 
-/** What becomes of a request: the node gets it, the connection breaks, or the proxy responds. */
+/** Passes a request to the node, breaks its connection, or answers it. */
 export type Verdict =
   | 'pass'
   | 'drop'
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string } }
 
-/** Stands between the gateway of a shop and the chain, so that the node can fail for this shop only. */
+/** A proxy between the gateway of one shop and the chain, so that the node can fail for this shop only. */
 export class NodeProxy {
-  /** Decides about each request; without it, all pass. */
+  /** Decides on each request. @defaultValue all pass */
   onRequest: ((request: NodeRequest) => Verdict | Promise<Verdict>) | undefined
   readonly #server: Server
   readonly #node: string
 
   private constructor(node: string) {
     this.#node = node
-    // The gateway keeps its connections; it must not send into one that is being closed.
+    // The gateway reuses connections; it must not send on one that is being closed.
     this.#server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
       this.#relay(req, res).catch(() => res.destroy())
     })
@@ -38,17 +39,14 @@ export class NodeProxy {
     return proxy
   }
 
-  /** Where the gateway finds its node. */
+  /** The node's URL for the gateway. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Stops it, and breaks what is open. */
-  async close(): Promise<void> {
-    const closed = once(this.#server, 'close')
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
+  /** Stops it and breaks open connections. */
+  close(): Promise<void> {
+    return closeServer(this.#server)
   }
 
   async #relay(req: IncomingMessage, res: ServerResponse): Promise<void> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
 import type { GatewayOptions } from '../index.js'
+import { silentLogger } from '../logger.js'
 import { formatDecimal, trimDecimal } from '../money/decimal.js'
 import type { Hex } from '../protocol/payment.js'
 import { Buyer, describeUnpaid, type PaidResponse } from './buyer.js'
@@ -16,21 +17,13 @@ import { listen, shopListener } from './shop-server.js'
 import type { TestShop, TestShopOptions } from './test-shop.js'
 import { balanceOf, fundGas } from './token.js'
 
-/** What the payer has at the beginning, in atomic units: 1000 USDC. */
+/** The payer starts with 1000 USDC. */
 const PAYER_FUNDS = 1_000_000_000n
-/** Digits of the token. */
 const DECIMALS = 6
 /** Long enough for a busy machine, short enough for a test of what is pending. */
 const SETTLE_TIMEOUT_MS = 5000
 
-const silent = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
-
-/** Who deals in one shop: shops on the same chain share no account. */
+/** Accounts of one shop: shops on the same chain share none. */
 interface Parties {
   readonly payer: DevnetAccount
   readonly merchant: DevnetAccount
@@ -39,7 +32,7 @@ interface Parties {
   readonly token: string
 }
 
-/** Where a shop is. */
+/** Chain and address of a shop. */
 interface Place {
   readonly devnet: Devnet
   readonly proxy: NodeProxy
@@ -49,7 +42,7 @@ interface Place {
 /**
  * Opens a shop, as `startTestShop` does.
  *
- * @param cleanup - Gets what must be closed, even if opening fails.
+ * @param cleanup - Collects the steps to close it, even if opening fails.
  */
 export async function openShop(
   given: ExpressApp | AppModule | AppBuilder,
@@ -73,16 +66,21 @@ export async function openShop(
   cleanup.add(() => failures.ended())
   const listener = shopListener(app, gateway, failures)
   server.serve(listener)
-  // Before the gateway, so that no request meets one that is closed.
+  // Closed before the gateway, so that no request reaches a closed one.
   cleanup.add(() => server.close())
 
   const { payer, merchant, token } = parties
   const buyer = new Buyer({ url, payer, devnet, failsNext: () => failures.isArmed })
   const read = async (account: Hex) => inUsdc(await balanceOf(devnet, account))
   return {
-    ...{ url, app: listener, gateway, token, payer, merchant },
+    url,
+    app: listener,
+    gateway,
+    token,
+    payer,
+    merchant,
     fetch: (path, init) => buyer.fetch(path, init),
-    // The overloads say what `expect` makes of it.
+    // Typed by the overloads of `TestShop.buy`.
     buy: (path, init) => buyer.buy(path, init) as Promise<PaidResponse>,
     async paymentFor(path, init) {
       const payment = await buyer.sign(path, init)
@@ -100,14 +98,15 @@ export async function openShop(
   }
 }
 
-/** What a test may set otherwise, and what it may not. */
+/** Options that a test may override, and options that it may not. */
 function gatewayOptions(
   { merchant, relayer, token }: Parties,
   { proxy, url }: Place,
 ): { readonly preset: GatewayOptions; readonly fixed: GatewayOptions } {
   return {
     preset: {
-      ...{ logger: silent, settleTimeoutMs: SETTLE_TIMEOUT_MS },
+      logger: silentLogger,
+      settleTimeoutMs: SETTLE_TIMEOUT_MS,
       projects: [{ id: 'shop', tokens: [token], merchant: { payTo: merchant.address } }],
     },
     fixed: {

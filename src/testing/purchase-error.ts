@@ -1,5 +1,5 @@
 /**
- * A purchase that did not end as the test expects.
+ * A purchase with another outcome than the test expects.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 import { startDevnet, type Devnet } from '../devnet/index.js'
 
-/** The chain of this process, while a shop uses it. */
+/** The chain of this process while shops use it. */
 let running: { readonly started: Promise<Devnet>; users: number } | undefined
 
 /** A use of the chain. */
@@ -10,7 +10,7 @@ export interface ChainUse {
   release(): Promise<void>
 }
 
-/** Starts the chain, or joins the shops that use it already. Accounts of its users must differ. */
+/** Starts the chain, or joins shops that use it already. Users must not share accounts. */
 export async function useChain(): Promise<ChainUse> {
   const chain = (running ??= { started: startDevnet(), users: 0 })
   chain.users += 1

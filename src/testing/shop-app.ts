@@ -28,15 +28,15 @@ export type AppBuilder = (
   gateway: Gateway,
 ) => ExpressApp | AppModule | Promise<ExpressApp | AppModule>
 
-/** Options of a shop's gateway, from several sides. */
+/** Options of a shop's gateway by source. */
 interface ShopOptions {
-  /** What app and test may set otherwise. */
+  /** App and test may override these. */
   readonly preset: GatewayOptions
   readonly options: TestShopOptions
   readonly fixed: GatewayOptions
 }
 
-/** An app with the gateway that its payments go to. */
+/** An app and its gateway. */
 interface AppWithGateway {
   readonly app: Express
   readonly gateway: Gateway
@@ -47,10 +47,10 @@ interface AppWithGateway {
 /**
  * Finds or makes the app, and opens its gateway.
  *
- * An app that does not take the gateway may set options of the default gateway while it is built:
- * the gateway is opened afterwards.
+ * An app that does not take the gateway may set options of the default gateway while it is built, so
+ * its gateway is opened afterwards.
  *
- * @throws `ConfigError` where there is no app, or the gateway cannot work.
+ * @throws `ConfigError` if there is no app, or its options are wrong.
  *
  * @internal
  */
@@ -66,12 +66,12 @@ export async function openAppAndGateway(
   const gateway = createGateway(all)
   cleanup.add(() => gateway.close())
   app ??= await openApp(given, gateway)
-  // The gateway has checked it.
+  // Checked by the gateway.
   const paidTo = all.projects?.[0]?.merchant?.payTo as Hex
   return { app, gateway, paidTo }
 }
 
-/** Options of the app's default gateway that its tests keep: the others say where production runs. */
+/** Options of the app's default gateway that tests keep; the others concern production. */
 const KEPT = [
   'rates',
   'projects',
@@ -89,7 +89,7 @@ function ofApp(options: GatewayOptions): GatewayOptions {
   return Object.fromEntries(kept.map((name) => [name, options[name]]))
 }
 
-/** @param gateway - There if the app takes it. */
+/** @param gateway - Present if the app takes it. */
 async function openApp(
   given: ExpressApp | AppModule | AppBuilder,
   gateway?: Gateway,
@@ -98,7 +98,7 @@ async function openApp(
   if (app !== undefined) return app
   throw new ConfigError(
     'app',
-    `${isBuilder(given) ? 'the function returns' : 'this is'} no Express app, and no module that exports one as 'app' or by default`,
+    `${isBuilder(given) ? 'the function must return' : 'must be'} an Express app, or a module that exports one as 'app' or by default`,
     'invalid_type',
   )
 }
@@ -111,7 +111,7 @@ function appIn(value: unknown): Express | undefined {
   if (isApp(value)) return value
   if (typeof value !== 'object' || value === null) return undefined
   const { app, default: byDefault } = value as { app?: unknown; default?: unknown }
-  // A CommonJS module that is imported has all its exports in `default`, too.
+  // `import()` of a CommonJS module also puts all exports into `default`.
   return appIn(app) ?? appIn(byDefault)
 }
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import type { Gateway } from '../gateway.js'
+import { closeServer } from '../http/close-server.js'
 import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import type { Hex } from '../protocol/payment.js'
 import { assignGateway } from './default-stand-in.js'
@@ -11,31 +12,25 @@ import type { Failures } from './failures.js'
 /** A server on a free port of 127.0.0.1. */
 export interface ShopServer {
   readonly url: string
-  /** Serves requests by this; before, they wait. */
+  /** Starts to serve requests; until then they wait. */
   serve(app: RequestListener): void
   /** May be called again. */
   close(): Promise<void>
 }
 
-/** Listens before there is an app: the gateway must know its URL. */
+/** Listens before the app exists: its gateway needs the URL. */
 export async function listen(): Promise<ShopServer> {
-  // The client closes its idle connections: it must not send into one that is being closed.
+  // The client must not send on a connection that is being closed.
   const server = createServer({ keepAliveTimeout: 0 })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serve: (app) => void server.on('request', app),
-    async close() {
-      if (!server.listening) return
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    close: () => closeServer(server),
   }
 }
 
-/** Makes the listener that serves an app with the gateway of its shop, and lets payments fail. */
+/** Makes a listener that serves an app with the gateway of its shop, and makes payments fail. */
 export function shopListener(app: Express, gateway: Gateway, failures: Failures): RequestListener {
   return (req, res) => {
     assignGateway(req, gateway)
@@ -48,7 +43,7 @@ export function shopListener(app: Express, gateway: Gateway, failures: Failures)
   }
 }
 
-/** Who pays for a request; `undefined` if nobody does. */
+/** The payer of a request; `undefined` without a payment. */
 function payerOf({ headers }: IncomingMessage): Hex | undefined {
   const header = headers[PAYMENT_SIGNATURE.toLowerCase()] ?? headers[X_PAYMENT.toLowerCase()]
   if (typeof header !== 'string') return undefined

@@ -6,12 +6,12 @@ import type { TestShop, TestShopOptions } from './test-shop.js'
 /**
  * Opens a shop on a local chain, to test paid routes with real payments.
  *
- * The chain is a real anvil (`@foundry-rs/anvil`, which must be installed), shared by all shops of a
- * process; payer, merchant and relayer are the shop's own. It is ready within two seconds.
+ * The chain is a real anvil (`@foundry-rs/anvil` must be installed), shared by all shops of a process;
+ * each shop has its own payer, merchant and relayer. It is ready within two seconds.
  *
- * @param app - A function that makes the app with the gateway that is passed to it; a function without
- * a parameter that imports the app; or the app itself. Routes on the package's own `x402Protect` are on
- * the shop's gateway as well, and no `X402_*` variable is needed: import this module before the app.
+ * @param app - A function that makes the app with the gateway that it gets; a function without a
+ * parameter that imports the app; or the app itself. Routes that use the package's `x402Protect` work on
+ * the shop's gateway, without any `X402_*` variable, if you import this module before the app.
  * @param options - Options of the gateway, for example `projects` or `rates`.
  * @returns The open shop. Call its `close`, or declare it with `await using`.
  * @throws `ConfigError` (`config_invalid`) when anvil is not installed, an option or a route cannot

@@ -5,9 +5,9 @@ import type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
 import type { Failure } from './failures.js'
 
 /**
- * Options of the gateway of a test shop: all but where it is, and on which chain. `projects` replaces
- * the shop's own project, and `logger` the default, which drops what it is told. A settlement is given
- * 5 s (`settleTimeoutMs`) before its request is answered as pending.
+ * Options of a test shop's gateway, except its URL, chain and facilitator. `projects` replaces the
+ * shop's own project. By default, `logger` is silent, and a settlement gets 5 s (`settleTimeoutMs`)
+ * before its request is answered as pending.
  *
  * @example
  * ```ts
@@ -18,7 +18,7 @@ import type { Failure } from './failures.js'
  */
 export type TestShopOptions = Omit<GatewayOptions, 'publicUrl' | 'networks' | 'facilitator'>
 
-/** What payer and merchant have, as decimal strings in USDC: `'999.75'`. */
+/** Balances of payer and merchant as decimal strings in USDC: `'999.75'`. */
 export interface Balances {
   /** `'1000'` when the shop is opened. */
   readonly payer: string
@@ -40,20 +40,20 @@ export interface Balances {
  * ```
  */
 export interface TestShop {
-  /** Root URL of the shop, on a free port of 127.0.0.1. Offers name it wherever the app is asked. */
+  /** Root URL of the shop, on a free port of 127.0.0.1. Offers name it, whichever server serves the app. */
   readonly url: string
   /**
-   * The app, for `supertest(shop.app)` or a server of your own. Ask this one instead of the app that was
-   * passed: it says which gateway takes the payment.
+   * The app, for `supertest(shop.app)` or your own server. Use it instead of the app that you passed: it
+   * selects the gateway that takes the payment.
    */
   readonly app: RequestListener
-  /** The gateway that takes the payments, for events and for its API. */
+  /** The gateway that takes the payments. */
   readonly gateway: Gateway
   /** An identify token of the shop's project, unless `projects` were set. */
   readonly token: string
-  /** Who buys: an account with 1,000 USDC. */
+  /** The buyer: an account with 1,000 USDC. */
   readonly payer: DevnetAccount
-  /** Who is paid, unless `projects` were set. */
+  /** The account that is paid, unless `projects` were set. */
   readonly merchant: DevnetAccount
   /**
    * Sends a request without paying. Redirects are not followed.
@@ -66,17 +66,17 @@ export interface TestShop {
    * Buys: asks for the price, signs the first offer, and sends the request again with the payment.
    *
    * @param path - Path and query of a paid route.
-   * @param init - As `fetch` takes it; the body must not be a stream. `expect` is the status that the
-   * test expects, where that is none of success.
+   * @param init - As `fetch` takes it; the body must not be a stream. `expect` is the expected status,
+   * if the purchase should fail.
    * @returns The response, with its `settlement`.
-   * @throws `PurchaseError` with `status` and `reason` if the response is another than expected.
+   * @throws `PurchaseError` with `status` and `reason` if the response is not the expected one.
    */
   buy(path: string, init?: BuyInit & { readonly expect?: never }): Promise<PaidResponse>
   /** The same with `expect`: the response may be one that was not paid for. */
   buy(path: string, init: BuyInit): Promise<ShopResponse>
   /**
-   * Asks for the price and signs it, without paying: for supertest, other clients, and payments that
-   * come twice.
+   * Asks for the price and signs it, without paying: for supertest, other clients, and repeated
+   * payments.
    *
    * @param path - Path and query of a paid route.
    * @param init - The request that will be paid for.
@@ -84,12 +84,12 @@ export interface TestShop {
    * @throws `PurchaseError` if the route asks for no payment.
    */
   paymentFor(path: string, init?: RequestInit): Promise<Record<string, string>>
-  /** Reads what payer and merchant have now. */
+  /** Reads the balances. */
   balances(): Promise<Balances>
   /**
-   * Makes the next payment fail that is presented to the shop, and that one only.
+   * Makes the next payment to this shop fail, and only that one.
    *
-   * @param failure - How it fails.
+   * @param failure - The failure.
    * @throws `ConfigError` for an unknown failure.
    */
   failNext(failure: Failure): void

@@ -1,6 +1,7 @@
-/** Calls of the local chain's token that no relayer makes. */
+/** Calls of the local chain's token. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Devnet } from '../devnet/index.js'
+import { word } from '../devnet/mint.js'
 import { sendBatch } from '../devnet/send-batch.js'
 import type { Hex } from '../protocol/payment.js'
 
@@ -9,28 +10,28 @@ const TRANSFER = '0xa9059cbb'
 const BLACKLIST = '0xf9f92be4'
 const UN_BLACKLIST = '0x1a895266'
 
-/** Receives what a payer has, while a payment of theirs is to fail. */
+/** Holds a payer's tokens while their payment is made to fail. */
 const AWAY: Hex = '0x000000000000000000000000000000000000dEaD'
 const TRANSFER_GAS = '0x30d40'
 const RECEIPT_POLL_MS = 5
 /** 1000 ETH, in wei. */
 const GAS_MONEY = '0x3635c9adc5dea00000'
 
-/** What an account has, in atomic units. */
+/** Reads a balance in atomic units. */
 export async function balanceOf({ rpcUrl, asset }: Devnet, account: Hex): Promise<bigint> {
   const call = { to: asset, data: `${BALANCE_OF}${word(account)}` }
   const [balance] = await sendBatch(rpcUrl, [['eth_call', call, 'latest']])
   return BigInt(balance as Hex)
 }
 
-/** Takes all that an account has. @returns The amount, in atomic units. */
+/** Takes all tokens of an account. @returns The amount in atomic units. */
 export async function emptyAccount(devnet: Devnet, account: Hex): Promise<bigint> {
   const amount = await balanceOf(devnet, account)
   await sendAs(devnet, account, `${TRANSFER}${word(AWAY)}${word(amount)}`)
   return amount
 }
 
-/** Makes the token revert every transfer of an account, or stops it. */
+/** Makes the token revert all transfers of an account, or stops that. */
 export function setBlacklisted(devnet: Devnet, account: Hex, isListed: boolean): Promise<void> {
   return sendAs(devnet, account, `${isListed ? BLACKLIST : UN_BLACKLIST}${word(account)}`)
 }
@@ -40,7 +41,7 @@ export async function fundGas({ rpcUrl }: Devnet, account: Hex): Promise<void> {
   await sendBatch(rpcUrl, [['anvil_setBalance', account, GAS_MONEY]])
 }
 
-/** Calls the token from an account whose key is not needed. Resolves when it is mined. */
+/** Calls the token from any account, impersonated. Resolves when it is mined. */
 async function sendAs(devnet: Devnet, from: Hex, data: string): Promise<void> {
   const { rpcUrl, asset } = devnet
   await fundGas(devnet, from)
@@ -60,9 +61,4 @@ export async function untilMined({ rpcUrl }: Devnet, transaction: Hex): Promise<
     if (found === null || receipt !== null) return
     await sleep(RECEIPT_POLL_MS)
   }
-}
-
-/** One 32-byte word of ABI-encoded arguments. */
-function word(value: Hex | bigint): string {
-  return BigInt(value).toString(16).padStart(64, '0')
 }

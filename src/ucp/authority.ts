@@ -4,13 +4,13 @@ import type { HandlerSite } from './handler.js'
 const STRICT_NAME = /^[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+$/
 
 /**
- * Finds the reasons for which platforms would refuse the name of a handler.
+ * Finds reasons why platforms would refuse a handler's name.
  *
- * Since UCP 2026-08-25 the owner of a domain owns the handler names that begin with it: the host of
- * the schema, with its labels reversed, must be the name or a prefix of it. `vendor.xyz` may publish
+ * Since UCP 2026-08-25 the owner of a domain owns the handler names that begin with it: the schema's host,
+ * with its labels reversed, must be the name or a prefix of it. `vendor.xyz` may publish
  * `xyz.vendor.gateway_payment`. Local hosts are not checked, because no platform can reach them.
  *
- * @returns One sentence per problem, each with its remedy; empty when there is none.
+ * @returns One sentence per problem, with its remedy.
  */
 export function findNameProblems({ id, docsUrl }: HandlerSite): readonly string[] {
   const { protocol, hostname } = new URL(docsUrl)
@@ -38,7 +38,7 @@ function reverse(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '').split('.').toReversed().join('.')
 }
 
-/** Tells whether a host is not a registered domain name: IP addresses, single labels, `*.localhost`. */
+/** Hosts that are not registered domain names: IP addresses, single labels, `*.localhost`. */
 function isLocal(hostname: string): boolean {
   const labels = hostname.replace(/\.$/, '').split('.')
   const last = labels.at(-1) ?? ''

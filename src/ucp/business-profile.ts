@@ -1,11 +1,11 @@
 import { ConfigError } from '../errors.js'
 import { handlerDescriptor, UCP_VERSION } from './handler.js'
 
-/** What a profile declares: entries by their reverse-domain name. */
+/** Entries of a profile by reverse-domain name. */
 export type UcpRegistry = Readonly<Record<string, readonly object[]>>
 
 /**
- * Options of {@link ucpProfile}: everything in a profile but our own payment handler.
+ * Options of {@link ucpProfile}: a profile without this gateway's payment handler.
  *
  * @example
  * ```ts
@@ -17,25 +17,25 @@ export type UcpRegistry = Readonly<Record<string, readonly object[]>>
  * ```
  */
 export interface UcpProfileOptions {
-  /** Version of UCP that the business implements. @defaultValue `'2026-04-08'` */
+  /** UCP version of the business. @defaultValue `'2026-04-08'` */
   readonly version?: string
   /**
-   * How platforms reach the business: `{ 'dev.ucp.shopping': [{ version, transport, endpoint }] }`.
+   * Services of the business: `{ 'dev.ucp.shopping': [{ version, transport, endpoint }] }`.
    * @defaultValue none
    */
   readonly services?: UcpRegistry
   /**
-   * What the business can do: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`.
+   * Capabilities of the business: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`.
    * @defaultValue none
    */
   readonly capabilities?: UcpRegistry
-  /** Other payment handlers that the business accepts. @defaultValue none */
+  /** Other payment handlers of the business. @defaultValue none */
   readonly paymentHandlers?: UcpRegistry
 }
 
-/** The profile of a business, as it is published at `/.well-known/ucp`. */
+/** The profile of a business, published at `/.well-known/ucp`. */
 export interface UcpProfile {
-  /** The one member of the document. Names inside are those of UCP. */
+  /** The only member of the document. Names inside are UCP's. */
   readonly ucp: {
     readonly version: string
     readonly services: UcpRegistry
@@ -48,20 +48,19 @@ export interface UcpProfile {
 export interface UcpHandler {
   /** Reverse-domain name of the handler (option `handlerId`). */
   readonly id: string
-  /** Root URL under which its documents are published; `undefined` when it is not configured. */
+  /** Root URL of its documents; `undefined` if not configured. */
   readonly docsUrl: string | undefined
 }
 
 /**
  * Writes the UCP profile of a business that is paid through a gateway.
  *
- * Serve the profile at `/.well-known/ucp`. It is the same for every client and holds no secret. Its
- * form is that of UCP 2026-01-23, 2026-04-08 and the draft after them, as long as the given parts
- * follow them too.
+ * Serve the profile at `/.well-known/ucp`. It is the same for every client and holds no secret. It
+ * follows UCP 2026-01-23, 2026-04-08 and the later draft, as long as the given parts do.
  *
- * @param gateway - A gateway with `ucp.docsUrl` or `publicUrl`: profiles name absolute URLs.
+ * @param gateway - A gateway with `ucp.docsUrl` or `publicUrl`: profiles contain absolute URLs.
  * `publicUrl` is enough when the gateway's router is mounted at the root.
- * @param options - What the business declares besides.
+ * @param options - Other declarations of the business.
  * @returns The profile, ready for `res.json`.
  * @throws {@link ConfigError} with code `config_invalid` when the gateway has neither URL.
  *
@@ -84,7 +83,7 @@ export function ucpProfile(
   if (docsUrl === undefined)
     throw new ConfigError(
       'ucp.docsUrl',
-      "is missing: the root URL under which the gateway's /ucp is published; `publicUrl` will do where the router is mounted at its root",
+      "is missing: the root URL of the gateway's /ucp; `publicUrl` is enough if the router is mounted at its root",
       'missing_option',
     )
   const { version = UCP_VERSION, services = {}, capabilities = {}, paymentHandlers } = options

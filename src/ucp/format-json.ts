@@ -1,13 +1,13 @@
-/** Columns up to which an object or array stays on one line. */
+/** Longest line of an object or array (columns). */
 const JSON_WIDTH = 80
 
 /**
- * Formats JSON for people: an object or array that fits on a short line stays on one.
+ * Formats JSON for people: objects and arrays that fit stay on one line.
  *
- * @param indent - Spaces in front of the line on which the value begins.
+ * @param indent - Indentation of the line.
  */
 export function formatJson(value: unknown, indent = ''): string {
-  // Every line break is between members: JSON escapes those inside strings.
+  // Line breaks are between members only: JSON escapes those in strings.
   const spaced = JSON.stringify(value, null, 1)
   const line = spaced.replaceAll(/(?<=\[)\n *|\n *(?=\])/g, '').replaceAll(/\n */g, ' ')
   if (typeof value !== 'object' || value === null) return line

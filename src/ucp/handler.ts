@@ -1,36 +1,35 @@
-/** This gateway as a UCP payment handler: its name, its version, the URLs of its documents. */
+/** This gateway as a UCP payment handler: name, version, URLs of its documents. */
 import type { NetworkNameStyle } from '../protocol/networks.js'
 
-/** Version of the handler: the date on which its documents last changed meaning. */
+/** Date on which the meaning of the handler's documents last changed. */
 export const HANDLER_VERSION = '2026-11-21'
 
-/** Version of UCP whose schemas ours extend. Documents that fit it also fit 2026-01-23. */
+/** UCP version that our schemas extend. Its documents are also valid for 2026-01-23. */
 export const UCP_VERSION = '2026-04-08'
 
 /** Name and location of a handler. */
 export interface HandlerSite {
-  /** Reverse-domain name, which is also the `id` of the handler's entries. */
+  /** Reverse-domain name, also the `id` of the handler's entries. */
   readonly id: string
-  /** Root URL under which `/ucp/…` is published. */
+  /** Root URL of `/ucp/…`. */
   readonly docsUrl: string
 }
 
-/** Everything that the documents of a handler depend on. */
+/** Dependencies of a handler's documents. */
 export interface Handler extends HandlerSite {
   readonly networkNames: NetworkNameStyle
 }
 
 /**
- * Returns the URL that the documents of a handler are under.
+ * Root URL of a handler's documents.
  *
- * @param version - Selects the copies of that version, which never change. Without it, the URL of the
- * current documents.
+ * @param version - Selects the unchanging copies of a version. @defaultValue the current documents
  */
 export function documentRoot({ docsUrl }: HandlerSite, version?: string): string {
   return version === undefined ? `${docsUrl}/ucp` : `${docsUrl}/ucp/${version}`
 }
 
-/** Writes the handler's entry in a business profile: what it is, and where its documents are. */
+/** Writes the handler's entry in a business profile. */
 export function handlerDescriptor(site: HandlerSite) {
   return {
     id: site.id,
@@ -42,7 +41,7 @@ export function handlerDescriptor(site: HandlerSite) {
   }
 }
 
-/** Writes the handler's entry in a checkout; `config` is the x402 envelope that goes to the wallet. */
+/** Writes the handler's entry in a checkout; `config` is the x402 envelope for the wallet. */
 export function checkoutEntry(id: string, config: object) {
   return { id, version: HANDLER_VERSION, config }
 }

@@ -1,4 +1,4 @@
-/** Renders the public documents of the handler from the templates beside this file. */
+/** Renders the public documents of the handler from the templates next to this file. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NetworkNameStyle } from '../protocol/networks.js'
@@ -10,7 +10,7 @@ import { templates } from './templates.cjs'
 /** Values of placeholders such as `{{handlerId}}`, by name. */
 type Placeholders = Readonly<Record<string, unknown>>
 
-/** Base in the examples, and any network in the schemas, by the style of the gateway. */
+/** Base in examples and any network in schemas, by the gateway's style. */
 const NETWORK_NAMES = {
   caip2: {
     network: 'eip155:8453',
@@ -28,9 +28,7 @@ const NETWORK_NAMES = {
 let specification: string | undefined
 
 /**
- * Renders the human-readable specification of the handler, in Markdown.
- *
- * The text is `gateway.md`, which is read once.
+ * Renders the specification of the handler in Markdown, from `gateway.md`.
  *
  * @throws Error when the template is missing or has an unknown placeholder.
  */
@@ -42,10 +40,10 @@ export function renderSpecification(handler: Handler): string {
 /**
  * Renders the JSON schema (draft 2020-12) of the handler.
  *
- * UCP composes its own schemas with `$defs[<handler id>]`. The document as a whole accepts the
- * handler's declaration in any of its three places. Some shops look up `instrument` by that name.
+ * UCP composes its own schemas with `$defs[<handler id>]`. The document as a whole accepts the handler's
+ * declaration in any of its three places. Some shops look up `instrument` by that name.
  *
- * @param version - Selects the copy of that version, which never changes.
+ * @param version - Selects the unchanging copy of a version.
  */
 export function handlerSchema(handler: Handler, version?: string): object {
   const schema = renderSchema(templates.handlerSchema, handler, version)
@@ -54,9 +52,9 @@ export function handlerSchema(handler: Handler, version?: string): object {
 }
 
 /**
- * Renders the JSON schema (draft 2020-12) of the instruments that pay through the handler.
+ * Renders the JSON schema (draft 2020-12) of the handler's instruments.
  *
- * @param version - Selects the copy of that version, which never changes.
+ * @param version - Selects the unchanging copy of a version.
  */
 export function instrumentSchema(handler: Handler, version?: string): object {
   return renderSchema(templates.instrumentSchema, handler, version)
@@ -69,11 +67,10 @@ function renderSchema(template: object, handler: Handler, version?: string): { $
 }
 
 /**
- * Values of all placeholders, the examples of the documents included: $15.00 for two books, in USDC
- * on Base.
+ * Values of all placeholders, including the examples: $15.00 for two books, in USDC on Base.
  *
- * The signature in `examples.json` is a real one over its `typedData`, so that wallet developers can
- * compare theirs with it. Its key is a public one of local development chains.
+ * The signature in `examples.json` is valid for its `typedData`, so that wallet developers can compare
+ * theirs. Its key is a public one of local development chains.
  */
 function placeholdersOf(handler: Handler): Placeholders {
   const values: Record<string, unknown> = {
@@ -94,13 +91,12 @@ function placeholdersOf(handler: Handler): Placeholders {
   }
 }
 
-/** Reads the template, by default the one beside this file. */
 export function readTemplate(path = join(templates.folder, 'gateway.md')): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
     throw new Error(
-      `The template of the UCP specification cannot be read from ${path}. It is a file of express-x402-gateway: a bundler must leave the package external, or copy the file.`,
+      `Cannot read the UCP specification template at ${path}. It is a file of express-x402-gateway: mark the package as external in your bundler, or copy the file.`,
       { cause },
     )
   }

@@ -5,14 +5,13 @@ import { post } from './post.js'
 import { findReceiver, type ReceiverRules } from './receiver-url.js'
 import { signedHeaders } from './signature.js'
 
-/** Milliseconds that an attempt may take, with name resolution and the whole response. */
+/** Timeout of an attempt, with name resolution and the whole response (ms). */
 const ATTEMPT_MS = 10_000
 
-/** How attempts are made. */
+/** Options of {@link attempt}. */
 export interface AttemptOptions {
-  /** Which receivers are allowed. */
   readonly webhooks: ReceiverRules
-  /** Describes a payment as in the list of settlements. */
+  /** Describes a payment as the list of settlements does. */
   readonly describe: (record: LedgerRecord) => object
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -45,7 +44,7 @@ export async function attempt(
   if (body === undefined)
     return {
       kind: 'failed',
-      error: 'The payment is no longer recorded, so nothing can be said of it.',
+      error: 'The payment is no longer in the ledger, so there is nothing to send.',
     }
   const failed = (failure: {
     error: string
@@ -73,7 +72,7 @@ export async function attempt(
   if (status >= 200 && status < 300) return { kind: 'delivered', status }
   const error =
     status >= 300 && status < 400
-      ? `The receiver redirects (HTTP ${status}), which is not followed: register the URL that it redirects to.`
+      ? `The receiver redirects (HTTP ${status}). Redirects are not followed: register the target URL.`
       : `The receiver responded with HTTP ${status}.`
   return failed({ error, status, response })
 }

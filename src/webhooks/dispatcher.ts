@@ -6,25 +6,23 @@ import { LRUCache } from 'lru-cache'
 import { attempt, type AttemptOptions } from './attempt.js'
 import { MOST_AT_ONCE, sharePlaces, type Load, type UnderWay } from './share-places.js'
 
-/**
- * Milliseconds between two queries for deliveries that other processes have written, or that are due again.
- */
+/** How often to look for retries and for deliveries of other processes (ms). */
 const POLL_MS = 1000
 
-/** Milliseconds after a payment until the next query: it also covers payments that end in between. */
+/** How soon to look after a payment (ms): one look covers all payments in this time. */
 const SOON_MS = 50
 
-/** Endpoints that a process remembers. */
+/** How many endpoints a process remembers. */
 const MOST_LOADS = 10_000
 
-/** An attempt that takes longer makes its endpoint slow (ms): at rest, and while half of all places are taken. */
+/** Longer attempts make an endpoint slow (ms): normally, and while half of all slots are taken. */
 const SLOW_MS = 2000
 const SLOW_WHEN_BUSY_MS = 500
 
-/** Milliseconds between two removals of old deliveries. */
+/** How often old deliveries are removed (ms). */
 const PRUNE_MS = 600_000
 
-/** Milliseconds that attempts under way are given when the gateway closes. */
+/** How long open attempts may take when the gateway closes (ms). */
 const CLOSING_MS = 1000
 
 /** Options of {@link WebhookDispatcher}. */
@@ -34,17 +32,17 @@ export interface WebhookDispatcherOptions extends AttemptOptions {
 }
 
 /**
- * Delivers what the ledger has for webhooks, beside all other processes that share it.
+ * Sends the webhook deliveries of the ledger, together with all other processes that share it.
  *
- * Every endpoint may have a few attempts under way, and one that fails or is slow only one, so that it never
- * holds up others. Places go to projects in turn, and no project has more than a quarter of them.
+ * Every endpoint may have a few attempts at once, and only one if it fails or is slow, so that it never
+ * holds up others. Projects get slots in turn, and at most a quarter of all.
  */
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions
   readonly #loads = new LRUCache<string, Load>({ max: MOST_LOADS })
-  /** Attempts under way, and what ends each. */
+  /** Running attempts, and the controller that aborts each. */
   readonly #attempts = new Map<Promise<void>, AbortController>()
-  /** Attempts under way of each project that has any. */
+  /** Number of running attempts per project. */
   readonly #ofProjects = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   #soon: NodeJS.Timeout | undefined
@@ -60,7 +58,7 @@ export class WebhookDispatcher {
     this.#timer.unref()
   }
 
-  /** Looks for due deliveries in a moment. Payments call this: most of them have no endpoint. */
+  /** Looks for due deliveries in a moment. Called for payments, most of which have no endpoint. */
   wakeSoon(): void {
     if (this.#isClosed || this.#soon !== undefined) return
     this.#soon = setTimeout(() => {
@@ -70,14 +68,14 @@ export class WebhookDispatcher {
     this.#soon.unref()
   }
 
-  /** Looks for due deliveries now: there may be some. */
+  /** Looks for due deliveries now. */
   wake(): void {
     if (this.#isClosed) return
     this.#isAsked = true
     this.#round ??= this.#runRounds().finally(() => (this.#round = undefined))
   }
 
-  /** Ends attempts, and leaves the rest to other processes. Never rejects. */
+  /** Ends attempts and leaves the rest to other processes. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#timer)
@@ -93,7 +91,7 @@ export class WebhookDispatcher {
     await Promise.all(this.#attempts.keys())
   }
 
-  /** Never rejects: requests report that the ledger does not answer. */
+  /** Never rejects: requests report a ledger that does not answer. */
   async #runRounds(): Promise<void> {
     while (this.#isAsked && !this.#isClosed) {
       this.#isAsked = false
@@ -108,11 +106,11 @@ export class WebhookDispatcher {
       await deliveries.prune()
     }
     let due = shuffled(await deliveries.listDue(), random)
-    // Places that some leave in the first pass go to those that had too few.
+    // A second pass gives away the slots that are left.
     for (let pass = 0; pass < 2; pass++) {
       const finished = new Set<WebhookEndpoint>()
       for (const [endpoint, share] of sharePlaces(due, this.#underWay())) {
-        // SQLite answers in the same turn: requests would wait for the whole round.
+        // SQLite is synchronous: without this, requests would wait for the whole round.
         await nextTurn()
         if (this.#isClosed) return
         const claimed = await deliveries.claim(endpoint.id, share)
@@ -138,7 +136,7 @@ export class WebhookDispatcher {
     this.#ofProjects.set(project, (this.#ofProjects.get(project) ?? 0) + 1)
     const ending = new AbortController()
     const attempted = this.#attempt(endpoint, claimed, ending.signal)
-      // The claim lapses, and it is attempted again.
+      // The claim lapses, then it is tried again.
       .catch(() => undefined)
       .finally(() => {
         load.underWay -= 1
@@ -165,8 +163,8 @@ export class WebhookDispatcher {
     await this.#options.deliveries.conclude(claimed, outcome)
     if (outcome.kind !== 'failed') return
     const { id: delivery, project, type, payment, attempts } = claimed
-    // Logs neither the URL nor the receiver's words: either may be a secret.
-    this.#options.logger.warn('A webhook could not be delivered, and is not tried again.', {
+    // Logs neither the URL nor the response: either may contain a secret.
+    this.#options.logger.warn('A webhook could not be delivered and will not be retried.', {
       project: project || undefined,
       endpoint: endpoint.id,
       delivery,
@@ -183,7 +181,7 @@ export class WebhookDispatcher {
   }
 }
 
-/** In another order each time, so that none is always last. */
+/** Shuffles, so that none is always last. */
 function shuffled<T>(all: readonly T[], random: () => number): readonly T[] {
   return all
     .map((one) => ({ one, at: random() }))

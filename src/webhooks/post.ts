@@ -3,30 +3,28 @@ import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Receiver } from './receiver-url.js'
 
-/** Bytes of a response that are read at most. */
 const MAX_RESPONSE_BYTES = 64 * 1024
 
-/** Characters of a response that are kept, of failures only. */
+/** How much of a failed response is kept (characters). */
 const KEPT_CHARACTERS = 500
 
 /** A message for a receiver. */
 export interface PostedMessage {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Milliseconds from the request until the whole response must have arrived. */
+  /** How long to wait for the whole response (ms). */
   readonly timeoutMs: number
-  /** Aborted when nobody wants the result any more. */
+  /** Aborted when the result is no longer wanted. */
   readonly signal: AbortSignal
 }
 
-/** What came of it. */
 export type PostResult =
   | { readonly kind: 'response'; readonly status: number; readonly text: string }
   | { readonly kind: 'no_response'; readonly reason: string }
 
 /**
- * Posts a message to a receiver that was checked, at the addresses that were checked: its host is not
- * resolved again. Redirects are not followed. Never rejects.
+ * Posts a message to the checked addresses of a receiver, without resolving its host again. Does not
+ * follow redirects. Never rejects.
  */
 export function post(
   { url, addresses }: Extract<Receiver, { kind: 'allowed' }>,
@@ -38,7 +36,7 @@ export function post(
     const client = request(url, {
       method: 'POST',
       headers: { ...headers, 'Content-Length': Buffer.byteLength(body) },
-      // A new connection: one that was kept open may lead to another address.
+      // A new connection: an open one may lead to another address.
       agent: false,
       lookup: lookupIn(addresses),
       signal,
@@ -51,7 +49,7 @@ export function post(
     }
     let isAnswered = false
     client.on('error', (error) => {
-      // The status counts, also where the rest of the response does not come.
+      // The status counts, even if the rest of the response does not arrive.
       if (!isAnswered) end({ kind: 'no_response', reason: reasonOf(error) })
     })
     client.on('response', (response) => {
@@ -64,7 +62,7 @@ export function post(
   })
 }
 
-/** Reads a response up to its size limit, and returns its beginning. */
+/** Reads a response up to the size limit and returns its beginning. */
 async function readStart(response: http.IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -73,12 +71,12 @@ async function readStart(response: http.IncomingMessage): Promise<string> {
     bytes += chunk.length
     if (bytes > MAX_RESPONSE_BYTES) break
   }
-  // PostgreSQL takes neither null characters nor the first half of a surrogate pair.
+  // PostgreSQL stores neither null characters nor half a surrogate pair.
   const text = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '')
   return text.slice(0, KEPT_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** Answers a look-up with addresses that are known. */
+/** Answers look-ups with known addresses. */
 function lookupIn(addresses: readonly string[]): LookupFunction {
   return (_hostname, options, callback) => {
     const found = addresses.map((address) => ({ address, family: isIP(address) }))
@@ -94,7 +92,7 @@ class TimeoutError extends Error {
   }
 }
 
-/** What went wrong, in words for the merchant. Other messages of Node name addresses. */
+/** Messages for the merchant. Node's own messages contain addresses. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The connection was refused.',
   ECONNRESET: 'The connection was closed before a response.',

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Blocks of IPv4 that are not globally reachable (IANA special-purpose registry), and multicast. */
+/** IPv4 blocks that are not globally reachable (IANA special-purpose registry), and multicast. */
 const PRIVATE_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -19,13 +19,10 @@ const PRIVATE_IPV4 = [
   '240.0.0.0/4',
 ]
 
-/** All of IPv6 that is assigned to the public Internet; everything outside it is refused. */
+/** IPv6 of the public Internet; everything else is refused. */
 const PUBLIC_IPV6 = ['2000::/3']
 
-/**
- * What of it is not an address of a host: protocol assignments with Teredo, documentation, and 6to4,
- * which carries an IPv4 address of any kind, as Teredo does.
- */
+/** Exceptions inside 2000::/3: Teredo and other protocols, documentation, 6to4. */
 const PRIVATE_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const privateIpv4 = blockList(PRIVATE_IPV4, 'ipv4')
@@ -33,10 +30,10 @@ const publicIpv6 = blockList(PUBLIC_IPV6, 'ipv6')
 const privateIpv6 = blockList(PRIVATE_IPV6, 'ipv6')
 
 /**
- * Tells whether an address belongs to a host of the public Internet.
+ * Whether an address belongs to a host on the public Internet.
  *
- * Loopback, private, link-local, shared and multicast addresses do not; neither do those of IPv6 that
- * stand for an address of IPv4 (mapped, NAT64, 6to4, Teredo), since that one may be private.
+ * Not loopback, private, link-local, shared and multicast addresses, nor IPv6 addresses that stand for an
+ * IPv4 address (mapped, NAT64, 6to4, Teredo), which may be private.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

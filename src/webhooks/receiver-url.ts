@@ -1,29 +1,29 @@
-/** Which URLs webhooks are sent to. */
+/** URLs that may receive webhooks. */
 import { promises as dns } from 'node:dns'
 import { isIP } from 'node:net'
 import { isPublicAddress } from './public-address.js'
 
-/** Most characters of a URL. */
+/** Longest URL (characters). */
 const MAX_URL_LENGTH = 2048
 
-/** Milliseconds that a name server is given, and how often it is asked. */
+/** Timeout of a name server (ms), and number of tries. */
 const DNS_TIMEOUT_MS = 2000
 const DNS_TRIES = 2
 
-/** Milliseconds that a name resolution takes at most. */
+/** Timeout of a name resolution (ms). */
 const DNS_TOTAL_MS = 5000
 
-/** Finds the addresses of a host. Rejects where it has none. */
+/** Finds the addresses of a host. Rejects if it has none. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>
 
-/** Which receivers are allowed, and how they are found. */
+/** Rules for receivers. */
 export interface ReceiverRules {
-  /** Whether `http:` and private addresses are allowed, for development and closed networks. */
+  /** Allows `http:` and private addresses, for development and closed networks. */
   readonly allowPrivate: boolean
   readonly resolve: ResolveHost
 }
 
-/** A receiver, or what is wrong with it, in words for its merchant. */
+/** A receiver, or the mistake in its URL, for its merchant. */
 export type Receiver =
   | { readonly kind: 'allowed'; readonly url: URL; readonly addresses: readonly string[] }
   | { readonly kind: 'refused'; readonly message: string }
@@ -33,7 +33,7 @@ export function receiverRules(allowPrivate: boolean): ReceiverRules {
   return { allowPrivate, resolve: allowPrivate ? resolveLocally : resolvePublicly }
 }
 
-/** Checks the text of a URL, without asking for the addresses of its host. */
+/** Checks a URL without resolving its host. */
 function parseReceiverUrl(
   text: string,
   { allowPrivate }: Pick<ReceiverRules, 'allowPrivate'>,
@@ -64,7 +64,7 @@ export async function findReceiver(text: string, rules: ReceiverRules): Promise<
   const addresses = await addressesOf(url, rules).catch((): readonly string[] => [])
   const hostname = url.hostname
   if (addresses.length === 0)
-    return { kind: 'refused', message: `names the host ${hostname}, which has no address in DNS` }
+    return { kind: 'refused', message: `has the host ${hostname}, which has no address in DNS` }
   const hidden = addresses.find((address) => !isPublicAddress(address))
   if (!rules.allowPrivate && hidden !== undefined)
     return { kind: 'refused', message: privateMessage(hostname) }
@@ -76,7 +76,7 @@ async function addressesOf(url: URL, { resolve }: ReceiverRules): Promise<readon
   return literal === undefined ? resolve(url.hostname) : [literal]
 }
 
-/** The address that a URL names as its host. URLs write every form of IPv4 as four decimal numbers. */
+/** The IP address in a URL. `URL` writes every form of IPv4 as four decimal numbers. */
 function literalOf({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(bare) === 0 ? undefined : bare
@@ -87,12 +87,12 @@ function privateMessage(host: string): string {
 }
 
 /**
- * Asks the name servers, not the system: `getaddrinfo` blocks one of the few threads of this process until a
+ * Asks name servers, not the system: `getaddrinfo` blocks one of the few threads of this process until a
  * stranger's name server answers.
  */
 async function resolvePublicly(hostname: string): Promise<readonly string[]> {
   const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
-  // There may be several name servers, each of which is given the time.
+  // Each of several name servers has its own timeout.
   const timer = setTimeout(() => resolver.cancel(), DNS_TOTAL_MS)
   const [ipv4, ipv6] = await Promise.allSettled([
     resolver.resolve4(hostname),
@@ -102,7 +102,7 @@ async function resolvePublicly(hostname: string): Promise<readonly string[]> {
   return [ipv4, ipv6].flatMap((found) => (found.status === 'fulfilled' ? found.value : []))
 }
 
-/** Asks the system, which knows `localhost` and the names of a local network. */
+/** Asks the system, which knows `localhost` and local names. */
 async function resolveLocally(hostname: string): Promise<readonly string[]> {
   const found = await dns.lookup(hostname, { all: true })
   return found.map(({ address }) => address)

@@ -2,34 +2,32 @@ import type { WebhookStore } from '../ledger/index.js'
 import type { RelayerBalance } from '../ledger/webhooks/relayer-alerts.js'
 import type { Network } from '../protocol/networks.js'
 
-/** Milliseconds before the ledger is asked again about a relayer that stays low. */
+/** How often the ledger is asked about a relayer that stays low (ms). */
 const REMINDER_MS = 60_000
 
-/** What was read of a relayer's funds. */
+/** Funds of a relayer. */
 export interface ReadFunds {
   readonly relayer: string
   /** In wei. */
   readonly balance: bigint
-  /** Settlements that it pays for. */
+  /** How many settlements it pays for. */
   readonly settlements: bigint
   readonly isLow: boolean
-  /** Whether no process counts it as low any more. */
+  /** High enough that no process counts it as low any more. */
   readonly isAmple: boolean
 }
 
-/** The last state that was written to the ledger, and when, by `performance.now()`. */
+/** The last state written to the ledger, and when, by `performance.now()`. */
 interface Noted {
   readonly isLow: boolean
   readonly at: number
-  /** Resolves when the ledger has it. Never rejects. */
+  /** Resolves when it is written. Never rejects. */
   readonly done: Promise<unknown>
 }
 
 /**
- * Alerts the operator's webhooks to relayers that run out of gas money.
- *
- * Every process reads balances; the ledger makes sure that only one of them sends the alert. It is repeated
- * each hour while a relayer stays low.
+ * Alerts the operator's webhooks to relayers that run out of gas money, and again each hour while they
+ * stay low. Every process reads balances; the ledger lets only one of them send the alert.
  */
 export class RelayerAlerts {
   readonly #store: WebhookStore['relayerAlerts']
@@ -39,7 +37,7 @@ export class RelayerAlerts {
     this.#store = store
   }
 
-  /** Notes a reading. Most of them ask nothing of the ledger. */
+  /** Notes a reading. Most readings do not reach the ledger. */
   noteFunds({ caip2, chainId }: Pick<Network, 'caip2' | 'chainId'>, read: ReadFunds): void {
     const { relayer, balance, settlements, isLow, isAmple } = read
     if (!isLow && !isAmple) return
@@ -55,7 +53,7 @@ export class RelayerAlerts {
       settlements: Number(settlements),
     }
     const note = async (): Promise<void> => {
-      // In their order, however slow the ledger is.
+      // In order, however slow the ledger is.
       await known?.done
       await (isLow ? this.#store.tellLow(account, data) : this.#store.noteFunded(account))
     }

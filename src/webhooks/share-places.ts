@@ -1,24 +1,24 @@
 import { OPERATOR, type WebhookEndpoint } from '../ledger/webhooks.js'
 
-/** Most attempts under way: of a process, and of all projects together. The others are the operator's. */
+/** Attempts at once: in a process, and for all projects together. The rest is for the operator. */
 export const MOST_AT_ONCE = 40
 const MOST_OF_PROJECTS = 36
 
-/** Attempts of one project: a quarter of all. */
+/** Attempts at once for one project: a quarter of all. */
 const MOST_OF_PROJECT = 10
 
-/** Attempts at an endpoint, and at one that has failed or was slow. */
+/** Attempts at once for an endpoint, and for one that failed or was slow. */
 const MOST_OF_ENDPOINT = 8
 const MOST_OF_SUSPECT = 1
 
-/** The attempts of a process at one endpoint. */
+/** Attempts at one endpoint. */
 export interface Load {
   underWay: number
-  /** The last attempt has failed, or was slow. */
+  /** The last attempt failed or was slow. */
   isSuspect: boolean
 }
 
-/** The attempts under way. */
+/** Running attempts. */
 export interface UnderWay {
   readonly attempts: number
   readonly ofProject: (project: string) => number
@@ -26,10 +26,10 @@ export interface UnderWay {
 }
 
 /**
- * Shares free places out: a place a turn to each project, those with the fewest first, and within a project to the
- * endpoint with the fewest. However many endpoints a project has, and however slow they are, it holds up no other.
+ * Shares out free slots: one per turn to each project, those with the fewest attempts first, and within a
+ * project to the endpoint with the fewest. No project holds up another, however many or slow its endpoints.
  *
- * @returns How many deliveries each endpoint may have claimed. Those without a place are left out.
+ * @returns How many deliveries may be claimed for each endpoint; endpoints without a slot are left out.
  */
 export function sharePlaces(
   due: readonly WebhookEndpoint[],

@@ -1,18 +1,18 @@
-/** Signatures of webhooks, by Standard Webhooks (https://www.standardwebhooks.com). */
+/** Webhook signatures by Standard Webhooks (https://www.standardwebhooks.com). */
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 
 const SECRET_PREFIX = 'whsec_'
 
-/** Bytes of a secret. The specification allows 24 to 64. */
+/** Size of a secret in bytes. The specification allows 24 to 64. */
 const SECRET_BYTES = 32
 const LEAST_SECRET_BYTES = 24
 const MOST_SECRET_BYTES = 64
 
-/** What is signed. */
+/** A message to sign. */
 export interface SignedMessage {
   readonly id: string
-  /** When it is sent, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly sentAt: number
   readonly body: string
 }
@@ -22,14 +22,14 @@ export function createWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
-/** Tells whether a text is a secret: `whsec_` and 24 to 64 bytes in base64. */
+/** A secret is `whsec_` and 24 to 64 bytes in base64. */
 export function isWebhookSecret(text: string): boolean {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return false
   const { length } = Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')
   return length >= LEAST_SECRET_BYTES && length <= MOST_SECRET_BYTES
 }
 
-/** The headers of a message. During a rotation it is signed with both secrets. */
+/** Makes the headers of a message. During a rotation it is signed with both secrets. */
 export function signedHeaders(
   { id, sentAt, body }: SignedMessage,
   secrets: readonly string[],
@@ -46,9 +46,9 @@ export function signedHeaders(
 }
 
 /**
- * Tells whether a message was signed with a secret, within the last five minutes.
+ * Whether a message was signed with a secret within the last five minutes.
  *
- * @param headers - By their names in lower case.
+ * @param headers - By lower-case name.
  */
 export function isSigned(
   body: string,

@@ -22,6 +22,7 @@ import { measureMetrics } from './figures/metrics.js'
 import { measureRpc } from './figures/rpc.js'
 import { measurePaid, measurePaidInBlocks } from './figures/paid.js'
 import { measureRows } from './figures/rows.js'
+import { measureStart } from './figures/start.js'
 import { measureSustained } from './figures/sustained.js'
 import { measureFree, measureUnpaid } from './figures/unpaid.js'
 import { describeMachine } from './machine.js'
@@ -40,6 +41,7 @@ const SECTIONS = new Map([
   ['rpc', measureRpc],
   ['gas', measureGas],
   ['heap', measureHeap],
+  ['start', measureStart],
   ['blocks', measurePaidInBlocks],
   ['rows', measureRows],
   ['sustained', measureSustained],

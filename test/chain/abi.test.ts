@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData } from 'viem/utils'
 import { aggregate, callsIn, MULTICALL3, multicall3Abi } from '../../src/chain/abi.js'
+import type { Hex } from '../../src/protocol/payment.js'
 
 const hex = (options: { minLength?: number; maxLength: number }): fc.Arbitrary<Hex> =>
   fc.uint8Array(options).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}` as const)

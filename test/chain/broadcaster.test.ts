@@ -1,16 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
-import {
-  askNode,
-  offerOf,
-  openCore,
-  termsOf,
-  type Core,
-  type CoreOptions,
-} from '../support/core.js'
+import { askNode, type Core, type CoreOptions, openCore, payingOn } from '../support/core.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
-import { signPayment } from '../support/sign-payment.js'
 import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
 
@@ -31,10 +22,7 @@ async function open(options: CoreOptions = {}): Promise<{ proxy: RpcProxy; core:
   return { proxy, core }
 }
 
-const sign = (payer = 0): Promise<PaymentPayload> =>
-  signPayment(devnet.payers[payer]!, offerOf(devnet))
-const settle = (core: Core, payment: PaymentPayload) =>
-  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
+const { sign, settle } = payingOn(devnet)
 const sends = ({ methods }: RpcProxy): readonly string[] =>
   methods.filter((method) => method.startsWith('eth_sendRawTransaction'))
 const fail = (proxy: RpcProxy, fault: Fault): void => {

@@ -127,7 +127,9 @@ async function listenUntrusted(): Promise<number> {
 describe('doctor on a sound setup', () => {
   it('prints only that all is well, and changes nothing', async () => {
     await write()
-    expect(await doctor()).toStrictEqual({ code: 0, printed: ['All is well.'], complained: [] })
+    const { code, printed, complained } = await doctor()
+    expect({ code, complained }).toStrictEqual({ code: 0, complained: [] })
+    expect(printed.at(-1)).toBe(`${printed.length - 1} checks passed.`)
     expect(await readFile(join(cwd, 'gateway.config.json'), 'utf8')).toContain('base-sepolia')
     await expect(readFile(join(cwd, 'data/ledger.db'))).rejects.toThrow('ENOENT')
   })
@@ -139,7 +141,7 @@ describe('doctor on a sound setup', () => {
     await gateway.check()
     const publicUrl = await listen(express().use(gateway.gatewayRouter()))
     await write({ publicUrl })
-    expect((await doctor()).printed).toStrictEqual(['All is well.'])
+    expect((await doctor()).printed.at(-1)).toMatch(/^\d+ checks passed\.$/)
     await gateway.close()
   })
 
@@ -153,7 +155,7 @@ describe('doctor on a sound setup', () => {
     await ledger.close()
     await write()
     const env = { X402_DATABASE_URL: schema.url }
-    expect((await doctor([], env)).printed).toStrictEqual(['All is well.'])
+    expect((await doctor([], env)).printed.at(-1)).toMatch(/^\d+ checks passed\.$/)
   })
 
   it('prints everything it has seen with --json', async () => {
@@ -173,6 +175,12 @@ describe('doctor on the configuration', () => {
     expect(code).toBe(1)
     expect(printed[0]).toMatch(/^error {4}invalid_file: config: .*line 1, column 15/)
     expect(printed.at(-1)).toBe('1 error, 0 warnings.')
+  })
+
+  it('finds one thing wrong with an empty folder', async () => {
+    await rm(join(cwd, 'gateway.config.json'), { force: true })
+    await rm(join(cwd, '.env'), { force: true })
+    expect(await named()).toStrictEqual(['error invalid_file'])
   })
 
   it('finds a variable that is not set', async () => {
@@ -333,7 +341,7 @@ describe('doctor on webhooks', () => {
     const url = await listen(express())
     await register({ url }, { url, project: OPERATOR })
     await deliver({ kind: 'delivered', status: 200 }, undefined)
-    expect((await doctor()).printed).toStrictEqual(['All is well.'])
+    expect((await doctor()).printed.at(-1)).toMatch(/^\d+ checks passed\.$/)
   })
 
   it('finds a host that the DNS does not know, and an address that is not public', async () => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
-import { openConfig } from '../../src/config/config-file.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { openConfig } from '../../src/config/read/config-file.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { hashToken } from '../../src/merchants/project.js'
 
 const PAY_TO = '0x000000000000000000000000000000000000bEEF'
@@ -119,7 +119,7 @@ describe('init', () => {
     )
     expect(code).toBe(0)
     expect(asked.map((question) => question.split(/[ ,]/)[0])).toStrictEqual([
-      ...['Network', 'Network', 'URL', 'Address', 'Address', 'Currency'],
+      ...['Network', 'Network', 'URL', 'Your', 'Your', 'Currency'],
     ])
     expect(complained).toContain("did you mean 'base'?")
     expect(complained).toContain('must be 0x and 40 hexadecimal digits')
@@ -131,11 +131,11 @@ describe('init', () => {
   it.each([
     [[], '--pay-to is missing.'],
     [['--pay-to', 'me'], '--pay-to: must be 0x'],
-    [['--pay-to', PAY_TO, '--network', 'nowhere'], '--network: names no'],
+    [['--pay-to', PAY_TO, '--network', 'nowhere'], '--network: is not a known network'],
     [['--pay-to', PAY_TO, '--network', 'polygon'], '--rpc-url is missing.'],
     [
       ['--pay-to', PAY_TO, '--network', 'skale-base-sepolia', '--rpc-url', 'https://x'],
-      '--network: has no token',
+      '--network: has no well-known token',
     ],
     [['--pay-to', PAY_TO, '--currency', 'EURO'], '--currency: '],
     [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],

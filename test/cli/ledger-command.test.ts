@@ -10,7 +10,7 @@ import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/i
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { migrations } from '../../src/ledger/schema/migrate.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -351,7 +351,7 @@ describe.each([
       const exported = await run(['export'], place.context)
       expect([exported.code, exported.complained]).toStrictEqual([
         1,
-        expect.stringMatching(/misses migrations: .*ledger migrate/),
+        expect.stringMatching(/lacks migrations: .*ledger migrate/),
       ])
 
       const migrated = await run(['migrate'], place.context)

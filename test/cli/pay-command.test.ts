@@ -156,7 +156,7 @@ describe('pay', () => {
   it('writes a binary response to a file', async () => {
     const shown = await pay([`${shop.url}/image`, '--devnet'])
     expect([shown.code, shown.bought]).toStrictEqual([0, ''])
-    expect(shown.told).toContain('4 bytes that are no text: --output')
+    expect(shown.told).toContain('4 bytes of binary data. Save them with --output.')
     await pay([`${shop.url}/image`, '--devnet', '--output', 'a.png'])
     expect([...(await readFile(join(cwd, 'a.png')))]).toStrictEqual([137, 80, 78, 71])
   })
@@ -200,7 +200,7 @@ describe('pay', () => {
     proxy.fault = undefined
     expect(code).toBe(0)
     expect(told).toMatch(/Answer: 503 settlement_pending: The payment was accepted, and/)
-    expect(told).toMatch(/The outcome is not known yet, transaction 0x[0-9a-f]{64}/)
+    expect(told).toMatch(/The outcome is unknown so far, transaction 0x[0-9a-f]{64}/)
     expect(told).toContain('Presenting the same payment again')
     expect((await balances())[1] - before[1]).toBe(250_000n)
   })
@@ -214,7 +214,7 @@ describe('pay', () => {
     proxy.fault = undefined
     expect((await paying).code).toBe(0)
     expect(told.join('\n')).toContain('→ Answer: 503 chain_unreachable: ')
-    expect(told.join('\n')).not.toContain('The outcome is not known')
+    expect(told.join('\n')).not.toContain('The outcome is unknown')
     expect((await balances())[1] - before[1]).toBe(250_000n)
   })
 })
@@ -242,15 +242,14 @@ describe('pay, when each answer to a payment is 503,', () => {
     expect([result.code, count]).toStrictEqual([1, 6])
     return { ...result, last: result.told.split('\n').at(-1) }
   }
-  const NOT_TAKEN =
-    'The seller could not take the payment now. Nothing was settled; the same payment can be presented again.'
+  const NOT_TAKEN = 'The seller could not take the payment. Nothing was charged. Try again later.'
 
   it.each(['chain_unreachable', 'rate_unavailable', 'relayer_without_funds', 'gas_price_too_high'])(
     'says that nothing was settled if the code guarantees it: %s',
     async (code) => {
       const { told, last } = await present([problem(code as ProblemCode)])
       expect(told).toContain(`→ Answer: 503 ${code}: Why: ${code}.`)
-      expect(told).not.toContain('not known')
+      expect(told).not.toContain('unknown')
       expect(last).toBe(NOT_TAKEN)
     },
   )
@@ -273,8 +272,8 @@ describe('pay, when each answer to a payment is 503,', () => {
     ],
   ])('does not say that nothing was settled if %s', async (_name, bodies, headers) => {
     const { told, last } = await present(bodies, headers)
-    expect(told).toContain('→ The outcome is not known yet')
-    expect(last).toMatch(/^The outcome is not known\. .* may have taken the payment/)
+    expect(told).toContain('→ The outcome is unknown so far')
+    expect(last).toMatch(/^The outcome is unknown\. .* may have taken the payment/)
   })
 
   it('shows no terminal control sequences of a problem', async () => {
@@ -327,24 +326,24 @@ describe('pay, if it must not pay,', () => {
       () => offer(mainnet),
       '0.01 USDC on Base: Base is real money; --yes allows it',
     ],
-    [
-      'a network that is not known',
-      () => offer({ network: 'solana:5eykt' }),
-      'the network is not known',
-    ],
-    ['another scheme', () => offer({ scheme: 'upto' }), "the scheme 'upto' is not known"],
+    ['a network that is not known', () => offer({ network: 'solana:5eykt' }), 'unknown network'],
+    ['another scheme', () => offer({ scheme: 'upto' }), "unknown scheme 'upto'"],
     [
       'a token that is not known',
       () => offer({ asset: `0x${'0b'.repeat(20)}` }),
-      `10000 smallest units of 0x${'0b'.repeat(20)} on eip155:84532: the token is not known`,
+      `10000 atomic units of 0x${'0b'.repeat(20)} on eip155:84532: unknown token`,
     ],
     [
       'another domain',
       () => offer({ extra: { name: 'Evil', version: '2' } }),
-      'another EIP-712 domain',
+      "the offer's EIP-712 domain is not that of USDC",
     ],
     ['a malformed offer', () => offer({ amount: '1e4' }), 'an offer is malformed (amount'],
-    ['words that a terminal obeys', () => offer({ scheme: '\x1b]0;x\x07' }), "the scheme '?]0;x?'"],
+    [
+      'words that a terminal obeys',
+      () => offer({ scheme: '\x1b]0;x\x07' }),
+      "unknown scheme '?]0;x?'",
+    ],
   ])('signs nothing for %s', async (_name, make, reason) => {
     offers = [make()]
     const { code, told } = await pay([odd.url, '--key-env', 'KEY'], { KEY: key })
@@ -357,7 +356,7 @@ describe('pay, if it must not pay,', () => {
     offers = [offer(mainnet)]
     const { code, told } = await pay([odd.url, '--devnet', '--yes'])
     expect(code).toBe(1)
-    expect(told).toContain('keys of the devnet are known to everybody')
+    expect(told).toContain("the devnet's keys are public")
   })
 
   it('signs nothing for a server that does not answer', async () => {
@@ -373,7 +372,7 @@ describe('pay, if it must not pay,', () => {
   it.each([
     [['--devnet'], 'One http(s) URL is expected.'],
     [['ftp://x', '--devnet'], 'One http(s) URL is expected.'],
-    [['http://me:pa55word@x', '--devnet'], 'The URL has a password: send it by --header.'],
+    [['http://me:pa55word@x', '--devnet'], 'The URL contains a password: send it with --header.'],
     [['http://x'], 'Who pays?'],
     [
       ['http://x', '--devnet', '--key-env', 'KEY'],

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
-import type { Environment } from '../../src/config/environment.js'
+import type { Environment } from '../../src/config/read/environment.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { createWebhookSecret } from '../../src/webhooks/signature.js'
-import { newEntry, steps } from '../ledger/ledger-conformance.js'
+import { newEntry, steps } from '../support/ledger-entries.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
@@ -143,7 +143,7 @@ describe('listen', () => {
     expect(stranger.complained.join()).toMatch(/HTTP 401: .*belongs to no project/)
     const away = start(['listen', '--gateway', 'http://127.0.0.1:9', '--token', SHOP_TOKEN])
     expect(await away.exit).toBe(1)
-    expect(away.complained.join()).toMatch(/nobody answers at http:\/\/127\.0\.0\.1:9/)
+    expect(away.complained.join()).toMatch(/http:\/\/127\.0\.0\.1:9 does not answer/)
     for (const { complained } of [refused, stranger, away])
       expect(complained.join()).not.toMatch(/x402_/)
   })
@@ -212,7 +212,7 @@ describe('trigger', () => {
       ['trigger', 'payment.settled', '--to', 'ftp://localhost/', '--secret', createWebhookSecret()],
       /--to must be an absolute http/,
     ],
-    [['trigger', 'payment.settled', 'now'], /'now' is one word too many/],
+    [['trigger', 'payment.settled', 'now'], /Unexpected argument 'now'/],
   ])('explains the wrong command line %j', async (argv, words) => {
     const wrong = start(argv)
     expect(await wrong.exit).toBe(2)

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { withEnvFile } from '../../src/config/env-file.js'
+import { withEnvFile } from '../../src/config/read/env-file.js'
 
 let folder: string
 beforeAll(async () => {

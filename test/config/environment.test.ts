@@ -1,12 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   nameVariables,
   optionsFromEnvironment,
   SERVE_DATABASE,
   type Environment,
-} from '../../src/config/environment.js'
+} from '../../src/config/read/environment.js'
 import { ConfigError } from '../../src/errors.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const OTHER_KEY = `0x${'5f'.repeat(32)}`
@@ -199,43 +199,5 @@ describe('the environment', () => {
     expect(refuse).toThrow(ConfigError)
     expect(refuse).not.toThrow(/5e5e|v2\/key/)
     expect(wrong(env)).toStrictEqual(['X402_RELAYER_KEY', 'X402_NETWORK'])
-  })
-})
-
-describe('the default gateway', () => {
-  const kept = { ...process.env }
-
-  beforeEach(() => {
-    for (const name of Object.keys(process.env))
-      if (name.startsWith('X402_')) delete process.env[name]
-  })
-  afterEach(() => {
-    process.env = { ...kept }
-  })
-
-  // One module for both claims: it is built once, at its first success.
-  it('is refused when the first route is declared, and is built once the variables are set', async () => {
-    const { gatewayRouter, x402Protect } = await import('../../src/index.js')
-    for (const declare of [() => x402Protect('$0.01'), gatewayRouter])
-      expect(declare).toThrow(
-        expect.objectContaining({
-          code: 'config_invalid',
-          issues: expect.arrayContaining([
-            { option: 'X402_PAY_TO', code: 'missing_option', message: expect.any(String) },
-            { option: 'X402_RPC_URL', code: 'missing_option', message: expect.any(String) },
-          ]),
-        }),
-      )
-    process.env['X402_FACILITATOR_URL'] = 'not a url'
-    expect(() => x402Protect('$0.01')).toThrow(
-      expect.objectContaining({ option: 'X402_FACILITATOR_URL' }),
-    )
-    delete process.env['X402_FACILITATOR_URL']
-
-    Object.assign(process.env, COMPLETE)
-    expect(x402Protect('$0.01')).toBeInstanceOf(Function)
-    expect(gatewayRouter()).toBeInstanceOf(Function)
-    delete process.env['X402_PAY_TO']
-    expect(x402Protect('$0.02')).toBeInstanceOf(Function)
   })
 })

@@ -4,7 +4,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { processWarnings } from '../../src/logger.js'
 import { hashToken } from '../../src/merchants/project.js'
 import type { GatewayOptions } from '../../src/config/options.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`

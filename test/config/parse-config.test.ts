@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { parseConfig } from '../../src/config/parse-config.js'
-import { fillVariables, variablesIn } from '../../src/config/variables-in-file.js'
+import { parseConfig } from '../../src/config/read/parse-config.js'
+import { fillVariables, variablesIn } from '../../src/config/read/variables-in-file.js'
 
 /** What is wrong with a text. */
 function wrong(text: string): string {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../src/errors.js'
 import { formatDecimal } from '../../src/money/decimal.js'
 import type { GatewayOptions } from '../../src/config/options.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { listen, type TestServer } from '../support/http.js'
 
 const BASE = { rpcUrl: 'http://127.0.0.1:9/v2/key', relayerKeys: [`0x${'11'.repeat(32)}`] }

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { WEBHOOK_EVENTS } from '../../src/ledger/webhooks.js'
 import { hashToken } from '../../src/merchants/project.js'
-import { newEntry, steps } from '../ledger/ledger-conformance.js'
+import { newEntry, steps } from '../support/ledger-entries.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import type { ApiAnswer, GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { keccak256 } from 'viem'
+import { keccak256 } from 'viem/utils'
 import { keccak, wasmKeccak } from '../../src/crypto/keccak.js'
 
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -44,6 +44,18 @@ describe('findAnvil', () => {
     writeFileSync(join(launcher, 'package.json'), '{"name":"@foundry-rs/anvil"}')
     const anvil = place(join(folder, 'anvil'))
     expect(findAnvil({ from: [app()], path: folder })).toBe(anvil)
+  })
+
+  it('names the package of this platform when only the launcher is installed and on the PATH', () => {
+    const launcher = join(folder, 'app', 'node_modules', '@foundry-rs', 'anvil')
+    const bin = join(folder, 'app', 'node_modules', '.bin')
+    mkdirSync(launcher, { recursive: true })
+    mkdirSync(bin)
+    writeFileSync(join(launcher, 'package.json'), '{"name":"@foundry-rs/anvil"}')
+    symlinkSync(place(join(launcher, 'bin.mjs')), join(bin, 'anvil'))
+    expect(() => findAnvil({ from: [app()], path: bin })).toThrow(
+      /npm install --save-dev @foundry-rs\/anvil-\w+-\w+/,
+    )
   })
 
   it('names the package to install when there is none', () => {

@@ -3,13 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
-import { openConfig } from '../../src/config/config-file.js'
-import { VARIABLES } from '../../src/config/environment.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { openConfig } from '../../src/config/read/config-file.js'
+import { VARIABLES } from '../../src/config/read/environment.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { MERCHANT, PAYERS, RELAYER_KEYS } from '../../src/devnet/accounts.js'
 import { isConfigError } from '../../src/errors.js'
 import { blocks, pages, type Block } from './documents.js'
 import { isEndpoint, useEndpoints } from './endpoints.js'
+
+const VARIABLE_NAMES = VARIABLES.map(([name]) => name)
 
 /** What the variables of the documentation's configurations hold. */
 const SECRETS = {
@@ -85,7 +87,7 @@ async function problemOfMessage(code: string): Promise<string> {
 
 function problemOfEnv(code: string): string {
   const lines = code.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  const odd = lines.filter((line) => !VARIABLES.includes(/^(\w+)=\S+$/.exec(line)?.[1] ?? ''))
+  const odd = lines.filter((line) => !VARIABLE_NAMES.includes(/^(\w+)=\S+$/.exec(line)?.[1] ?? ''))
   return odd.join('\n')
 }
 
@@ -171,7 +173,7 @@ describe('the names in the documentation', () => {
       [...text.matchAll(/\bX402_[A-Z][A-Z_]*[A-Z]\b/g)].map(([name]) => ({ path, name })),
     )
     expect(named.length).toBeGreaterThan(40)
-    expect(named.filter(({ name }) => !VARIABLES.includes(name))).toEqual([])
+    expect(named.filter(({ name }) => !VARIABLE_NAMES.includes(name))).toEqual([])
   })
 
   it('are endpoints that the gateway has', async () => {

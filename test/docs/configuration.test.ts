@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { VARIABLES } from '../../src/config/environment.js'
+import { VARIABLES } from '../../src/config/read/environment.js'
 import { inlineCode, page, ROOT } from './documents.js'
 
 const { prose } = page('configuration.md')
@@ -31,7 +31,7 @@ const SECTIONS = [
   },
   {
     heading: 'Networks and tokens',
-    members: membersOf('config/network-options.ts', 'NetworkOptions'),
+    members: membersOf('config/options.ts', 'NetworkOptions'),
   },
   {
     heading: 'Projects and merchants',
@@ -51,9 +51,9 @@ describe('the page of the configuration', () => {
 
   it('names the members of options that are objects', () => {
     const members = [
-      ...membersOf('config/network-options.ts', 'AssetOptions'),
-      ...membersOf('config/operator-options.ts', 'MetricsOptions'),
-      ...membersOf('config/operator-options.ts', 'WebhookOptions'),
+      ...membersOf('config/options.ts', 'AssetOptions'),
+      ...membersOf('config/options.ts', 'MetricsOptions'),
+      ...membersOf('config/options.ts', 'WebhookOptions'),
       ...membersOf('http/rate-limiter.ts', 'RateLimitOptions'),
       ...membersOf('facilitator/http-facilitator.ts', 'HttpFacilitatorOptions'),
     ]
@@ -61,8 +61,10 @@ describe('the page of the configuration', () => {
     expect(members.filter((one) => !named.has(one))).toEqual([])
   })
 
-  it('has a row for each variable', () => {
-    const rows = new Set(rowsBelow('Environment variables'))
-    expect(VARIABLES.filter((name) => !rows.has(name))).toEqual([])
+  it('has a row for each variable, with the words of the table that they are read by', () => {
+    const rows = [...prose.matchAll(/^\| `(X402_\w+)` +\| (.*?) +\|$/gm)]
+    expect(rows.map(([, name, about]) => [name, about])).toEqual(
+      VARIABLES.map(([name, , about]) => [name, about]),
+    )
   })
 })

@@ -80,10 +80,10 @@ describe('a cluster with ledgers in memory (rule 20)', () => {
       isInMemory: true,
       hasRates: false,
     }
-    warnOfRisks(parts, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })
+    await warnOfRisks(parts, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })
     expect(warned).toEqual([])
-    warnOfRisks(parts, { NODE_APP_INSTANCE: '1' })
-    warnOfRisks(parts, { NODE_APP_INSTANCE: '1' })
+    await warnOfRisks(parts, { NODE_APP_INSTANCE: '1' })
+    await warnOfRisks(parts, { NODE_APP_INSTANCE: '1' })
     expect(warned).toHaveLength(1)
   })
 })

@@ -96,7 +96,8 @@ async function execute(code: string, cwd: string): Promise<string> {
 /** Starts a block that keeps running, in a process group of its own. */
 async function start(code: string, cwd: string): Promise<void> {
   const stdio = ['ignore', 'ignore', 'inherit'] as const
-  const command = await adapt(code)
+  // In the group, `&` is not needed: `sh` stays until its command ends.
+  const command = (await adapt(code)).replace(/ &$/, '')
   running.push(spawn('sh', ['-ec', command], { cwd, env, detached: true, stdio: [...stdio] }))
 }
 
@@ -152,7 +153,7 @@ describe('the quick start of the README', () => {
     const lines = shown
       .replaceAll(PORT, port)
       .split('\n')
-      .map((line) => line.split('0x')[0]!)
+      .map((line) => line.split(/0x|…/)[0]!)
       .filter((line) => line !== '')
     expect(lines.length).toBeGreaterThan(6)
     for (const line of lines) expect(printed[0]).toContain(line)

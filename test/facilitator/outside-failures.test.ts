@@ -4,10 +4,18 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { LedgerError, RelayerError } from '../../src/errors.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import type { PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
-import { askNode, minedCount, offerOf, openCore, termsOf, type Core } from '../support/core.js'
+import {
+  askNode,
+  type Core,
+  failed,
+  minedCount,
+  offerOf,
+  openCore,
+  payingOn,
+  termsOf,
+} from '../support/core.js'
 import { decoded } from '../support/decoded.js'
-import { balanceOf, useDevnet } from '../support/devnet.js'
+import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { methodsOf, patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
@@ -30,11 +38,7 @@ async function open(
   return { proxy, core }
 }
 
-const sign = (): Promise<PaymentPayload> => signPayment(devnet.payers[0]!, offerOf(devnet))
-const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
-  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
-const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
-const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
+const { sign, settle, merchantBalance } = payingOn(devnet)
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,
@@ -206,20 +210,23 @@ describe('a receipt', () => {
     ['with logs that are numbers', { kind: 'answer', result: receiptWith([1]) }],
   ]
 
-  it.each(withheld)('leaves the payment pending if %s, to be redeemed later', async (_name, fault) => {
-    const { proxy, core } = await open({ settleTimeoutMs: 150 })
-    const payment = await sign()
-    const before = await merchantBalance()
-    proxy.fault = (method) => (method === 'eth_getTransactionReceipt' ? fault : undefined)
-    const pending = await settle(core, payment)
-    expect(pending).toEqual(failed('settlement_pending'))
-    expect(core.happened()).toContain('pending')
-    proxy.fault = undefined
-    await core.until('settled')
-    const { transaction } = pending
-    expect(await settle(core, payment)).toMatchObject({ success: true, transaction })
-    expect((await merchantBalance()) - before).toBe(PRICE)
-  })
+  it.each(withheld)(
+    'leaves the payment pending if %s, to be redeemed later',
+    async (_name, fault) => {
+      const { proxy, core } = await open({ settleTimeoutMs: 150 })
+      const payment = await sign()
+      const before = await merchantBalance()
+      proxy.fault = (method) => (method === 'eth_getTransactionReceipt' ? fault : undefined)
+      const pending = await settle(core, payment)
+      expect(pending).toEqual(failed('settlement_pending'))
+      expect(core.happened()).toContain('pending')
+      proxy.fault = undefined
+      await core.until('settled')
+      const { transaction } = pending
+      expect(await settle(core, payment)).toMatchObject({ success: true, transaction })
+      expect((await merchantBalance()) - before).toBe(PRICE)
+    },
+  )
 })
 
 describe('a relayer without gas money', () => {

@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Reservation } from '../../src/schemes/scheme.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
 import { deploy, fakeTokenCode, type tokenPieces } from '../support/contracts.js'
 import {
   askNode,
+  type Core,
+  failed,
   minedCount,
   offerOf,
   openCore,
-  reserveOn,
+  payingOn,
   termsOf,
   usdc,
-  type Core,
 } from '../support/core.js'
 import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
@@ -50,18 +50,10 @@ async function openProxied(
   return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
-const sign = (payer = 0): Promise<PaymentPayload> =>
-  signPayment(devnet.payers[payer]!, offerOf(devnet))
-const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
-  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
-const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
+const { sign, reserve, settle, merchantBalance } = payingOn(devnet)
 const keyOf = (payment: PaymentPayload) => decoded(payment, offerOf(devnet)).key
-const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
 const count = (answers: readonly SettleResponse[], reason: string): number =>
   answers.filter((answer) => !answer.success && answer.errorReason === reason).length
-
-const reserve = (core: Core, payment: PaymentPayload): Promise<Reservation> =>
-  reserveOn(core, devnet, payment)
 
 /** Keeps transactions waiting while something is done. */
 async function withoutMining<T>(work: () => Promise<T>): Promise<T> {
@@ -125,13 +117,16 @@ describe('settle', () => {
       expect(await asking(core, payment, 'second')).toMatchObject({ errorReason: USED, settledBy })
     })
 
-    it.each([{}, null])('binds a payment whose resource is %j to its requester', async (resource) => {
-      const core = open({ settleTimeoutMs: 100 })
-      const payment = { ...(await sign()), resource }
-      await withoutMining(() => asking(core, payment, 'first'))
-      expect(await asking(core, payment, 'second')).toEqual(failed(USED))
-      expect(await asking(core, payment, 'first')).toMatchObject({ success: true })
-    })
+    it.each([{}, null])(
+      'binds a payment whose resource is %j to its requester',
+      async (resource) => {
+        const core = open({ settleTimeoutMs: 100 })
+        const payment = { ...(await sign()), resource }
+        await withoutMining(() => asking(core, payment, 'first'))
+        expect(await asking(core, payment, 'second')).toEqual(failed(USED))
+        expect(await asking(core, payment, 'first')).toMatchObject({ success: true })
+      },
+    )
   })
 
   it('names the network as the request did', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
-import { newEntry, SUBMISSION } from '../ledger/ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { useCleanup } from '../support/cleanup.js'
 import { findPostgresPrograms, startOwnPostgres } from '../support/own-postgres.js'
 import { newNonce } from '../support/sign-payment.js'

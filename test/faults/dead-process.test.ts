@@ -36,7 +36,8 @@ async function open(database: string, options: WorldOptions = {}): Promise<World
   const world = await openWorld({
     relayers: 2,
     lockMs: LOCK_MS,
-    options: { settleTimeoutMs: 50_000 },
+    // A request that ran out of time would give up its lock, however slow the machine is.
+    options: { settleTimeoutMs: TEST_MS },
     ...(database === 'PostgreSQL' && { ledger: await newSchema() }),
     ...options,
   })
@@ -58,7 +59,8 @@ const startWith = (world: World, relayer: 0 | 1): Promise<GatewayProcess> =>
 /** Presents payments that stay in hand, until all are written down as submitted. */
 async function haveInHand(world: World, gateway: GatewayProcess, count: number) {
   const payments = await Promise.all(Array.from({ length: count }, () => world.sign()))
-  const presented = Promise.all(payments.map((payment) => world.present(gateway, payment)))
+  const visit = { patienceMs: TEST_MS }
+  const presented = Promise.all(payments.map((payment) => world.present(gateway, payment, visit)))
   await until(async () => (await statesOf(world)).join() === payments.map(() => 'submitted').join())
   return { payments, presented }
 }

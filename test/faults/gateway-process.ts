@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { NetworkOptions } from '../../src/config/network-options.js'
+import type { NetworkOptions } from '../../src/config/options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex } from '../../src/protocol/payment.js'
 

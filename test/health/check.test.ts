@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { NetworkOptions } from '../../src/config/network-options.js'
+import type { NetworkOptions } from '../../src/config/options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { Finding } from '../../src/health/finding.js'
@@ -181,7 +181,7 @@ describe('gateway.check()', () => {
     const gateway = open(token({ eip712: { name: 'USD Coin', version: '2' } }))
     const [found] = faults(await gateway.check())
     expect(found).toMatchObject({ subject: 'token', code: 'token_domain_mismatch', symbol: 'USDC' })
-    expect(found!.message).toContain("its contract says 'USDC', version '2'")
+    expect(found!.message).toContain("Its contract says 'USDC', version '2'")
   })
 
   it('finds a token with other decimals', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { NetworkOptions } from '../../src/config/network-options.js'
+import type { NetworkOptions } from '../../src/config/options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'

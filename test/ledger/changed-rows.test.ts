@@ -12,7 +12,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
-import { newEntry, SUBMISSION, UNAVAILABLE } from './ledger-conformance.js'
+import { newEntry, SUBMISSION, UNAVAILABLE } from '../support/ledger-entries.js'
 
 const root = await findPostgres()
 const describePostgres = root === undefined ? describe.skip : describe

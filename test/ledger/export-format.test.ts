@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { exportWriter } from '../../src/ledger/export-format.js'
-import { newEntry } from './ledger-conformance.js'
+import { newEntry } from '../support/ledger-entries.js'
 
 /** The field `resource` of a line, as a spreadsheet finds it that splits at `separator`. */
 function cells(resource: string, separator: string): readonly string[] {

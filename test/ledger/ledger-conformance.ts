@@ -11,7 +11,14 @@ import type {
   Submission,
 } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
-import { newNonce } from '../support/sign-payment.js'
+import {
+  FAILURE,
+  newEntry,
+  START_MS,
+  steps,
+  SUBMISSION,
+  UNAVAILABLE,
+} from '../support/ledger-entries.js'
 
 /** What a store under test is made with. */
 export interface LedgerClock {
@@ -19,13 +26,6 @@ export interface LedgerClock {
   readonly now: () => number
 }
 
-const START_MS = 1_800_000_000_000
-export const SUBMISSION: Submission = {
-  transaction: `0x${'aa'.repeat(32)}`,
-  relayer: `0x${'bb'.repeat(20)}`,
-  accountNonce: 7,
-  raw: '0x02cc',
-}
 const ACCOUNT = { chainId: 84532, relayer: SUBMISSION.relayer }
 const OTHER: Submission = {
   ...SUBMISSION,
@@ -38,13 +38,6 @@ const REPLACEMENT: Submission = {
   raw: '0x02ee',
   replaces: [SUBMISSION.transaction, `0x${'ff'.repeat(32)}`],
 }
-/** What the error of a method looks like that did nothing: no lock, or no database. */
-export const UNAVAILABLE = { name: 'LedgerError', code: 'ledger_unavailable' }
-const FAILURE = {
-  transaction: SUBMISSION.transaction,
-  reason: 'invalid_transaction_state',
-} as const
-
 /**
  * What every store of a ledger has to do.
  *
@@ -616,10 +609,13 @@ export function describeLedger(
         },
       )
 
-      it.each(['reserved', 'failed'] as const)('refuses to deliver a payment that is %s', async (state) => {
-        const { ledger, entry } = await openAt(state)
-        await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
-      })
+      it.each(['reserved', 'failed'] as const)(
+        'refuses to deliver a payment that is %s',
+        async (state) => {
+          const { ledger, entry } = await openAt(state)
+          await expect(ledger.payments.markDelivered(entry)).rejects.toMatchObject(UNAVAILABLE)
+        },
+      )
 
       it('refuses to deliver after an unlock, and for an old lock that another caller has taken', async () => {
         const { ledger, entry } = await openAt('settled')
@@ -820,38 +816,6 @@ export function describeLedger(
 async function pass(clock: { ms: number }): Promise<void> {
   clock.ms += 1000
   await sleep(3)
-}
-
-export const steps = {
-  reserved: async (ledger: LedgerStore, entry: LedgerEntry) =>
-    void (await ledger.payments.reserve(entry)),
-  submitted: async (ledger: LedgerStore, entry: LedgerEntry) => {
-    await steps.reserved(ledger, entry)
-    await ledger.payments.submit(entry, SUBMISSION)
-  },
-  settled: async (ledger: LedgerStore, entry: LedgerEntry) => {
-    await steps.submitted(ledger, entry)
-    await ledger.payments.markSettled(entry, SUBMISSION.transaction)
-  },
-  failed: async (ledger: LedgerStore, entry: LedgerEntry) => {
-    await steps.submitted(ledger, entry)
-    await ledger.payments.markFailed(entry, FAILURE)
-  },
-}
-
-/** An entry that nobody has, whose authorization lasts for five minutes. */
-export function newEntry(overrides: Partial<LedgerEntry> = {}): LedgerEntry {
-  return {
-    chainId: 84532,
-    asset: `0x${'ab'.repeat(20)}`,
-    from: `0x${newNonce().slice(2, 42)}`,
-    nonce: newNonce(),
-    payTo: `0x${'cd'.repeat(20)}`,
-    value: 10_000n,
-    validBefore: BigInt(START_MS / 1000 + 300),
-    project: 'shop',
-    ...overrides,
-  }
 }
 
 function lower(entry: LedgerEntry): Partial<LedgerEntry> {

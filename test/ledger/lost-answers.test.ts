@@ -4,7 +4,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { useCleanup } from '../support/cleanup.js'
 
 const root = await findPostgres()

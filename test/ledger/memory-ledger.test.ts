@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import type { LedgerEntry, LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { until } from '../support/until.js'
-import { describeLedger, newEntry } from './ledger-conformance.js'
+import { newEntry } from '../support/ledger-entries.js'
+import { describeLedger } from './ledger-conformance.js'
 
 describeLedger('the memory ledger', createMemoryLedger)
 

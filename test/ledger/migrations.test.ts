@@ -9,7 +9,7 @@ import { migrations } from '../../src/ledger/schema/migrate.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 
 /** A database without tables. */
 interface NewDatabase {

@@ -8,7 +8,8 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
-import { describeLedger, newEntry, UNAVAILABLE, steps } from './ledger-conformance.js'
+import { newEntry, UNAVAILABLE, steps } from '../support/ledger-entries.js'
+import { describeLedger } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
 const root = await findPostgres()

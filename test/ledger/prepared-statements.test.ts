@@ -9,7 +9,7 @@ import { useCleanup } from '../support/cleanup.js'
 import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 
 const { CompiledQuery, PostgresDriver } = loadPeer('kysely') as typeof KyselyModule
 const root = await findPostgres()

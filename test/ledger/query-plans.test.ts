@@ -12,7 +12,7 @@ import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/diale
 import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { digitsReader } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { explainPostgres, recordPostgres, recordSqlite, type Statement } from './plans.js'
 
 const ROWS = 50_000

@@ -6,7 +6,7 @@ import { MOST_REFUNDS, type RefundEntry } from '../../src/ledger/refunds.js'
 import { storeMakers, type Store } from '../hostile/stores.js'
 import { findPostgres } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
-import { newEntry, steps, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, steps, SUBMISSION } from '../support/ledger-entries.js'
 
 const RESERVED = { kind: 'reserved' }
 const NOT_REFUNDABLE = { kind: 'not_refundable' }

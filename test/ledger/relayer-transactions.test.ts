@@ -17,7 +17,7 @@ import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce } from '../support/sign-payment.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
-import { newEntry } from './ledger-conformance.js'
+import { newEntry } from '../support/ledger-entries.js'
 
 const account = () => ({ chainId: 84532, relayer: newNonce().slice(0, 42) as Hex })
 type Account = ReturnType<typeof account>

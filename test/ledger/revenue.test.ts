@@ -7,7 +7,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import type { Address, Hex } from '../../src/protocol/payment.js'
 import { recordLog } from '../router/api.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 
 const DAY_MS = 86_400_000
 const OTHER_TOKEN: Address = `0x${'0e'.repeat(20)}`

@@ -3,7 +3,7 @@ import { KEPT_MINED, recordId, type LedgerEntry, type LedgerStore } from '../../
 import type { SqlLedgerOptions } from '../../src/ledger/store.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
-import { newEntry, UNAVAILABLE, steps, SUBMISSION } from './ledger-conformance.js'
+import { newEntry, UNAVAILABLE, steps, SUBMISSION } from '../support/ledger-entries.js'
 
 /** A database of a test's own. */
 export interface TestDatabase {

@@ -7,7 +7,8 @@ import { Database } from '../support/sqlite.js'
 import { ConfigError } from '../../src/errors.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { until } from '../support/until.js'
-import { describeLedger, newEntry, UNAVAILABLE } from './ledger-conformance.js'
+import { newEntry, UNAVAILABLE } from '../support/ledger-entries.js'
+import { describeLedger } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
 
 const isRoot = process.getuid?.() === 0

@@ -7,7 +7,7 @@ import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
-import { newEntry, SUBMISSION, UNAVAILABLE } from './ledger-conformance.js'
+import { newEntry, SUBMISSION, UNAVAILABLE } from '../support/ledger-entries.js'
 import { recordSqlite } from './plans.js'
 
 const root = await findPostgres()

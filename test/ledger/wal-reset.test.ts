@@ -78,8 +78,9 @@ describe('the SQLite that keeps the ledger', () => {
 })
 
 describe('a version of SQLite', () => {
-  it.each(['3.51.3', '3.52.0', '3.53.0', '3.50.7', '3.50.8', '4.0.0'])('is accepted: %s', (version) =>
-    expect(isSoundSqlite(version)).toBe(true),
+  it.each(['3.51.3', '3.52.0', '3.53.0', '3.50.7', '3.50.8', '4.0.0'])(
+    'is accepted: %s',
+    (version) => expect(isSoundSqlite(version)).toBe(true),
   )
 
   it.each(['3.45.1', '3.44.6', '3.49.9', '3.50.6', '3.51.2', '3.51.0', '3.8.0', '2.9.9', '0'])(

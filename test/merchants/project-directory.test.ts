@@ -5,8 +5,8 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { ProjectStore } from '../../src/ledger/index.js'
 import { digestToken } from '../../src/merchants/project.js'
 import { ProjectDirectory } from '../../src/merchants/project-directory.js'
-import { merchantReader } from '../../src/config/projects.js'
-import { resolveOptions } from '../../src/config/resolve.js'
+import { merchantReader } from '../../src/config/resolve/projects.js'
+import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { recordLog, serveGateway, type RecordedLog } from '../router/api.js'
 import { OPEN, PAY_TO, SHOP_TOKEN } from '../console/admin.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
@@ -124,7 +124,7 @@ describe('The directory of projects', () => {
     state.isAway = false
     await until(() => directory.find('acme') !== undefined)
     expect(log.lines).toEqual([
-      expect.stringMatching(/^warn Projects cannot be read/),
+      expect.stringMatching(/^warn Cannot read projects/),
       expect.stringMatching(/^info Projects can be read/),
     ])
   })

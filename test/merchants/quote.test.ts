@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { RateError } from '../../src/errors.js'
 import type { Merchant } from '../../src/merchants/project.js'
-import { createQuoter } from '../../src/merchants/quote.js'
+import { Quoter } from '../../src/merchants/quote.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { parsePrice, type Price } from '../../src/money/price.js'
 import { fixedRates } from '../../src/money/fixed-rates.js'
@@ -105,7 +105,7 @@ describe('a token that several schemes could be offered for', () => {
   const quoteBy = async (schemes: Record<string, SchemeFormat>, price: Price) => {
     const merchant = merchantWith({ accepts: [usdc, eurc], crossCurrency: true })
     const formats = new Map(Object.entries(schemes))
-    const quotes = await createQuoter(merchant, fixedRates(RATES), formats).quote(
+    const quotes = await new Quoter(merchant, fixedRates(RATES), formats).quote(
       priceOf(price),
       STYLE,
     )

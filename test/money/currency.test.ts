@@ -76,8 +76,8 @@ describe('explainCurrency', () => {
   })
 
   it('does not suggest a word that is no currency', () => {
-    expect(explainCurrency('xxx')).toContain('pay in')
-    expect(explainCurrency('XAU')).toContain('pay in')
+    expect(explainCurrency('xxx')).toContain('for payments')
+    expect(explainCurrency('XAU')).toContain('for payments')
     expect(explainCurrency('dollars')).toContain('ISO 4217')
     expect(explainCurrency(840)).toContain('string')
   })

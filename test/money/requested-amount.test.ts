@@ -54,9 +54,9 @@ describe('parseFiatAmount', () => {
 
   it.each([
     ['usd', "'USD'"],
-    ['XXX', 'pay in'],
-    ['XTS', 'pay in'],
-    ['XAU', 'pay in'],
+    ['XXX', 'for payments'],
+    ['XTS', 'for payments'],
+    ['XAU', 'for payments'],
     ['USDC', 'ISO 4217'],
     ['', 'ISO 4217'],
     [840, 'string'],

@@ -39,30 +39,33 @@ function routes(app: Express, { x402Protect }: Gateway): void {
 const shop = useShop(devnet, routes)
 
 describe.each(['authorization', 'upfront'])('a proxy behind a route in the flow %s', (flow) => {
-  it.each(['headers', 'raw'])('receives no payment that it could pass on in its %s', async (name) => {
-    const path = `/${flow}/${name}`
-    const id = generatePaymentId()
-    const extension = { ...declarePaymentIdentifierExtension(), info: { required: false, id } }
-    const payment = await shop.sign(path, devnet.payers[0]!, {
-      payload: { extensions: { 'payment-identifier': extension } },
-    })
-    received = []
-    const both = {
-      'X-PAYMENT': paymentHeader(payment)['PAYMENT-SIGNATURE']!,
-      'X-Kept': 'yes',
-      Cookie: 'one=1; x402-payment=e30; two=2',
-    }
-    const bought = await shop.pay(path, payment, { headers: both })
-    expect([bought.status, await bought.text()]).toEqual([200, 'from upstream 1'])
-    const [passed] = received
-    expect(passed!.headers).toMatchObject({ 'x-kept': 'yes', cookie: 'one=1; two=2' })
-    expect(Object.keys(passed!.headers)).not.toContain('payment-signature')
-    expect(JSON.stringify(passed!.rawHeaders)).not.toMatch(/payment/i)
-    expect(seen.filter((one) => one.includes('payment'))).toEqual([])
+  it.each(['headers', 'raw'])(
+    'receives no payment that it could pass on in its %s',
+    async (name) => {
+      const path = `/${flow}/${name}`
+      const id = generatePaymentId()
+      const extension = { ...declarePaymentIdentifierExtension(), info: { required: false, id } }
+      const payment = await shop.sign(path, devnet.payers[0]!, {
+        payload: { extensions: { 'payment-identifier': extension } },
+      })
+      received = []
+      const both = {
+        'X-PAYMENT': paymentHeader(payment)['PAYMENT-SIGNATURE']!,
+        'X-Kept': 'yes',
+        Cookie: 'one=1; x402-payment=e30; two=2',
+      }
+      const bought = await shop.pay(path, payment, { headers: both })
+      expect([bought.status, await bought.text()]).toEqual([200, 'from upstream 1'])
+      const [passed] = received
+      expect(passed!.headers).toMatchObject({ 'x-kept': 'yes', cookie: 'one=1; two=2' })
+      expect(Object.keys(passed!.headers)).not.toContain('payment-signature')
+      expect(JSON.stringify(passed!.rawHeaders)).not.toMatch(/payment/i)
+      expect(seen.filter((one) => one.includes('payment'))).toEqual([])
 
-    // What was paid for is given again, by the id.
-    const again = await shop.pay(path, payment)
-    expect([again.status, await again.text()]).toEqual([200, 'from upstream 1'])
-    expect(received).toHaveLength(1)
-  })
+      // What was paid for is given again, by the id.
+      const again = await shop.pay(path, payment)
+      expect([again.status, await again.text()]).toEqual([200, 'from upstream 1'])
+      expect(received).toHaveLength(1)
+    },
+  )
 })

@@ -181,8 +181,11 @@ describe.each([
     expect(body).toBe('data: first\n\ndata: last\n\n')
   })
 
-  it.each(['front', 'behind'])('delivers events all at once in the flow authorization (%s)', async (place) => {
-    const response = await buy(`/authorization/${place}/events`)
-    expect(await response.text()).toBe('data: first\n\ndata: last\n\n')
-  })
+  it.each(['front', 'behind'])(
+    'delivers events all at once in the flow authorization (%s)',
+    async (place) => {
+      const response = await buy(`/authorization/${place}/events`)
+      expect(await response.text()).toBe('data: first\n\ndata: last\n\n')
+    },
+  )
 })

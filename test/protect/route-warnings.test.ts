@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ErrorRequestHandler, Express } from 'express'
-import { fromEnvironment } from '../../src/config/from-environment.js'
+import { fromEnvironment } from '../../src/config/read/from-environment.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import type { Logger } from '../../src/logger.js'

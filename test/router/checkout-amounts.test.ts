@@ -139,8 +139,8 @@ describe('an amount', () => {
   it.each<[unknown, unknown, string, string]>([
     [15, 'USD', 'amount', `15 is not a string; ${MAJOR}`],
     [undefined, 'USD', 'amount', `is missing; ${MAJOR}`],
-    ['15,00', 'USD', 'amount', 'a comma may mean thousands or decimals; write '],
-    ['1,500.00', 'USD', 'amount', 'a comma may mean thousands or decimals; write '],
+    ['15,00', 'USD', 'amount', 'write decimals with a point and thousands without a comma'],
+    ['1,500.00', 'USD', 'amount', 'write decimals with a point and thousands without a comma'],
     ['1e3', 'USD', 'amount', "write out the digits instead of an exponent, e.g. '1000'"],
     ['-1', 'USD', 'amount', 'it must not be negative'],
     ['+1', 'USD', 'amount', 'leave out the plus sign'],
@@ -154,22 +154,25 @@ describe('an amount', () => {
     ['15.5', 'JPY', 'amount', 'has more than the 0 decimals of JPY; amounts are strings in major'],
     ['1.0005', 'KWD', 'amount', 'has more than the 3 decimals of KWD'],
     ['15.00', 'usd', 'currency', "currency codes are written in upper case: 'USD', not 'usd'"],
-    ['15.00', 'XXX', 'currency', "'XXX' is not a currency that one can pay in (ISO 4217)"],
-    ['15.00', 'XAU', 'currency', "'XAU' is not a currency that one can pay in (ISO 4217)"],
+    ['15.00', 'XXX', 'currency', "'XXX' is not a currency for payments (ISO 4217)"],
+    ['15.00', 'XAU', 'currency', "'XAU' is not a currency for payments (ISO 4217)"],
     ['15.00', 'EUX', 'currency', "is not a currency code of ISO 4217, e.g. 'USD', 'EUR', 'JPY'"],
     ['15.00', '$', 'currency', 'is not a currency code of ISO 4217'],
     ['15.00', 840, 'currency', "the currency must be a string, e.g. 'USD'"],
     ['15.00', undefined, 'currency', "the currency must be a string, e.g. 'USD'"],
-  ])('is refused with the reason and the remedy: %p %p', async (amount, currency, path, message) => {
-    const answer = await prepare(await open({}), amount, currency)
-    expect(answer.status).toBe(400)
-    expect(answer.headers.get('content-type')).toBe('application/problem+json')
-    expect(answer.body).toMatchObject({
-      code: 'invalid_request',
-      detail: expect.stringContaining(`'${path}': `),
-      errors: [{ path, message: expect.stringContaining(message) }],
-    })
-  })
+  ])(
+    'is refused with the reason and the remedy: %p %p',
+    async (amount, currency, path, message) => {
+      const answer = await prepare(await open({}), amount, currency)
+      expect(answer.status).toBe(400)
+      expect(answer.headers.get('content-type')).toBe('application/problem+json')
+      expect(answer.body).toMatchObject({
+        code: 'invalid_request',
+        detail: expect.stringContaining(`'${path}': `),
+        errors: [{ path, message: expect.stringContaining(message) }],
+      })
+    },
+  )
 
   const limits = { minAmount: '0.50', maxAmount: '20', crossCurrency: true }
   it.each([

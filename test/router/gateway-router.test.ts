@@ -8,6 +8,7 @@ import type { RateSource } from '../../src/money/rates.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { problemOf, serveGateway, type ApiAnswer, type GatewayApi, type Mounting } from './api.js'
+import { until } from '../support/until.js'
 
 const PROFILE = '/api/v2/merchant/payment-profile'
 const CHECKOUT = '/api/v2/merchant/checkout-prepare'
@@ -565,6 +566,7 @@ describe('the rate limit', () => {
   it('warns if two limits share one store', async () => {
     const api = await open(limited(100, new MemoryStore()))
     api.gateway.gatewayRouter()
+    await until(() => api.log.lines.length > 0)
     expect(api.log.lines.join()).toMatch(/error The rate limiter is set up wrongly.*STORE_REUSE/)
   })
 

@@ -184,10 +184,13 @@ describe('a settlement with an Idempotency-Key', () => {
     expect(await earned()).toBe(before)
   })
 
-  it.each(['!', '~'.repeat(255)])('is settled with a key of the shortest and longest length', async (key) => {
-    const answer = await api.post(SETTLE, await submission(), { 'Idempotency-Key': key })
-    expect(answer.body).toMatchObject({ success: true })
-  })
+  it.each(['!', '~'.repeat(255)])(
+    'is settled with a key of the shortest and longest length',
+    async (key) => {
+      const answer = await api.post(SETTLE, await submission(), { 'Idempotency-Key': key })
+      expect(answer.body).toMatchObject({ success: true })
+    },
+  )
 })
 
 describe('a verification with an Idempotency-Key', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { WEBHOOK_EVENTS } from '../../src/ledger/webhooks.js'
-import { newEntry, steps } from '../ledger/ledger-conformance.js'
+import { newEntry, steps } from '../support/ledger-entries.js'
 import { useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { signPayment } from '../support/sign-payment.js'

@@ -1,5 +1,5 @@
 /** Contracts of a few instructions, placed where a test wants them. */
-import { concatHex, numberToHex } from 'viem'
+import { concatHex, numberToHex } from 'viem/utils'
 import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Hex } from '../../src/protocol/payment.js'

@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals'
 import { RpcChain } from '../../src/chain/rpc-chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
@@ -18,8 +19,15 @@ import { Counters } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { type Asset, findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork, type Network } from '../../src/protocol/networks.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type {
+  Hex,
+  PaymentPayload,
+  PaymentRequirements,
+  SettleResponse,
+} from '../../src/protocol/payment.js'
+import { balanceOf } from './balance-of.js'
 import { decoded } from './decoded.js'
+import { signPayment, type SigningOverrides, type TestPayer } from './sign-payment.js'
 import { withWrittenCalls } from './written-calls.js'
 
 /** The devnet's network. */
@@ -189,6 +197,27 @@ export async function reserveOn(
   if (isRefusal(reserved)) throw new Error(reserved.refused)
   return reserved
 }
+
+/** Signs, reserves and settles payments of one cent on a devnet, and asks what the merchant has. */
+export function payingOn(devnet: Devnet) {
+  return {
+    sign: (payer: TestPayer | number = 0, overrides?: SigningOverrides): Promise<PaymentPayload> =>
+      signPayment(
+        typeof payer === 'number' ? devnet.payers[payer]! : payer,
+        offerOf(devnet),
+        overrides,
+      ),
+    reserve: (core: Core, payment: PaymentPayload): Promise<Reservation> =>
+      reserveOn(core, devnet, payment),
+    settle: ({ facilitator }: Core, payment: PaymentPayload): Promise<SettleResponse> =>
+      facilitator.settle(payment, offerOf(devnet), termsOf(devnet)),
+    merchantBalance: (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address),
+  }
+}
+
+/** Matches the answer to a settlement that failed. */
+export const failed = (errorReason: string) =>
+  expect.objectContaining({ success: false, errorReason })
 
 /** Asks the node itself. */
 export async function askNode<T = unknown>(

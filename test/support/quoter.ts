@@ -1,9 +1,9 @@
 import type { Merchant } from '../../src/merchants/project.js'
-import { createQuoter, type Quoter } from '../../src/merchants/quote.js'
+import { Quoter } from '../../src/merchants/quote.js'
 import type { RateSource } from '../../src/money/rates.js'
 import { exactFormat } from '../../src/schemes/exact-evm/format.js'
 
 /** A merchant's quoter for the scheme `exact`. */
 export function exactQuoter(merchant: Merchant, rates: RateSource): Quoter {
-  return createQuoter(merchant, rates, new Map([['exact', exactFormat]]))
+  return new Quoter(merchant, rates, new Map([['exact', exactFormat]]))
 }

@@ -1,4 +1,4 @@
-import { concatHex, hexToBigInt, numberToHex, slice } from 'viem'
+import { concatHex, hexToBigInt, numberToHex, slice } from 'viem/utils'
 import type { Hex } from '../../src/protocol/payment.js'
 
 /** Order of secp256k1's group. */

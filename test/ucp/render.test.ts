@@ -6,8 +6,8 @@ import { fillTemplate, readTemplate } from '../../src/ucp/render.js'
 describe('readTemplate', () => {
   it('names the missing file and the likely reason', () => {
     const read = () => readTemplate('/nowhere/gateway.md')
-    expect(read).toThrow('cannot be read from /nowhere/gateway.md')
-    expect(read).toThrow('a bundler must')
+    expect(read).toThrow('template at /nowhere/gateway.md')
+    expect(read).toThrow('external in your bundler')
     expect(read).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ code: 'ENOENT' }) }),
     )

@@ -7,7 +7,7 @@ import { WEBHOOK_EVENTS, type WebhookEndpoint } from '../../src/ledger/webhooks.
 import { WebhookDispatcher } from '../../src/webhooks/dispatcher.js'
 import { receiverRules, type ReceiverRules } from '../../src/webhooks/receiver-url.js'
 import { createWebhookSecret } from '../../src/webhooks/signature.js'
-import { newEntry, steps, SUBMISSION } from '../ledger/ledger-conformance.js'
+import { newEntry, steps, SUBMISSION } from '../support/ledger-entries.js'
 import { recordLog } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { until } from '../support/until.js'
@@ -232,7 +232,7 @@ describe('an attempt', () => {
     receiver.respond = (_webhook, res) => res.writeHead(307, { location: inside.url }).end()
     const delivery = await attemptAt(receiver.url)
     expect(delivery).toMatchObject({ state: 'pending', lastStatus: 307 })
-    expect(delivery.lastError).toMatch(/redirects \(HTTP 307\), which is not followed/)
+    expect(delivery.lastError).toMatch(/redirects \(HTTP 307\)\. Redirects are not followed/)
     expect(inside.received).toEqual([])
   })
 

@@ -2,25 +2,25 @@ import { once } from 'node:events'
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect } from 'node:tls'
 
-/** Milliseconds for a connection. */
+/** How long to wait for a connection (ms). */
 const CONNECT_MS = 5000
 
-/** Days before the end of a certificate from which on it is worth a warning. */
+/** Warns this many days before a certificate expires. */
 const CERTIFICATE_DAYS = 14
 
 const DAY_MS = 86_400_000
 
-/** The host to connect to. */
+/** A host to connect to. */
 export interface Host {
-  /** The name that the certificate must have. */
+  /** Name that the certificate must have. */
   readonly name: string
-  /** The address to connect to, if it is known. */
+  /** Address to connect to, if it is known. */
   readonly address?: string | undefined
   readonly port: number
   readonly isSecure: boolean
 }
 
-/** The result of a connection. */
+/** Result of {@link inspectHost}. */
 export type HostState =
   | { readonly kind: 'sound' }
   | { readonly kind: 'unreachable'; readonly code: string }
@@ -29,7 +29,7 @@ export type HostState =
   | { readonly kind: 'untrusted'; readonly why: string }
   | { readonly kind: 'ends_soon'; readonly days: number }
 
-/** Connects to a host and looks at its certificate. Nothing is sent. */
+/** Connects to a host and checks its certificate. Sends nothing. */
 export async function inspectHost(host: Host): Promise<HostState> {
   const { name, address = name, port, isSecure } = host
   const signal = AbortSignal.timeout(CONNECT_MS)
@@ -45,7 +45,7 @@ export async function inspectHost(host: Host): Promise<HostState> {
     }
   }
   const servername = isIP(name) === 0 ? { servername: name } : {}
-  // Whether the certificate is trusted is checked below.
+  // Trust is checked below.
   const socket = connect({ host: address, port, ...servername, rejectUnauthorized: false })
   try {
     await once(socket, 'secureConnect', { signal })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isConfigError } from '../../errors.js'
@@ -15,23 +16,23 @@ import type { NamedLedger } from '../ledger-location.js'
 import { checkMode } from './check-files.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 
-/** Milliseconds that the database's clock may differ from this machine's. */
+/** How far the database's clock may be off this machine's (ms). */
 const MAX_SKEW_MS = 10_000
 
-/** The result of checking a ledger's database. */
+/** Result of {@link checkDatabase}. */
 export interface CheckedDatabase {
   readonly findings: readonly DoctorFinding[]
-  /** Where the database can be read; must be closed. */
+  /** Present if the database can be read; must be closed. */
   readonly inspector?: LedgerInspector | undefined
-  /** Its webhooks, where they can be read. */
+  /** Its webhooks, if they can be read. */
   readonly webhooks?: readonly InspectedWebhook[]
 }
 
-/** Checks a ledger's database without changing it: that it answers, its rights and its migrations. */
+/** Checks a ledger's database without changing it: connection, rights and migrations. */
 export async function checkDatabase({ location, option }: NamedLedger): Promise<CheckedDatabase> {
   let inspector: LedgerInspector | undefined
   try {
-    if ('file' in location && !(await exists(location.file)))
+    if ('file' in location && !existsSync(location.file))
       return { findings: await checkFolder(location.file) }
     const open = 'file' in location ? await checkMode(location.file) : []
     if ('file' in location) await access(location.file, constants.R_OK | constants.W_OK)
@@ -70,7 +71,7 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
     found.push(fault('ledger', 'migration_unknown', message))
   }
   if (missing.length > 0 && !mayCreate) {
-    const message = `${name} misses migrations, and its user may make no tables: GRANT CREATE on the schema, or run ledger migrate as its owner.`
+    const message = `${name} lacks migrations, and its user may not create tables: GRANT CREATE on the schema, or run ledger migrate as its owner.`
     found.push(fault('ledger', 'ledger_forbidden', message))
   }
   if (forbidden.length > 0) {
@@ -78,7 +79,7 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
     found.push(fault('ledger', 'ledger_forbidden', message))
   }
   if (missing.length > 0 && state.isMigrated) {
-    const message = `${name} misses migrations (${missing.join(', ')}): stop gateways of earlier versions, then run ledger migrate, or start serve.`
+    const message = `${name} lacks migrations (${missing.join(', ')}): stop gateways of earlier versions, then run ledger migrate, or start serve.`
     found.push(caution('ledger', 'migration_missing', message))
   }
   const skew = state.now - Date.now()
@@ -89,17 +90,10 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
   return found.length > 0 ? found : [sound('ledger', `The ledger is ${name}.`)]
 }
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Checks that a file that does not exist yet can be made. */
+/** Checks that a missing file can be created. */
 async function checkFolder(file: string): Promise<readonly DoctorFinding[]> {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (!(await exists(folder))) continue
+    if (!existsSync(folder)) continue
     try {
       if ((await stat(folder)).isDirectory()) {
         await access(folder, constants.W_OK | constants.X_OK)

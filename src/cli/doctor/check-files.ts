@@ -1,14 +1,14 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { OpenedConfig } from '../../config/config-file.js'
+import type { OpenedConfig } from '../../config/read/config-file.js'
 import { caution, sound, type DoctorFinding } from './doctor-finding.js'
 
 /** Bits of a file's mode that let others read it. */
 const READABLE_BY_OTHERS = 0o044
 
-/** A private key that is written out. */
+/** A private key. */
 const KEY = /0x[0-9a-fA-F]{64}/
 
-/** Checks that nobody else can read the files with secrets, and that each variable has a reader. */
+/** Checks that only the owner can read files with secrets, and reports unknown variables. */
 export async function checkFiles(opened: OpenedConfig): Promise<readonly DoctorFinding[]> {
   const { file, envFile, warnings } = opened
   const odd = warnings.map((message) => caution('configuration', 'unknown_variable', message))

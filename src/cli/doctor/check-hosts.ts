@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { inspectHost } from './certificate.js'
 import { caution, fault, type DoctorFinding } from './doctor-finding.js'
 
-/** A URL, and the option that holds it. Its host is not shown: it may be a key. */
+/** A URL and its option. The host is not shown: it may contain a key. */
 interface NamedUrl {
   readonly option: string
   readonly url: string
@@ -35,7 +35,7 @@ async function checkHost({ option, url }: NamedUrl): Promise<readonly DoctorFind
     if (isIP(host) === 0) await lookup(host)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
-    const message = `The DNS does not know the host of ${option} (${code}): correct it, or this machine’s DNS.`
+    const message = `DNS cannot resolve the host of ${option} (${code}): correct it, or this machine’s DNS.`
     return [fault('dns', 'dns_failed', message)]
   }
   if (protocol !== 'https:') return []
@@ -49,19 +49,19 @@ async function checkCertificate(
   const state = await inspectHost({ ...host, isSecure: true })
   switch (state.kind) {
     case 'sound':
-    // Found by the check of what should answer there.
+    // Reported by the check of the service at this URL.
     case 'unreachable':
       return []
     case 'untrusted': {
-      const message = `The certificate of ${option} cannot be trusted (${state.why}): renew it, correct the host, or name its authority in NODE_EXTRA_CA_CERTS.`
+      const message = `The certificate of ${option} is not trusted (${state.why}): renew it, correct the host, or add its authority to NODE_EXTRA_CA_CERTS.`
       return [fault('tls', 'tls_untrusted', message)]
     }
     case 'ends_soon': {
-      const message = `The certificate of ${option} ends in ${state.days} days: renew it.`
+      const message = `The certificate of ${option} expires in ${state.days} days: renew it.`
       return [caution('tls', 'tls_ends_soon', message)]
     }
     case 'no_tls': {
-      const message = `The host of ${option} speaks no TLS at port ${host.port} (${state.code}): correct the URL.`
+      const message = `The host of ${option} does not speak TLS on port ${host.port} (${state.code}): correct the URL.`
       return [fault('tls', 'tls_failed', message)]
     }
   }

@@ -1,10 +1,10 @@
 import { privateKeyToAddress } from 'viem/accounts'
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import type { Merchant } from '../../merchants/project.js'
 import { findNameProblems } from '../../ucp/authority.js'
 import { caution, type DoctorFinding } from './doctor-finding.js'
 
-/** Checks for settings that fit the schemas but make no sense together. */
+/** Finds settings that are valid one by one but make no sense together. */
 export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding[] {
   const { projects } = resolved
   const relayers = new Set(
@@ -14,7 +14,7 @@ export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding
   )
   return [
     ...(projects.length === 0
-      ? [caution('project', 'project_missing', 'There is no project: nobody can be paid.')]
+      ? [caution('project', 'project_missing', 'There is no project, so no merchant can be paid.')]
       : []),
     ...projects.flatMap(({ id, tokenHashes, merchant }) => [
       ...(tokenHashes.length === 0 ? [withoutToken(id)] : []),
@@ -25,7 +25,7 @@ export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding
 }
 
 function withoutToken(id: string): DoctorFinding {
-  const message = `Project ${id} has no token, so that no shop can use the API: npx express-x402-gateway token makes one.`
+  const message = `Project ${id} has no token, so no shop can use the API. Make one: npx express-x402-gateway token`
   return caution('project', 'project_without_token', message)
 }
 
@@ -34,11 +34,11 @@ function checkPayTo(
   relayers: ReadonlySet<string>,
 ): readonly DoctorFinding[] {
   if (!relayers.has(payTo.toLowerCase())) return []
-  const message = `Project ${project} is paid at ${payTo}, which is a relayer, whose key is on this machine: set payTo to another account.`
+  const message = `Project ${project} is paid at ${payTo}, a relayer whose key is on this machine: set payTo to another account.`
   return [caution('project', 'pay_to_is_relayer', message)]
 }
 
-/** Checks that UCP platforms would take the handler by its name. */
+/** Checks that UCP platforms will accept the handler's name. */
 function checkUcp({ handlerId, docsUrl, publicUrl }: ResolvedOptions): readonly DoctorFinding[] {
   const url = docsUrl ?? publicUrl
   if (url === undefined) return []

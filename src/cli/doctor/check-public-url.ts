@@ -1,4 +1,4 @@
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { fetchJson } from '../../http/fetch-json.js'
 import { sameNetwork } from '../../protocol/networks.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
@@ -6,13 +6,13 @@ import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 64 * 1024
 
-/** Where a gateway says what it supports. */
+/** Lists the networks of a gateway. */
 const PATH = '/api/v2/payment/supported'
 
-/** How a gateway refuses a request without a token. */
+/** Problem type of a request without a token. */
 const PROBLEM = 'urn:x402-gateway:problem:unauthorized'
 
-/** Checks that the public URL leads to this gateway, as seen from this machine. */
+/** Checks that the public URL leads to this gateway, seen from this machine. */
 export async function checkPublicUrl({
   publicUrl,
   networks,
@@ -33,7 +33,7 @@ export async function checkPublicUrl({
   return [fault('publicUrl', 'public_url_elsewhere', message)]
 }
 
-/** Tells whether an answer is from this gateway: it asks for a token, or lists our networks. */
+/** An answer is from this gateway if it asks for a token or lists our networks. */
 function isGateway(document: unknown, networks: ResolvedOptions['networks']): boolean {
   const { type } = (document ?? {}) as { type?: unknown }
   if (type === PROBLEM) return true
@@ -44,7 +44,7 @@ function isGateway(document: unknown, networks: ResolvedOptions['networks']): bo
   )
 }
 
-/** The networks that a gateway says it settles on. */
+/** Networks that a gateway settles on. */
 function networksIn(document: unknown): readonly string[] {
   const { kinds } = (document ?? {}) as { kinds?: unknown }
   if (!Array.isArray(kinds)) return []

@@ -1,4 +1,4 @@
-import type { ResolvedOptions } from '../../config/resolve.js'
+import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import type { InspectedWebhook } from '../../ledger/operate/inspect-ledger.js'
 import { OPERATOR } from '../../ledger/webhooks.js'
 import { isPublicAddress } from '../../webhooks/public-address.js'
@@ -6,14 +6,14 @@ import { findReceiver, type Receiver } from '../../webhooks/receiver-url.js'
 import { inspectHost } from './certificate.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 
-/** Most receivers that are connected to: in all, and at once. */
+/** How many receivers are checked, and how many at once. */
 const MAX_RECEIVERS = 100
 const AT_ONCE = 20
 
-/** Milliseconds after which a delivery should have been tried. */
+/** A delivery should be tried within this time (ms). */
 const UNTRIED_MS = 120_000
 
-/** Checks that webhooks can be delivered, and are. Nothing is sent to their receivers. */
+/** Checks that webhooks can be and are delivered. Sends nothing to their receivers. */
 export async function checkWebhooks(
   { webhooks: rules, projects }: Pick<ResolvedOptions, 'webhooks' | 'projects'>,
   webhooks: readonly InspectedWebhook[],
@@ -36,7 +36,7 @@ export async function checkWebhooks(
   return [sound('webhook', `All ${webhooks.length} webhooks can be delivered.`)]
 }
 
-/** One webhook for each receiver: what is wrong with one is wrong with the others of the same receiver. */
+/** One webhook per receiver: all webhooks of a receiver share its problems. */
 function firstOfEach(webhooks: readonly InspectedWebhook[]): readonly InspectedWebhook[] {
   const byOrigin = new Map<string, InspectedWebhook>()
   for (const webhook of webhooks) {
@@ -46,12 +46,12 @@ function firstOfEach(webhooks: readonly InspectedWebhook[]): readonly InspectedW
   return [...byOrigin.values()].slice(0, MAX_RECEIVERS)
 }
 
-/** How a webhook is named. Its URL is not shown: it may hold a secret. */
+/** Name of a webhook. Its URL may contain a secret and is not shown. */
 const nameOf = ({ id, project }: InspectedWebhook): string =>
   project === OPERATOR ? `webhook ${id} of the operator` : `webhook ${id} of project ${project}`
 
 function withoutProject(webhook: InspectedWebhook): DoctorFinding {
-  const message = `The ${nameOf(webhook)} is never used again: there is no such project. Configure the project, or ignore this.`
+  const message = `The ${nameOf(webhook)} is unused: its project does not exist. Configure the project, or ignore this.`
   return caution('webhook', 'webhook_without_project', message)
 }
 
@@ -60,29 +60,29 @@ function checkDeliveries(webhook: InspectedWebhook): readonly DoctorFinding[] {
   const why = lastError === undefined ? '' : ` (${lastError.replace(/\.$/, '')})`
   const found: DoctorFinding[] = []
   if (failed > 0) {
-    const message = `${failed} deliveries of the ${nameOf(webhook)} have failed for good${why}: correct its receiver, then send them again, by POST …/webhooks/${webhook.id}/deliveries/{id}/resend.`
+    const message = `${failed} deliveries of the ${nameOf(webhook)} have failed for good${why}: correct its receiver, then resend them with POST …/webhooks/${webhook.id}/deliveries/{id}/resend.`
     found.push(caution('webhook', 'webhook_failed', message))
   }
   if (waiting > 0) {
-    const message = `${waiting} deliveries of the ${nameOf(webhook)} were tried in vain, and are tried again${why}: correct its receiver.`
+    const message = `${waiting} deliveries of the ${nameOf(webhook)} failed and will be retried${why}: correct its receiver.`
     found.push(caution('webhook', 'webhook_waiting', message))
   }
-  // The deliveries of a payment wait for each other.
+  // A payment's deliveries wait for each other.
   if (untriedMs > UNTRIED_MS && waiting === 0) {
-    const message = `The ${nameOf(webhook)} has deliveries that nobody has tried for ${Math.floor(untriedMs / 60_000)} min: start a gateway on this ledger, or see why its receiver is slow.`
+    const message = `The ${nameOf(webhook)} has had untried deliveries for ${Math.floor(untriedMs / 60_000)} min: start a gateway on this ledger, or find out why its receiver is slow.`
     found.push(caution('webhook', 'webhook_untried', message))
   }
   return found
 }
 
-/** Checks the host of a webhook: its DNS, whether it is public, and its certificate. */
+/** Checks the host of a webhook: DNS, address and certificate. */
 async function checkReceiver(
   webhook: InspectedWebhook,
   receiver: Receiver,
 ): Promise<readonly DoctorFinding[]> {
   const name = nameOf(webhook)
   if (receiver.kind === 'refused') {
-    const message = `Nothing can be delivered to the ${name}: its URL ${receiver.message}. Change it by PATCH, or delete it.`
+    const message = `Nothing can be delivered to the ${name}: its URL ${receiver.message}. Change it with PATCH, or delete the webhook.`
     return [fault('webhook', 'webhook_url_refused', message)]
   }
   const { url, addresses } = receiver
@@ -93,23 +93,23 @@ async function checkReceiver(
   switch (state.kind) {
     case 'sound': {
       if (isSecure || !addresses.some(isPublicAddress)) return []
-      const message = `The ${name} is told of payments in plain text (http:): change its URL to https:.`
+      const message = `The ${name} receives payments in plain text (http:): change its URL to https:.`
       return [caution('webhook', 'webhook_insecure', message)]
     }
     case 'unreachable': {
-      const message = `Nobody can be reached at ${host}:${port} for the ${name} (${state.code}): start its receiver, open the firewall, or change its URL.`
+      const message = `The ${name} cannot be reached at ${host}:${port} (${state.code}): start its receiver, open the firewall, or change its URL.`
       return [caution('webhook', 'webhook_unreachable', message)]
     }
     case 'untrusted': {
-      const message = `Nothing can be delivered to the ${name}: the certificate of ${host} cannot be trusted (${state.why}). Renew it, or name its authority in NODE_EXTRA_CA_CERTS.`
+      const message = `Nothing can be delivered to the ${name}: the certificate of ${host} is not trusted (${state.why}). Renew it, or add its authority to NODE_EXTRA_CA_CERTS.`
       return [fault('webhook', 'webhook_tls_untrusted', message)]
     }
     case 'ends_soon': {
-      const message = `The certificate of ${host}, for the ${name}, ends in ${state.days} days: renew it.`
+      const message = `The certificate of ${host}, for the ${name}, expires in ${state.days} days: renew it.`
       return [caution('webhook', 'webhook_tls_ends_soon', message)]
     }
     case 'no_tls': {
-      const message = `Nothing can be delivered to the ${name}: ${host} speaks no TLS at port ${port} (${state.code}). Change its URL.`
+      const message = `Nothing can be delivered to the ${name}: ${host} does not speak TLS on port ${port} (${state.code}). Change its URL.`
       return [fault('webhook', 'webhook_tls_failed', message)]
     }
   }

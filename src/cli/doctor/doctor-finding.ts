@@ -1,27 +1,28 @@
-/** What `doctor` has found: a finding of `gateway.check()`, or one of its own. */
+/** A finding of `gateway.check()`, or of `doctor` itself. */
 export interface DoctorFinding {
   readonly subject: string
   readonly status: 'ok' | 'warning' | 'error'
-  /** Stable, machine-readable name of what was found. */
+  /** Stable, machine-readable. */
   readonly code: string
-  /** What was found and what to do, for people. */
+  /** For people: the problem and its remedy. */
   readonly message: string
 }
 
-/** Makes a finding of something that does not work. */
-export const fault = (subject: string, code: string, message: string): DoctorFinding => ({
-  ...{ subject, code, message },
-  status: 'error',
-})
+const findingOf =
+  (status: DoctorFinding['status']) =>
+  (subject: string, code: string, message: string): DoctorFinding => ({
+    subject,
+    status,
+    code,
+    message,
+  })
 
-/** Makes a finding of something that works, but needs attention. */
-export const caution = (subject: string, code: string, message: string): DoctorFinding => ({
-  ...{ subject, code, message },
-  status: 'warning',
-})
+/** Something does not work. */
+export const fault = findingOf('error')
 
-/** Makes a finding that all is well. */
-export const sound = (subject: string, message: string): DoctorFinding => ({
-  ...{ subject, code: 'ok', message },
-  status: 'ok',
-})
+/** Something works, but needs attention. */
+export const caution = findingOf('warning')
+
+/** A check has passed. */
+export const sound = (subject: string, message: string): DoctorFinding =>
+  findingOf('ok')(subject, 'ok', message)

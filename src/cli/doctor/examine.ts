@@ -1,11 +1,11 @@
-import { openConfig } from '../../config/config-file.js'
-import { resolveOptions, type ResolvedOptions } from '../../config/resolve.js'
+import { openConfig } from '../../config/read/config-file.js'
+import { resolveOptions, type ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { isConfigError } from '../../errors.js'
 import { openGateway } from '../../gateway.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { createMemoryLedger } from '../../ledger/memory-ledger.js'
 import type { LedgerInspector } from '../../ledger/operate/inspect-ledger.js'
-import type { Logger } from '../../logger.js'
+import { silentLogger } from '../../logger.js'
 import type { CliContext } from '../context.js'
 import { ledgerLocation, withoutDatabase } from '../ledger-location.js'
 import { checkDatabase } from './check-database.js'
@@ -16,13 +16,13 @@ import { checkPublicUrl } from './check-public-url.js'
 import { checkWebhooks } from './check-webhooks.js'
 import { fault, type DoctorFinding } from './doctor-finding.js'
 
-/** What is examined. */
+/** Options of {@link examine}. */
 export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly config: string | undefined
   readonly ledger: string | undefined
 }
 
-/** Checks a gateway: its configuration, and everything that it needs from outside. */
+/** Checks a configuration and everything that its gateway depends on. */
 export async function examine(examined: Examined): Promise<readonly DoctorFinding[]> {
   try {
     const opened = await openConfig(examined)
@@ -50,7 +50,6 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
   }
 }
 
-/** Mistakes of the configuration. */
 function describeMistakes(error: unknown): readonly DoctorFinding[] {
   if (!isConfigError(error)) throw error
   return error.issues.map(({ option, code, message }) =>
@@ -58,14 +57,7 @@ function describeMistakes(error: unknown): readonly DoctorFinding[] {
   )
 }
 
-const SILENT: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-}
-
-/** What `gateway.check()` finds, with the transactions of the real ledger. */
+/** Runs `gateway.check()` with the transactions of the real ledger. */
 async function checkGateway(
   resolved: ResolvedOptions,
   inspector: LedgerInspector | undefined,
@@ -73,7 +65,7 @@ async function checkGateway(
   const gateway = openGateway({
     ...resolved,
     ledger: withTransactionsOf(inspector, createMemoryLedger()),
-    logger: SILENT,
+    logger: silentLogger,
   })
   try {
     const found = await gateway.check()
@@ -92,7 +84,7 @@ async function checkGateway(
   }
 }
 
-/** A store whose transactions of relayers are those of another ledger. */
+/** Makes a store show the relayers' transactions of the real ledger. */
 function withTransactionsOf(
   inspector: LedgerInspector | undefined,
   store: LedgerStore,

@@ -1,36 +1,36 @@
-import { resolveOptions } from '../../config/resolve.js'
+import { resolveOptions } from '../../config/resolve/resolve-options.js'
 import { isConfigError } from '../../errors.js'
 import type { GatewayOptions } from '../../config/options.js'
 import { knownAssets } from '../../money/assets.js'
 import { findNetwork } from '../../protocol/networks.js'
 
-/** What a new configuration depends on. */
+/** Answers that make up a new configuration. */
 export interface Answers {
   readonly network: string
   readonly rpcUrl: string
   readonly payTo: string
   readonly currency: string
-  /** Absent where URLs follow each request. */
+  /** Empty or absent: taken from each request. */
   readonly publicUrl?: string | undefined
 }
 
-/** One thing that `init` asks for. */
+/** A question of `init`. */
 export interface Question {
   readonly name: keyof Answers
   /** Its flag, without the dashes. */
   readonly flag: string
   readonly text: string
-  /** The answer if none is given, by the previous answers; `undefined` if an answer is required. */
+  /** Default answer, by the previous answers; `undefined` if an answer is required. */
   readonly fallback: (given: Partial<Answers>) => string | undefined
 }
 
-/** Public nodes of the networks that people begin with. They limit requests. */
+/** Public nodes for a first try. They limit requests. */
 const PUBLIC_NODES: ReadonlyMap<string, string> = new Map([
   ['base', 'https://mainnet.base.org'],
   ['base-sepolia', 'https://sepolia.base.org'],
 ])
 
-/** What is asked, in order. */
+/** The questions, in order. */
 export const QUESTIONS: readonly Question[] = [
   {
     name: 'network',
@@ -41,13 +41,13 @@ export const QUESTIONS: readonly Question[] = [
   {
     name: 'rpcUrl',
     flag: 'rpc-url',
-    text: 'URL of a JSON-RPC node of it',
+    text: 'URL of a JSON-RPC node',
     fallback: ({ network = '' }) => PUBLIC_NODES.get(findNetwork(network)?.shortName ?? ''),
   },
   {
     name: 'payTo',
     flag: 'pay-to',
-    text: 'Address that is paid (0x…)',
+    text: 'Your wallet address, where payments arrive (0x…)',
     fallback: () => undefined,
   },
   {
@@ -59,12 +59,12 @@ export const QUESTIONS: readonly Question[] = [
   {
     name: 'publicUrl',
     flag: 'public-url',
-    text: 'URL under which clients reach the gateway (empty: as each request says)',
+    text: 'Public URL of this gateway (leave empty for now)',
     fallback: () => '',
   },
 ]
 
-/** The tokens that are taken, and whether prices need a rate. */
+/** Tokens to accept, and whether prices need a rate. */
 export function tokensFor({ network, currency }: Pick<Answers, 'network' | 'currency'>): {
   readonly assets: readonly string[]
   readonly needsRates: boolean
@@ -76,7 +76,7 @@ export function tokensFor({ network, currency }: Pick<Answers, 'network' | 'curr
   return { assets, needsRates: pegged.length === 0 }
 }
 
-/** Placeholders for what only the finished configuration has. */
+/** Stand in for answers that are still missing. */
 const PLACEHOLDERS: Answers = {
   network: 'base-sepolia',
   rpcUrl: 'https://node.example',
@@ -84,18 +84,19 @@ const PLACEHOLDERS: Answers = {
   currency: 'USD',
 }
 
-/** What is wrong with an answer, by the checks of the configuration; `undefined` if nothing is. */
+/** Checks an answer as the configuration does. @returns The mistake, if there is one. */
 export function problemWith(name: keyof Answers, given: Partial<Answers>): string | undefined {
   const { network, rpcUrl, payTo, currency, publicUrl } = { ...PLACEHOLDERS, ...given }
   const { assets } = tokensFor({ network, currency })
   const found = findNetwork(network)
   if (name === 'network' && found !== undefined && assets.length === 0)
-    return 'has no token that is known here: take another, and describe the token of this one later'
+    return 'has no well-known token: choose another network now, and add this one with its token later'
   const options: GatewayOptions = {
     ...(publicUrl && { publicUrl }),
     networks: {
       [network]: {
-        ...{ rpcUrl, relayerKeys: [`0x${'01'.repeat(32)}`] },
+        rpcUrl,
+        relayerKeys: [`0x${'01'.repeat(32)}`],
         ...(assets.length > 0 && { assets }),
       },
     },

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 const FILE = '.gitignore'
 
 /**
- * Makes sure that git ignores files of a folder, whether or not it is a checkout yet.
+ * Adds missing lines to `.gitignore`, whether or not the folder is a checkout yet.
  *
- * @param patterns - Lines of `.gitignore`. Those that are missing are added.
  * @returns The file, and why it could not be written.
  */
 export async function ignoreFiles(

@@ -2,11 +2,11 @@ import { hashToken } from '../../merchants/project.js'
 import type { Hex } from '../../protocol/payment.js'
 import { tokensFor, type Answers } from './answers.js'
 
-/** What a new configuration is written from. */
+/** Values of a new configuration. */
 export interface Template extends Answers {
   /** Address of the relayer whose key is in `.env`. */
   readonly relayer: Hex
-  /** Identify token of the project, of which the hash is kept. */
+  /** Identify token of the project; only its hash is written. */
   readonly token: string
 }
 
@@ -20,7 +20,7 @@ export function configText(template: Template): string {
   return `// Configuration of express-x402-gateway. \`npx express-x402-gateway doctor\` checks it.
 // \${NAME} stands for an environment variable: those below are in .env, which only you can read.
 {
-  // URL at which clients reach the gateway. If not set, it is taken from each request.
+  // Public URL of the gateway. If not set, it is taken from each request.
   ${publicUrl ? '' : '// '}"publicUrl": ${json(url)},
 
   // Name of the UCP handler, if you use UCP: your domain in reverse, and a word.
@@ -28,19 +28,19 @@ export function configText(template: Template): string {
 
   "networks": {
     ${json(network)}: {
-      // JSON-RPC of a node. Public nodes limit requests: take one of a provider for real use.
+      // JSON-RPC node. Public nodes limit requests: use a provider's in production.
       "rpcUrl": "\${RPC_URL}",
-      // Keys of accounts that send the transactions and pay their gas. This one is
-      // ${relayer}: it needs some of the network's native currency.
+      // Keys of accounts that send the transactions and pay the gas. This one is
+      // ${relayer}; it needs some of the network's native currency.
       "relayerKeys": ["\${RELAYER_KEY}"],
-      // Nothing is sent while gas costs more than this, in gwei.
+      // Sends nothing while gas costs more than this, in gwei.
       // "maxFeePerGasGwei": 5,
       // Tokens to accept.
       "assets": ${json(assets).replaceAll(',', ', ')}
     }
   },
 
-  // Who is paid. Each project has a merchant, and tokens with which its shops sign in to the API.
+  // Each project has a merchant, who is paid, and tokens for its shops to use the API.
   "projects": [
     {
       "id": "shop",
@@ -48,13 +48,13 @@ export function configText(template: Template): string {
       "tokens": [${json(hashToken(token))}],
       "merchant": {
         "payTo": ${json(payTo)},
-        // Currency of prices that name none.
+        // Currency of prices without one.
         "currency": ${json(currency)}${needsRates ? ',\n        // No token here is pegged to that currency: prices are converted.\n        "crossCurrency": true,\n        "fxBufferBps": 50' : ''}
       }
     }
   ],
 ${needsRates ? '\n  // Rates of currencies; these are those of the European Central Bank.\n  "rates": { "http": { "url": "https://api.frankfurter.dev/v1", "name": "ECB" } },\n' : ''}
-  // Requests to the API, by address and by project.
+  // API requests, per address and per project.
   "rateLimit": { "windowMs": 60000, "limit": 600 }
 }
 `

@@ -1,8 +1,9 @@
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigError } from '../../errors.js'
 
-/** A file to be made. */
+/** A file to create. */
 export interface NewFile {
   readonly path: string
   readonly text: string
@@ -20,8 +21,7 @@ export async function writeNew(
   files: readonly NewFile[],
   { force }: { readonly force: boolean },
 ): Promise<readonly string[]> {
-  const existing: string[] = []
-  for (const { path } of files) if (await exists(path)) existing.push(path)
+  const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
   const [first] = existing
   if (first !== undefined && !force)
     throw refused(
@@ -33,10 +33,9 @@ export async function writeNew(
   try {
     for (const { path, text, mode } of files) {
       await mkdir(dirname(path), { recursive: true })
-      // `wx`: a file that another process has made meanwhile is not overwritten.
+      // `wx`: never overwrites a file that another process created meanwhile.
       const file = await open(path, 'wx', mode)
       written.push(path)
-      // A umask can only take rights away.
       await file.writeFile(text)
       await file.close()
     }
@@ -47,13 +46,6 @@ export async function writeNew(
     throw refused(`nothing was written: ${files[written.length]?.path ?? first} (${code})`)
   }
   return existing.map((path) => `${path}${suffix}`)
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 function refused(message: string): ConfigError {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
+import { authorizationFor } from '../../crypto/sign-authorization.js'
 import { encodeHeader, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
 import { X402_VERSION, type Hex } from '../../protocol/payment.js'
-import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
+import { chooseOffer, describeAmount, type Limits } from './choose-offer.js'
 import {
   NoAnswer,
   readRequired,
@@ -12,13 +13,16 @@ import {
   type PaidRequest,
 } from './http.js'
 import { describeProblem, isBeforeSending } from './problem.js'
-import { authorizationFor, signOffer, type Authorization } from './sign-offer.js'
+import { signOffer, type SignedOffer } from './sign-offer.js'
 import { visible } from '../../protocol/visible-text.js'
 
-/** How often a payment is presented while its outcome is unknown. */
+/** An authorization is valid for at most this long (s), whatever the server asks for. */
+const MAX_VALID_SECONDS = 3600
+
+/** How often a payment is presented if its outcome stays unknown. */
 const MAX_PRESENTED = 6
 
-/** Seconds before it is presented again, unless the server says. */
+/** How long to wait before presenting it again, unless the server says (s). */
 const RETRY_SECONDS = 2
 const MAX_RETRY_SECONDS = 15
 
@@ -32,14 +36,14 @@ export interface Purchase {
   readonly tell: (step: string) => void
 }
 
-/** The result of a purchase. */
+/** Result of a purchase. */
 export interface Bought {
   readonly answer: Answer
-  /** Whether the server gave what was asked for, and said that it was paid, if it asked for money. */
+  /** The server delivered and, if it asked for money, confirmed the payment. */
   readonly isGood: boolean
 }
 
-/** Buys what a URL sells: asks, chooses an offer, signs it, and presents the payment. */
+/** Buys from a URL: asks, chooses an offer, signs it, and presents the payment. */
 export async function buy(purchase: Purchase): Promise<Bought> {
   const { request, limits, signal, tell } = purchase
   tell(`${request.method} ${request.url}`)
@@ -61,7 +65,9 @@ export async function buy(purchase: Purchase): Promise<Bought> {
     )
   const { offer } = choice
   const from = privateKeyToAddress(purchase.privateKey)
-  const authorization = authorizationFor(offer, { from, nowSeconds: Math.floor(Date.now() / 1000) })
+  const { requirements } = offer
+  const maxTimeoutSeconds = Math.min(requirements.maxTimeoutSeconds, MAX_VALID_SECONDS)
+  const authorization = authorizationFor({ ...requirements, maxTimeoutSeconds }, from)
   announce(purchase, { offer, authorization })
   const payload = await signOffer({ offer, authorization, offered: required }, purchase.privateKey)
   return present(purchase, encodeHeader(payload))
@@ -69,7 +75,7 @@ export async function buy(purchase: Purchase): Promise<Bought> {
 
 function announce(
   { tell }: Purchase,
-  { offer, authorization }: { readonly offer: PayableOffer; readonly authorization: Authorization },
+  { offer, authorization }: Pick<SignedOffer, 'offer' | 'authorization'>,
 ): void {
   const { from, to, validBefore, nonce } = authorization
   const { name } = offer.asset.network
@@ -80,7 +86,7 @@ function announce(
     until ${new Date(Number(validBefore) * 1000).toISOString()}, nonce ${nonce}`)
 }
 
-/** Presents a payment; the same one again while its outcome is not known. */
+/** Presents a payment, and the same one again while its outcome is unknown. */
 async function present(purchase: Purchase, header: string): Promise<Bought> {
   const { request, signal, tell } = purchase
   let mayBeTaken = false
@@ -90,9 +96,9 @@ async function present(purchase: Purchase, header: string): Promise<Bought> {
     if (answer !== undefined && answer.status !== 503) return judge(answer, tell)
     if (answer !== undefined) tell(describe(answer))
     if (answer === undefined || !isBeforeSending(answer)) {
-      // Later answers are about later requests: this request may have sent the transaction.
+      // This request may have sent the transaction, whatever later answers say.
       mayBeTaken = true
-      tell(`The outcome is not known yet${answer === undefined ? '' : hashOf(answer)}`)
+      tell(`The outcome is unknown so far${answer === undefined ? '' : hashOf(answer)}`)
     }
     if (count === MAX_PRESENTED) throw new Error(mayBeTaken ? unknown(request) : NOT_TAKEN)
     await sleep(pauseMs(answer), undefined, { signal }).catch(() => {
@@ -101,13 +107,12 @@ async function present(purchase: Purchase, header: string): Promise<Bought> {
   }
 }
 
-const NOT_TAKEN =
-  'The seller could not take the payment now. Nothing was settled; the same payment can be presented again.'
+const NOT_TAKEN = 'The seller could not take the payment. Nothing was charged. Try again later.'
 
 const unknown = ({ url }: PaidRequest): string =>
-  `The outcome is not known. ${new URL(url).host} may have taken the payment: look up its transaction before you pay again.`
+  `The outcome is unknown. ${new URL(url).host} may have taken the payment: look up its transaction before you pay again.`
 
-/** @returns `undefined` where no answer came: the server may have the payment. */
+/** @returns `undefined` without an answer: the server may have the payment. */
 async function attempt({ request, signal, tell }: Purchase, header: string) {
   try {
     return await send(request, { signal, payment: { [PAYMENT_SIGNATURE]: header } })

@@ -8,30 +8,28 @@ import {
 } from '../../protocol/payment.js'
 import { visible } from '../../protocol/visible-text.js'
 
-/** What a buyer is willing to do. */
+/** Limits of a buyer. */
 export interface Limits {
-  /** Most that is paid, in the currency. */
   readonly maxAmount: { readonly amount: Decimal; readonly currency: string }
-  /** Whether real money may be spent. */
+  /** Allows real money. */
   readonly mayPayMainnet: boolean
-  /** Whether the key is known to everybody. */
+  /** The key is public knowledge. */
   readonly isPublicKey: boolean
 }
 
-/** An offer that can be paid. */
+/** An offer within the limits. */
 export interface PayableOffer {
-  /** As it was offered: sent back unchanged. */
+  /** Sent back unchanged. */
   readonly requirements: PaymentRequirements
   readonly asset: Asset
   readonly amount: Decimal
 }
 
-/** The first offer within the limits, or why there is none. */
 export type Choice =
   | { readonly kind: 'chosen'; readonly offer: PayableOffer }
   | { readonly kind: 'none'; readonly reasons: readonly string[] }
 
-/** Chooses the first offer that is within the limits. */
+/** Chooses the first offer within the limits. */
 export function chooseOffer(accepts: readonly unknown[], limits: Limits): Choice {
   const reasons: string[] = []
   for (const entry of accepts) {
@@ -42,7 +40,7 @@ export function chooseOffer(accepts: readonly unknown[], limits: Limits): Choice
   return { kind: 'none', reasons }
 }
 
-/** The offer, or why it is not taken. */
+/** @returns The offer, or why it is not acceptable. */
 function judge(entry: unknown, limits: Limits): PayableOffer | string {
   const parsed = parsePaymentRequirements(entry)
   if (!parsed.ok)
@@ -52,16 +50,16 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
   const asset = network && findKnownAsset(network, requirements.asset)
   const what = describeOffer(requirements, asset)
   if (requirements.scheme !== EXACT)
-    return `${what}: the scheme '${visible(requirements.scheme)}' is not known here`
-  if (network === undefined) return `${what}: the network is not known here`
+    return `${what}: unknown scheme '${visible(requirements.scheme)}'`
+  if (network === undefined) return `${what}: unknown network`
   if (!network.testnet && limits.isPublicKey)
-    return `${what}: ${network.name} is real money, and the keys of the devnet are known to everybody`
+    return `${what}: ${network.name} is real money, and the devnet's keys are public`
   if (!network.testnet && !limits.mayPayMainnet)
     return `${what}: ${network.name} is real money; --yes allows it`
-  if (asset === undefined) return `${what}: the token is not known here, and neither is its worth`
+  if (asset === undefined) return `${what}: unknown token, so its value is unknown`
   const { name, version } = (requirements.extra ?? {}) as Record<string, unknown>
   if (name !== asset.eip712.name || version !== asset.eip712.version)
-    return `${what}: the offer names another EIP-712 domain than ${asset.symbol} has`
+    return `${what}: the offer's EIP-712 domain is not that of ${asset.symbol}`
   return judgeAmount({ requirements, asset, amount: amountOf(requirements, asset) }, limits)
 }
 
@@ -74,11 +72,11 @@ function judgeAmount(offer: PayableOffer, { maxAmount }: Limits): PayableOffer |
   return offer
 }
 
-/** An offer, for people; of a token that is not known here, in its smallest units. */
+/** Describes an offer for people; unknown tokens in atomic units. */
 function describeOffer(requirements: PaymentRequirements, asset: Asset | undefined): string {
   const { amount, asset: token, network } = requirements
   if (asset === undefined)
-    return `${visible(amount)} smallest units of ${visible(token)} on ${visible(network)}`
+    return `${visible(amount)} atomic units of ${visible(token)} on ${visible(network)}`
   return `${describeAmount({ amount: amountOf(requirements, asset), asset })} on ${asset.network.name}`
 }
 

@@ -1,14 +1,15 @@
 import { decodeHeader, PAYMENT_REQUIRED, PAYMENT_RESPONSE } from '../../protocol/headers.js'
-import { isObject } from '../../config/report.js'
+import { readBytes } from '../../http/fetch-json.js'
+import { isObject } from '../../config/resolve/report.js'
 import { visible } from '../../protocol/visible-text.js'
 
-/** Milliseconds until the whole answer must have arrived: a settlement may take 25 s. */
+/** How long to wait for the whole answer (ms): a settlement may take 25 s. */
 const TIMEOUT_MS = 60_000
 
-/** Most bytes of an answer. */
+/** Longest answer (bytes). */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** A request that may cost money. */
+/** A request that may need a payment. */
 export interface PaidRequest {
   readonly url: string
   readonly method: string
@@ -16,7 +17,7 @@ export interface PaidRequest {
   readonly data: string | undefined
 }
 
-/** An answer that was read to its end. */
+/** An answer with its whole body. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -41,14 +42,9 @@ export async function send(
       signal: AbortSignal.any([signal, limit]),
       ...(data !== undefined && { body: data }),
     })
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    for await (const chunk of response.body ?? []) {
-      bytes += chunk.length
-      if (bytes > MAX_BYTES) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`)
-      chunks.push(chunk)
-    }
-    return { status: response.status, headers: response.headers, body: Buffer.concat(chunks) }
+    const body = await readBytes(response, MAX_BYTES)
+    if (body === undefined) throw new Error(`the answer is longer than ${MAX_BYTES} bytes`)
+    return { status: response.status, headers: response.headers, body }
   } catch (error) {
     if (signal.aborted) throw new Error('Interrupted.', { cause: error })
     const reason = limit.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reasonOf(error)
@@ -56,7 +52,7 @@ export async function send(
   }
 }
 
-/** No whole answer came. Whether the request was processed is unknown. */
+/** No complete answer came. The request may have been processed. */
 export class NoAnswer extends Error {}
 
 function reasonOf(error: unknown): string {
@@ -65,15 +61,15 @@ function reasonOf(error: unknown): string {
   return code ?? message
 }
 
-/** The document of a 402, from its header or its body. @throws Error where there is none. */
+/** Reads the document of a 402 from its header or body. @throws Error if there is none. */
 export function readRequired({ headers, body }: Answer): Readonly<Record<string, unknown>> {
   const header = headers.get(PAYMENT_REQUIRED)
   const document = header === null ? parse(body) : readHeader(PAYMENT_REQUIRED, header)
   if (isObject(document) && Array.isArray(document['accepts'])) return document
-  throw new Error('The server asks for a payment, but not as x402 does: there is no offer.')
+  throw new Error('The server asks for a payment but makes no x402 offer.')
 }
 
-/** How a payment was settled, as the server says; `undefined` where it says nothing. */
+/** Reads the settlement from a response; `undefined` if it has none. */
 export function readSettlement({ headers }: Answer): Readonly<Record<string, unknown>> | undefined {
   const header = headers.get(PAYMENT_RESPONSE)
   const document = header === null ? undefined : readHeader(PAYMENT_RESPONSE, header)
@@ -86,7 +82,7 @@ function readHeader(name: string, text: string): unknown {
   throw new Error(`The server’s header ${name} cannot be read: ${visible(decoded.problem)}.`)
 }
 
-/** Reads a body as JSON; `undefined` where it is none. */
+/** Parses a body as JSON; `undefined` if it is not JSON. */
 export function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown

@@ -1,13 +1,13 @@
-import { isObject } from '../../config/report.js'
+import { isObject } from '../../config/resolve/report.js'
 import type { ProblemCode } from '../../http/problem-status.js'
 import { parse, readSettlement, type Answer } from './http.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /**
- * Problems that a gateway responds with only before it has sent anything for the payment.
+ * Problems that mean that the gateway has sent no transaction for the payment.
  *
- * `ledger_unavailable` is not among them: the ledger may also fail after the transfer. Nor are the
- * problems of a remote facilitator, whose answer may have been lost.
+ * Not `ledger_unavailable`: the ledger may also fail after the transfer. Nor the problems of a remote
+ * facilitator, whose answer may have been lost.
  */
 const BEFORE_SENDING: readonly ProblemCode[] = [
   'chain_unreachable',
@@ -20,14 +20,14 @@ const BEFORE_SENDING: readonly ProblemCode[] = [
   'shutting_down',
 ]
 
-/** Why a request failed, as far as the body tells (RFC 9457). */
+/** Problem details (RFC 9457). */
 interface Problem {
   readonly type: unknown
   readonly code: string
   readonly detail: unknown
 }
 
-/** An answer's problem, in words that follow its status; empty where it has none. */
+/** Describes an answer's problem, to follow its status; empty if it has none. */
 export function describeProblem(answer: Answer): string {
   const problem = readProblem(answer)
   if (problem === undefined) return ''
@@ -35,11 +35,11 @@ export function describeProblem(answer: Answer): string {
   return ` ${visible(code)}${typeof detail === 'string' ? `: ${visible(detail)}` : ''}`
 }
 
-/** Whether an answer says that this request has settled nothing. */
+/** Whether an answer means that this request settled nothing. */
 export function isBeforeSending(answer: Answer): boolean {
   const problem = readProblem(answer)
   if (problem === undefined || readSettlement(answer) !== undefined) return false
-  // The same code may mean something else at another server.
+  // Other servers may use the same code for something else.
   const code = BEFORE_SENDING.find((known) => problem.type === `urn:x402-gateway:problem:${known}`)
   return code !== undefined && code === problem.code
 }

@@ -19,10 +19,10 @@ import { WebhookView } from './views/webhook.js'
 import { ownWebhooks, webhooksOf } from './views/webhook-owner.js'
 import { Webhooks } from './views/webhooks.js'
 
-/** `undefined` until the gateway was asked. */
+/** `undefined` while loading. */
 type SignedIn = SessionDocument | 'nobody' | 'ended' | undefined
 
-/** The console: who is signed in, and the view that the URL names. */
+/** The console: session, and the view of the URL. */
 export function App() {
   const [session, setSession] = useState<SignedIn>()
   const [problem, setProblem] = useState<Problem>()
@@ -63,7 +63,7 @@ export function App() {
   )
 }
 
-/** The view of a route. What a role has no view for is not found. */
+/** The view of a route, if the role has one. */
 function View({ route, role }: { readonly route: Route; readonly role: 'admin' | 'merchant' }) {
   const [view = 'overview', id, part, partId] = route.path
   if (view === 'overview') return <Overview route={route} />

@@ -7,9 +7,9 @@ import { migratePostgres, preparePool } from '../postgres-ledger.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { LedgerLocation } from '../engine/explain-failure.js'
 import { POSTGRES, SQLITE } from '../engine/dialect.js'
+import { loadKysely } from '../engine/load-kysely.js'
 import { databaseOf } from '../engine/store.js'
-import { forKysely } from '../engine/sqlite.js'
-import { loadPackages } from '../sqlite-ledger.js'
+import { forKysely, loadSqlite } from '../engine/sqlite.js'
 
 /** How long SQLite waits for the gateways that write to the same file. */
 const BUSY_TIMEOUT_MS = 10_000
@@ -39,7 +39,8 @@ export function connectMaintenance(location: LedgerLocation): MaintenanceConnect
 }
 
 function openPostgres(url: string): MaintenanceConnection {
-  const { kysely, pool, end } = preparePool(url, {})
+  const { pool, end } = preparePool(url, {})
+  const kysely = loadKysely()
   const db = new kysely.Kysely<LedgerDatabase>({
     dialect: new kysely.PostgresDialect({ pool: pool() }),
   })
@@ -48,7 +49,8 @@ function openPostgres(url: string): MaintenanceConnection {
 }
 
 function openSqlite(file: string): MaintenanceConnection {
-  const { kysely, Engine } = loadPackages()
+  const Engine = loadSqlite()
+  const kysely = loadKysely()
   const connection = new Engine(file)
   connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   const db = new kysely.Kysely<LedgerDatabase>({

@@ -1,4 +1,4 @@
-/** Writes the colours of the buttons: the merchant's accent, and black or white on it. */
+/** Colours of buttons: the merchant's accent, with black or white text. */
 export function buttonColours(accent: string | undefined): string {
   if (accent === undefined) return ''
   const ink = luminance(accent) > CONTRAST_MIDDLE ? '#000' : '#fff'

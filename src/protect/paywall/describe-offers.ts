@@ -7,25 +7,25 @@ import type { PaywallNetworks } from './networks.js'
 import type { PageFiles } from './page-files.js'
 import type { PageOffer } from './page/page-data.js'
 
-/** Gives away Circle's tokens on test networks. */
+/** Faucet of Circle's tokens on test networks. */
 const CIRCLE_FAUCET = 'https://faucet.circle.com'
 const CIRCLE_TOKENS: readonly string[] = ['USDC', 'EURC']
 
-/** An offer as the page shows it, and whether its money has value. */
+/** An offer for the page, and whether it is play money. */
 export interface DescribedOffer extends PageOffer {
   readonly testnet: boolean
 }
 
-/** What describing offers needs. */
+/** Dependencies of {@link describeOffers}. */
 export interface OfferContext {
   readonly merchant: Merchant
   readonly chains: PageFiles['chains']
-  /** What the operator says of networks: it counts more than what the build knows. */
+  /** The operator's networks, which override those of the build. */
   readonly networks: PaywallNetworks
   readonly locale: string
 }
 
-/** Describes the entries of a 402 in words. */
+/** Describes the entries of a 402 for people. */
 export function describeOffers(
   accepts: readonly PaymentRequirements[],
   { merchant, chains, networks, locale }: OfferContext,
@@ -39,7 +39,11 @@ export function describeOffers(
     const facts = own ?? chains[chainId]
     return {
       amount: formatToken(entry.amount, { symbol, decimals }, locale),
-      ...{ symbol, decimals, network: own?.chainName ?? name, chainId, testnet },
+      symbol,
+      decimals,
+      network: own?.chainName ?? name,
+      chainId,
+      testnet,
       chain: facts && { chainId: `0x${chainId.toString(16)}`, ...facts },
       explorer: facts?.blockExplorerUrls?.[0],
       faucet: faucetOf(asset),

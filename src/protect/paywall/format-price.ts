@@ -1,11 +1,11 @@
-/** Prices as people read them. Computed with integers and text: nothing is rounded but by Intl. */
+/** Prices for people, computed with integers and text: only Intl rounds. */
 import type { Merchant } from '../../merchants/project.js'
 import { findAcceptedAsset } from '../../merchants/project.js'
 import type { Asset } from '../../money/assets.js'
 import { formatDecimal } from '../../money/decimal.js'
 import type { ParsedPrice } from '../../money/price.js'
 
-/** Digits that an amount shows at most. */
+/** Most digits of an amount. */
 const MAX_DIGITS = 18
 
 /** Writes a price in its currency: `$0.01`. @returns `undefined` for a token without a currency. */
@@ -38,7 +38,7 @@ export function formatToken(
 function inCurrency(decimal: string, currency: string, locale: string): string {
   const style = { style: 'currency', currency } as const
   const usual = new Intl.NumberFormat(locale, style).resolvedOptions().maximumFractionDigits ?? 2
-  // A tenth of a cent is a price here.
+  // A price may be a tenth of a cent.
   const digits = Math.min(decimal.split('.', 2)[1]?.length ?? 0, MAX_DIGITS)
   const format = new Intl.NumberFormat(locale, {
     ...style,

@@ -1,11 +1,11 @@
-/** How the page names networks, and has wallets add them. */
+/** The page's names of networks, and their facts for wallets. */
 import { z } from 'zod'
 import { isHttpUrl } from '../../http/http-url.js'
 import { findNetwork, UNKNOWN_NETWORK } from '../../protocol/networks.js'
 import type { ChainFacts } from './page-files.js'
 
 /**
- * What everybody may know of a network. Wallets that do not know it are asked to add it (EIP-3085).
+ * Public facts of a network. Wallets without it are asked to add it (EIP-3085).
  *
  * @example
  * ```ts
@@ -22,19 +22,19 @@ export interface PaywallNetwork {
   /** Name for people. */
   readonly name: string
   /**
-   * Public endpoint that wallets use. It is written into the page, so it must contain no key: the
-   * gateway's own `rpcUrl` is never used for this.
+   * Public endpoint for wallets. It is part of the page, so it must contain no key: the gateway's own
+   * `rpcUrl` is never used for this.
    */
   readonly rpcUrl: string
   /** Root URL of a block explorer. @defaultValue none: transactions are not linked */
   readonly explorer?: string
-  /** Symbol of the money that gas is paid with. It has 18 digits. @defaultValue `'ETH'` */
+  /** Symbol of the native currency, which has 18 decimals. @defaultValue `'ETH'` */
   readonly nativeSymbol?: string
 }
 
 const MAX_NAME_LENGTH = 100
 
-/** A URL that the page may show: one with a password is not public. */
+/** A URL with a password is not public. */
 const publicUrl = z.string().refine((text) => {
   if (!isHttpUrl(text)) return false
   const { username, password } = new URL(text)
@@ -48,7 +48,7 @@ export const paywallNetworksSchema = z.record(
     name: z.string().min(1).max(MAX_NAME_LENGTH),
     rpcUrl: publicUrl,
     explorer: publicUrl.optional(),
-    // What wallets take.
+    // Wallets accept no others.
     nativeSymbol: z
       .string()
       .regex(/^[\p{L}\p{N}]{2,6}$/u, 'must be 2 to 6 letters or digits')
@@ -56,7 +56,7 @@ export const paywallNetworksSchema = z.record(
   }),
 )
 
-/** Networks by chain id, as wallets ask for them. */
+/** Facts of networks by chain id. */
 export type PaywallNetworks = ReadonlyMap<number, ChainFacts>
 
 /** Resolves the option. */

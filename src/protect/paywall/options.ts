@@ -8,7 +8,7 @@ import { isPaywallLocale, languages } from './texts/languages.js'
 export type { PaywallNetwork, PaywallTextKey }
 
 /**
- * The page that a browser gets instead of a 402 in JSON.
+ * The payment page, which browsers get instead of a 402 in JSON.
  *
  * @example
  * ```ts
@@ -23,21 +23,21 @@ export type { PaywallNetwork, PaywallTextKey }
  * ```
  */
 export interface PaywallOptions {
-  /** Who sells. @defaultValue the merchant's name */
+  /** Name of the seller. @defaultValue the merchant's name */
   readonly name?: string
   /**
-   * A picture: a path of the app itself (`/logo.svg`) or a `data:` URL of at most 64 kB. The page loads
-   * nothing from other hosts. @defaultValue none
+   * A picture: a path of the app (`/logo.svg`) or a `data:` URL of at most 64 kB. The page loads nothing
+   * from other hosts. @defaultValue none
    */
   readonly logo?: string
-  /** Colour of the buttons: `#0b5d4d`. Their text is black or white, whichever can be read. */
+  /** Colour of the buttons: `#0b5d4d`. Their text is black or white, whichever is readable. */
   readonly accent?: string
   /**
-   * Language of the page, and how it writes numbers: `en`, `de`, `zh`, `ja` or `es`, with or without a
-   * region (`de-AT`). @defaultValue the best for each request's `Accept-Language`
+   * Language and number format: `en`, `de`, `zh`, `ja` or `es`, with or without a region (`de-AT`).
+   * @defaultValue chosen by each request's `Accept-Language`
    */
   readonly locale?: string
-  /** Texts that replace the page's own, in every language. @defaultValue none */
+  /** Replacements for the page's texts, in every language. @defaultValue none */
   readonly texts?: { readonly [Key in PaywallTextKey]?: string }
   /**
    * What wallets need to add a network that they do not know, by short name or CAIP-2 id:
@@ -92,19 +92,19 @@ export const paywallSchema = z.union([
   }),
 ])
 
-/** What the page of a route says. */
+/** Settings of a route's page. */
 export type ResolvedPaywall = Omit<PaywallOptions, 'texts' | 'networks'> & {
   readonly texts: Partial<Record<PaywallTextKey, string>>
   readonly networks: PaywallNetworks
 }
 
-/** The option after its check: `undefined` counts as not given. */
+/** The option after validation. */
 export type CheckedPaywall = z.output<typeof paywallSchema>
 
 /**
- * Resolves the option of a route: what it leaves out is the gateway's.
+ * Completes the option of a route with the gateway's.
  *
- * @returns `undefined` if browsers get JSON, too.
+ * @returns `undefined` if browsers get JSON too.
  */
 export function resolvePaywall(
   ofRoute: CheckedPaywall | undefined,
@@ -120,7 +120,7 @@ export function resolvePaywall(
   }
 }
 
-/** Without the members that are `undefined`. */
+/** Drops members that are `undefined`. */
 function given<T extends object>(options: T): { [Name in keyof T]: NonNullable<T[Name]> } {
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(members) as { [Name in keyof T]: NonNullable<T[Name]> }

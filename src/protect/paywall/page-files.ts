@@ -1,9 +1,9 @@
-/** What the build has made for the page: its script, its style sheet, and public facts of chains. */
+/** The page's files from the build: script, style sheet, and public facts of chains. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ownPackage } from '../../http/own-package.cjs'
 
-/** Public facts of a chain, as wallets ask for them (EIP-3085). */
+/** Public facts of a chain for wallets (EIP-3085). */
 export interface ChainFacts {
   readonly chainName: string
   readonly nativeCurrency: {
@@ -12,7 +12,7 @@ export interface ChainFacts {
     readonly decimals: number
   }
   readonly rpcUrls: readonly string[]
-  /** Left out if there is none: wallets refuse an empty list. */
+  /** Absent if there is none: wallets refuse an empty list. */
   readonly blockExplorerUrls?: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export interface PageFiles {
 
 let files: PageFiles | 'missing' | undefined
 
-/** The files of the page; `undefined` in a bundle and in a checkout that was not built. */
+/** Reads the files once; `undefined` in a bundle and in a checkout that was not built. */
 export function pageFiles(): PageFiles | undefined {
   files ??= readFiles() ?? 'missing'
   return files === 'missing' ? undefined : files

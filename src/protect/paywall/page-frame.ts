@@ -1,9 +1,8 @@
-/** The HTML that all pages share. Whatever a stranger has written goes through {@link escapeHtml}. */
+/** The HTML frame of all pages. Text of strangers goes through {@link escapeHtml}. */
 import { buttonColours } from './button-colours.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
 
-/** A page, and what it is about. */
 export interface FramedPage {
   readonly files: PageFiles
   readonly nonce: string
@@ -11,13 +10,13 @@ export interface FramedPage {
   readonly locale: string
   readonly title: string
   readonly seller: string
-  /** HTML of what stands below the seller. */
+  /** HTML below the seller. */
   readonly body: string
-  /** HTML of the scripts. @defaultValue none */
+  /** HTML of scripts. @defaultValue none */
   readonly scripts?: string
 }
 
-/** Writes a page in the look of the route. */
+/** Writes a page in the route's look. */
 export function renderFrame(page: FramedPage): string {
   const { files, nonce, options, locale, title, seller, body, scripts = '' } = page
   return `<!doctype html>
@@ -53,7 +52,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text, as it is written into an element or an attribute. */
+/** Escapes text for elements and attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }

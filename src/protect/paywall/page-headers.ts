@@ -1,16 +1,14 @@
 import type { Response } from 'express'
 
-/** The logo, if it is a path, is the one file that the page loads. */
 export interface PagePolicy {
-  /** Of this response alone. */
+  /** For this response only. */
   readonly nonce: string
+  /** A logo with a path is the only file that the page loads. */
   readonly loadsLogo: boolean
 }
 
 /**
- * Sets the security headers of the page, in place of those that the app has set for its own pages.
- *
- * `blob:` is for pictures and sound that were bought.
+ * Sets the page's security headers, instead of the app's own. `blob:` is for bought pictures and sound.
  */
 export function setPageHeaders(res: Response, { nonce, loadsLogo }: PagePolicy): void {
   const policy = [

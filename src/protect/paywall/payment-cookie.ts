@@ -1,14 +1,13 @@
 /**
- * How the paywall's page shows HTML that was bought.
+ * Shows bought HTML.
  *
- * The page pays by `fetch`. What it receives it cannot show by itself: scripts and styles of the bought
- * page would run under the paywall's policy. It therefore loads its own URL again, and presents the
- * same payment in a cookie, because a navigation has no headers of its own. The stored response of
- * that payment is sent (`payment-identifier`): the handler does not run again, and nothing is paid again.
+ * The page pays by `fetch`, but cannot show the response itself: its scripts and styles would run under
+ * the paywall's policy. It therefore reloads its own URL and presents the same payment in a cookie, because
+ * a navigation cannot have custom headers. The stored response of that payment is sent
+ * (`payment-identifier`): the handler does not run again, and nothing is paid again.
  *
- * The cookie is read only for a navigation that a page of the same origin has started, so that neither
- * another site nor an image or a frame can present it. It lives for a minute, for one path, and is
- * removed by the response.
+ * The cookie counts only for a navigation that a page of the same origin has started, so that no other
+ * site, image or frame can present it. It lives for a minute, for one path, and the response removes it.
  */
 import type { Request, Response } from 'express'
 import { PAYMENT_SIGNATURE } from '../../protocol/headers.js'
@@ -22,7 +21,7 @@ const VALUE = new RegExp(`(?:^|;\\s*)${PAYMENT_COOKIE}=([A-Za-z0-9_-]+)(?:;|$)`)
 /** Requests whose payment came in a cookie. */
 const byCookie = new WeakSet<Request>()
 
-/** Takes the payment of a request from its cookie: from here on it is as if it had come in the header. */
+/** Moves the payment of a request from its cookie into the header. */
 export function takePaymentCookie(req: Request, res: Response): void {
   const value = VALUE.exec(req.headers.cookie ?? '')?.[1]
   if (value === undefined || !isOwnNavigation(req) || bringsPayment(req)) return
@@ -32,12 +31,12 @@ export function takePaymentCookie(req: Request, res: Response): void {
   res.append('Set-Cookie', `${PAYMENT_COOKIE}=; Path=${path}; Max-Age=0; SameSite=Strict`)
 }
 
-/** Whether a person presents the payment of a request, and not a program. */
+/** Whether the payment of a request came in a cookie, from a person and not a program. */
 export function cameByCookie(req: Request): boolean {
   return byCookie.has(req)
 }
 
-/** Whether a page of the same origin makes the browser load this URL (Fetch Metadata). */
+/** Whether a page of the same origin started this navigation (Fetch Metadata). */
 function isOwnNavigation({ method, headers }: Request): boolean {
   return (
     method === 'GET' &&

@@ -20,7 +20,7 @@ import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
-/** What the pages of a gateway share. */
+/** Shared by all pages of a gateway. */
 export interface PaywallContext {
   /** The gateway's option. */
   readonly paywall: CheckedPaywall
@@ -29,10 +29,10 @@ export interface PaywallContext {
   readonly logger: Logger
 }
 
-/** A 402, or a 400 to an unreadable payment, that is shown as a page. */
+/** A 402, or a 400 to an unreadable payment, to show as a page. */
 export interface ShownPayment {
   readonly document: PaymentRequired
-  /** `undefined` if what is offered has no price of its own, but only an amount of tokens. */
+  /** `undefined` if the offer is an amount of tokens without a price. */
   readonly price: ParsedPrice | undefined
   /** @defaultValue 402 */
   readonly status?: 402 | 400 | undefined
@@ -40,7 +40,7 @@ export interface ShownPayment {
 
 const messageKeys: Readonly<Record<string, PaywallTextKey>> = messageOf
 
-/** The page that a route shows to a browser in place of a 402 in JSON. */
+/** A route's page for browsers, instead of a 402 in JSON. */
 export class Paywall {
   readonly #context: PaywallContext
   readonly #merchant: Merchant
@@ -53,7 +53,7 @@ export class Paywall {
     this.#options = options
   }
 
-  /** Prepares a route's 402 to a request without a payment: the page for browsers, JSON for programs. */
+  /** Makes the 402 to a request without a payment: the page for browsers, JSON for programs. */
   before(
     respondJson: (req: Request, res: Response) => void,
     shownTo: (req: Request) => ShownPayment,
@@ -65,7 +65,7 @@ export class Paywall {
     }
   }
 
-  /** Whether the page is shown in place of JSON. */
+  /** Whether to show the page instead of JSON. */
   isWantedBy(res: Response): boolean {
     if (!isForPerson(res)) return false
     if (pageFiles() !== undefined) return true
@@ -93,7 +93,7 @@ export class Paywall {
     if (this.#hasReported) return
     this.#hasReported = true
     this.#context.logger.warn(
-      'Browsers get the 402 as JSON: the page of the paywall is not there. In a bundle, leave express-x402-gateway out of it.',
+      'The paywall’s files were not found, so browsers get JSON. If you bundle your server, mark express-x402-gateway as external.',
       {},
     )
   }
@@ -111,11 +111,20 @@ export class Paywall {
     const offers = describeOffers(accepts, context)
     const refusal = messageKeys[error]
     return renderPage({
-      ...{ files, nonce, options, texts, offers, resource },
+      files,
+      nonce,
+      options,
+      texts,
+      offers,
+      resource,
       price: price && formatFiat(price, this.#merchant, locale),
       notice: refusal && texts[refusal],
       data: {
-        ...{ document, offers, locale, texts, messages: messageOf },
+        document,
+        offers,
+        locale,
+        texts,
+        messages: messageOf,
         seller: options.name ?? this.#merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
         now: Math.floor(this.#context.now() / 1000),
@@ -126,7 +135,7 @@ export class Paywall {
   }
 }
 
-/** Makes the page of a route; `undefined` if browsers get JSON, too. */
+/** Makes the page of a route; `undefined` if browsers get JSON too. */
 export function openPaywall(
   context: PaywallContext,
   merchant: Merchant,
@@ -136,7 +145,7 @@ export function openPaywall(
   return options && new Paywall(context, merchant, options)
 }
 
-/** A route may name what it sells by something that is no URL. */
+/** A resource may be something other than a URL. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url
 }

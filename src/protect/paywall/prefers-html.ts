@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express'
 
-/** Media types of an `Accept` that could prefer HTML. One that has none of them is a program's. */
+/** Without one of these, a request comes from a program. */
 const MENTIONS_HTML = /text\/(?:html|\*)/i
 
-/** Characters of the longest `Accept` that is read: no browser writes a longer one, and reading takes time. */
+/** Longest `Accept` that is parsed (characters): no browser's is longer, and parsing takes time. */
 const MAX_ACCEPT_LENGTH = 1024
 
-/** Tells whether a request prefers HTML to JSON (RFC 9110 §12.5.1). One that takes any type gets JSON. */
+/** Whether a request prefers HTML to JSON (RFC 9110 §12.5.1). One that accepts any type gets JSON. */
 export function prefersHtml(req: Request): boolean {
   const { accept } = req.headers
   if (accept === undefined || accept.length > MAX_ACCEPT_LENGTH) return false

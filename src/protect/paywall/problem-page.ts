@@ -1,7 +1,5 @@
 /**
- * The page that a person gets in place of problem details.
- *
- * It needs no merchant, because there may be none that could be paid.
+ * The page that people get instead of problem details. It needs no merchant: there may be none.
  */
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
@@ -17,15 +15,15 @@ import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
-/** Responses that a person reads, with the page that shows their problems. */
+/** Responses for people, and the page for their problems. */
 const readers = new WeakMap<Response, ProblemPage>()
 
-/** Whether a person is to read a response. What presents a payment in a header is a program. */
+/** Whether a response is for a person. A payment in a header comes from a program. */
 export function isForPerson(res: Response): boolean {
   return readers.has(res)
 }
 
-/** Responds with a page if a person is to read it. @returns Whether it has. */
+/** Responds with a page if the response is for a person. @returns Whether it did. */
 export function showProblem(res: Response, code: ProblemCode): boolean {
   const page = readers.get(res)
   if (page === undefined || pageFiles() === undefined) return false
@@ -33,7 +31,7 @@ export function showProblem(res: Response, code: ProblemCode): boolean {
   return true
 }
 
-/** Problems of a payment in a cookie that another visit does not solve. */
+/** Problems of a payment in a cookie that another visit cannot solve. */
 const FINAL: readonly ProblemCode[] = [
   'idempotency_conflict',
   'answer_not_kept',
@@ -50,14 +48,14 @@ export class ProblemPage {
     this.#options = options
   }
 
-  /** Finds out whether a person is to read the response, and lets a navigation present its cookie. */
+  /** Finds out whether the response is for a person, and takes the payment from the cookie. */
   meet(req: Request, res: Response): void {
     if (!prefersHtml(req)) return
     takePaymentCookie(req, res)
     if (!bringsPayment(req) || cameByCookie(req)) readers.set(res, this)
   }
 
-  /** Responds with the page. The headers of every problem are set already. */
+  /** Responds with the page. The problem's own headers are set already. */
   respond(res: Response, code: ProblemCode): void {
     const files = pageFiles()
     if (files === undefined) throw new Error('The page of the paywall was not built.')
@@ -67,7 +65,11 @@ export class ProblemPage {
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
     const html = renderFrame({
-      ...{ files, nonce, options, locale, title: texts.notAvailable },
+      files,
+      nonce,
+      options,
+      locale,
+      title: texts.notAvailable,
       seller: options.name ?? req.get('host') ?? '',
       body: `<h1>${escapeHtml(texts.notAvailable)}</h1>
 <p class="notice" role="alert">${escapeHtml(texts[textOf(req, code)])}</p>
@@ -87,9 +89,9 @@ function textOf(req: Request, code: ProblemCode): PaywallTextKey {
 }
 
 /**
- * A link to the same page, and how long to wait. A form is not sent again by a link.
+ * A link to the same page, and how long to wait. Not after a form, which a link does not submit again.
  *
- * The page does not load itself again: that would take readers of the screen by surprise (WCAG 2.2.1).
+ * The page does not reload by itself, which would surprise users of screen readers (WCAG 2.2.1).
  */
 function wayBack(res: Response, texts: PaywallTexts, locale: string): string {
   const seconds = Number(res.getHeader('Retry-After'))
@@ -100,7 +102,7 @@ function wayBack(res: Response, texts: PaywallTexts, locale: string): string {
 <p><a href="">${escapeHtml(texts.tryAgain)}</a></p>`
 }
 
-/** Makes the page of a route's problems; `undefined` if browsers get JSON. */
+/** Makes a route's page for problems; `undefined` if browsers get JSON. */
 export function openProblemPage(
   ofRoute: CheckedPaywall | undefined,
   ofGateway: CheckedPaywall,

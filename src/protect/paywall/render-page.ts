@@ -1,4 +1,4 @@
-/** Writes the page. Whatever a stranger has written goes through {@link escapeHtml} or into JSON. */
+/** Writes the page. Text of strangers goes through {@link escapeHtml} or into JSON. */
 import type { DescribedOffer } from './describe-offers.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
@@ -6,7 +6,7 @@ import { escapeHtml, renderFrame } from './page-frame.js'
 import type { PageData } from './page/page-data.js'
 import type { PaywallTexts } from './texts/paywall-texts.js'
 
-/** What the page shows. */
+/** Contents of the page. */
 export interface PageParts {
   readonly files: PageFiles
   readonly nonce: string
@@ -15,20 +15,23 @@ export interface PageParts {
   readonly offers: readonly DescribedOffer[]
   /** In the currency of the price, if it has one. */
   readonly price: string | undefined
-  /** URL and description of what is for sale. */
   readonly resource: { readonly url: string; readonly description?: string }
-  /** Why an earlier payment was refused, in words. */
+  /** Why an earlier payment was refused, for people. */
   readonly notice: string | undefined
   readonly data: PageData
 }
 
-/** Writes the page as HTML. */
 export function renderPage(parts: PageParts): string {
   const { files, nonce, options, texts, resource, data } = parts
   const { locale, seller } = data
   const title = resource.description || texts.heading
   return renderFrame({
-    ...{ files, nonce, options, locale, title, seller },
+    files,
+    nonce,
+    options,
+    locale,
+    title,
+    seller,
     body: `${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
 <dl>${facts(parts)}</dl>
@@ -60,14 +63,14 @@ function facts({ texts, price, offers, resource, data }: PageParts): string {
     .join('')
 }
 
-/** What is read without JavaScript, and after a form. */
+/** For browsers without JavaScript, and after a form. */
 function fallback({ texts, data, notice }: PageParts): string {
   if (!data.canRepeat) return `<p class="notice">${escapeHtml(texts.cannotRepeat)}</p>`
   const refused = notice === undefined ? '' : `<p class="notice">${escapeHtml(notice)}</p>`
   return `<noscript>${refused}<p class="notice">${escapeHtml(texts.noScript)}</p></noscript>`
 }
 
-/** JSON that cannot end the element it is in, nor begin a comment. */
+/** JSON that can neither end its element nor begin a comment. */
 function scriptJson(data: PageData): string {
   return JSON.stringify(data).replaceAll('<', '\\u003c')
 }

@@ -66,7 +66,7 @@ suite('the console', () => {
   step('lets an operator sign in, and shows an empty overview', async () => {
     const { page } = operator
     await signIn(page, world.console, ADMIN_TOKEN)
-    await page.getByText('No payment was settled in these days.').first().waitFor()
+    await page.getByText('No settled payments in this period.').first().waitFor()
     expect(await page.evaluate('document.cookie')).toBe('')
   })
 
@@ -77,7 +77,7 @@ suite('the console', () => {
     await button(page, 'New merchant').click()
     await field(page, 'Id').fill(CREATED)
     await field(page, 'Paid to').fill('0x12')
-    await button(page, 'Create the merchant').click()
+    await button(page, 'Create merchant').click()
     // The first field that is wrong has the focus.
     await page.locator('input[aria-invalid="true"]:focus').waitFor()
     expect(await field(page, 'Paid to').getAttribute('aria-invalid')).toBe('true')
@@ -91,7 +91,7 @@ suite('the console', () => {
     await field(page, 'Paid to').fill(world.devnet.merchant.address)
     await field(page, 'Name').fill('Acme reports')
     await field(page, 'USDC on Base Sepolia').check()
-    await button(page, 'Create the merchant').click()
+    await button(page, 'Create merchant').click()
     await page.getByRole('heading', { level: 1, name: CREATED }).waitFor()
     await page
       .getByText('USDC on base-sepolia')
@@ -103,10 +103,10 @@ suite('the console', () => {
     const { page } = operator
     await button(page, 'New token').click()
     await field(page, 'Label').fill('Shop server')
-    await button(page, 'Create the token').click()
-    await button(page, 'I have kept it').waitFor()
+    await button(page, 'Create token').click()
+    await button(page, 'Done').waitFor()
     token = await shownOnce(page)
-    await button(page, 'I have kept it').click()
+    await button(page, 'Done').click()
     await page.getByText('Shop server').waitFor()
     expect(await page.getByText(token).count()).toBe(0)
     expect((await world.api('merchant/settlements', token)).status).toBe(200)
@@ -116,10 +116,10 @@ suite('the console', () => {
     const { page } = operator
     await button(page, 'New webhook').click()
     await field(page, 'URL').fill(receiver.url)
-    await button(page, 'Add the webhook').click()
-    await button(page, 'I have kept it').waitFor()
+    await button(page, 'Add webhook').click()
+    await button(page, 'Done').waitFor()
     webhookSecret = await shownOnce(page)
-    await button(page, 'I have kept it').click()
+    await button(page, 'Done').click()
     await page.getByRole('link', { name: receiver.url }).click()
     await button(page, 'Send a test').click()
     await page.locator('.badge').getByText('delivered').waitFor()
@@ -131,7 +131,7 @@ suite('the console', () => {
     const { page } = operator
     await visit(page, ['#/live', 'Live payments'])
     await page.locator('.connection').getByText('Live').waitFor()
-    await page.getByText('No payment yet').waitFor()
+    await page.getByText('No payments yet').waitFor()
     const response = await world.buy('/report/7', world.devnet.payers[0]!)
     expect(response.status).toBe(200)
     const row = page.getByRole('row').filter({ hasText: 'order-7' })
@@ -144,7 +144,7 @@ suite('the console', () => {
     const { page } = operator
     await page.getByRole('row').filter({ hasText: 'order-7' }).getByRole('link').first().click()
     await page.getByRole('heading', { level: 1, name: 'Settlement' }).waitFor()
-    await page.getByText('Payment was settled').waitFor()
+    await page.getByText('Payment settled').waitFor()
     await page.getByText('GET /report/:id').waitFor()
     const links = await page
       .locator('main a[target="_blank"]')
@@ -177,7 +177,7 @@ suite('the console', () => {
     expect(await world.earned()).toBe(before - 100_000n)
     expect(wallet.asked).toContain('wallet_switchEthereumChain')
     await button(page, 'Refund with Test Wallet').click()
-    await page.getByText('All of this payment was paid back.').waitFor()
+    await page.getByText('This payment was fully refunded.').waitFor()
     expect(await world.earned()).toBe(before - PAID_BACK)
   })
 
@@ -194,13 +194,13 @@ suite('the console', () => {
     await visit(page, ['#/settlements', 'Settlements'])
     await page.getByRole('row').filter({ hasText: 'another' }).waitFor()
     await field(page, 'Search').fill(world.devnet.payers[0]!.address)
-    await page.getByText('Looks for a payer').waitFor()
+    await page.getByText('Searches by payer').waitFor()
     await button(page, 'Search').click()
     await until(async () => (await page.getByText('another').count()) === 0)
     expect(await page.getByRole('row').filter({ hasText: 'order-7' }).count()).toBe(1)
     await field(page, 'Search').fill('no such reference')
     await button(page, 'Search').click()
-    await page.getByText('No settlement fits').waitFor()
+    await page.getByText('No results').waitFor()
   })
 
   step('downloads CSV whose sums are what the chain has moved', async () => {
@@ -251,10 +251,10 @@ suite('the console', () => {
     await button(page, 'New webhook').click()
     await field(page, 'URL').fill(own.url)
     expect(await page.getByRole('checkbox').count()).toBe(1)
-    await button(page, 'Add the webhook').click()
-    await button(page, 'I have kept it').waitFor()
+    await button(page, 'Add webhook').click()
+    await button(page, 'Done').waitFor()
     const secret = await shownOnce(page)
-    await button(page, 'I have kept it').click()
+    await button(page, 'Done').click()
     await page.getByRole('link', { name: own.url }).click()
     await page.getByText('relayer.low').waitFor()
     await button(page, 'Send a test').click()
@@ -269,7 +269,7 @@ suite('the console', () => {
     await page.getByRole('row').filter({ hasText: 'order-7' }).waitFor()
     expect(await page.getByText('another').count()).toBe(0)
     expect(await page.getByRole('link', { name: 'Merchants' }).count()).toBe(0)
-    await visit(page, ['#/merchants', 'There is no such page'])
+    await visit(page, ['#/merchants', 'Page not found'])
     const foreign = await world.api('merchant/settlements', SHOP_TOKEN)
     const { settlements } = (await foreign.json()) as { settlements: { id: string }[] }
     await page.evaluate(`location.hash = '#/settlements/${settlements[0]!.id}'`)
@@ -286,12 +286,12 @@ suite('the console', () => {
     const { page } = operator
     await visit(page, [`#/merchants/${CREATED}`, CREATED])
     await page.getByRole('button', { name: /^Rotate/ }).click()
-    await button(page, 'Create the token').click()
-    await button(page, 'Revoke the old one now').waitFor()
+    await button(page, 'Create token').click()
+    await button(page, 'Revoke the old token').waitFor()
     const fresh = await shownOnce(page)
     const status = async (one: string) => (await world.api('merchant/settlements', one)).status
     expect([await status(token), await status(fresh)]).toEqual([200, 200])
-    await button(page, 'Revoke the old one now').click()
+    await button(page, 'Revoke the old token').click()
     await page.locator('.badge').getByText('revoked').waitFor()
     expect([await status(token), await status(fresh)]).toEqual([401, 200])
     await merchant.page.evaluate(`location.hash = '#/settlements'`)
@@ -304,7 +304,7 @@ suite('the console', () => {
     await button(page, 'Delete…').click()
     await button(page, 'Cancel').click()
     await button(page, 'Delete…').click()
-    await button(page, 'Delete the merchant').click()
+    await button(page, 'Delete merchant').click()
     await page.getByRole('heading', { level: 1, name: 'Merchants' }).waitFor()
     await until(async () => (await page.getByRole('link', { name: CREATED }).count()) === 0)
   })

@@ -140,16 +140,19 @@ describe('a person who cannot pay now', () => {
     ])
   })
 
-  it.each(['/euro', '/later'])('sees a page where a program gets problem details: %s', async (path) => {
-    const programs = [{ accept: '*/*' }, { ...NAVIGATION, ...paymentHeader({ x402Version: 2 }) }]
-    for (const headers of programs) {
-      const response = await navigate(path, headers)
-      expect(response.status).toBe(503)
-      expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
-      expect(response.headers['vary']).toBeUndefined()
-      expect(JSON.parse(response.text)).toMatchObject({ status: 503 })
-    }
-  })
+  it.each(['/euro', '/later'])(
+    'sees a page where a program gets problem details: %s',
+    async (path) => {
+      const programs = [{ accept: '*/*' }, { ...NAVIGATION, ...paymentHeader({ x402Version: 2 }) }]
+      for (const headers of programs) {
+        const response = await navigate(path, headers)
+        expect(response.status).toBe(503)
+        expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+        expect(response.headers['vary']).toBeUndefined()
+        expect(JSON.parse(response.text)).toMatchObject({ status: 503 })
+      }
+    },
+  )
 })
 
 describe('a person whose bought page cannot be sent', () => {
@@ -158,7 +161,7 @@ describe('a person whose bought page cannot be sent', () => {
     expect((await shop.pay('/large', payment)).status).toBe(200)
     const page = await redeem('/large', payment)
     expect([page.status, page.headers['content-type']]).toEqual([410, HTML])
-    expect(page.text).toContain('It is not kept any more.')
+    expect(page.text).toContain('is no longer stored')
     expect(page.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')])
   })
 

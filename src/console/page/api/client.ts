@@ -1,12 +1,12 @@
-/** Requests of the page, and what can go wrong with them. */
+/** Requests of the page, and their problems. */
 
-/** What is wrong with one member of a request. */
+/** A mistake in a member of a request. */
 export interface FieldError {
   readonly path: string
   readonly message: string
 }
 
-/** A request that failed: what the gateway says of it, or that it does not answer. */
+/** A failed request: the gateway’s problem details, or no answer. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -20,6 +20,11 @@ export class Problem extends Error {
     this.errors = Array.isArray(document.errors) ? document.errors : []
     this.requestId = document.requestId
   }
+
+  /** The mistake in a member or one of its parts. */
+  errorOf(path: string): string | undefined {
+    return this.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))?.message
+  }
 }
 
 interface ProblemDocument {
@@ -29,27 +34,27 @@ interface ProblemDocument {
   readonly requestId: string
 }
 
-/** What a request has beside its method and path. */
+/** Options of a request. */
 export interface RequestOptions {
   readonly body?: unknown
   /** Value of `Idempotency-Key`. */
   readonly key?: string | undefined
-  /** Version that a change is made to. */
+  /** Version to change. */
   readonly version?: number | undefined
   readonly signal?: AbortSignal
 }
 
-/** Below the page's own URL, so that the gateway may be mounted anywhere. */
+/** Relative, so that the gateway may be mounted anywhere. */
 const API = '../api/v2/'
 
 let onSessionEnd: () => void = () => undefined
 
-/** Sets what happens when the gateway no longer knows the session. */
+/** Sets a listener for the end of the session. */
 export function setSessionEnd(listener: () => void): void {
   onSessionEnd = listener
 }
 
-/** The URL of an endpoint, as the page may link to it. */
+/** URL of an endpoint. */
 export const apiUrl = (path: string): string => API + path
 
 /**
@@ -107,13 +112,13 @@ function problemOf(response: Response, document: unknown): Problem {
   return problem
 }
 
-/** The problem of what was thrown. */
+/** Converts an error. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   return new Problem(0, { code: 'page_error', detail: String(error) })
 }
 
-/** A new idempotency key. `crypto.randomUUID` is missing where the page is served by plain HTTP. */
+/** Makes an idempotency key. `crypto.randomUUID` is missing over plain HTTP. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

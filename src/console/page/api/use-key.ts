@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { newKey } from './client.js'
 
-/** An idempotency key for what a form sends: the same content, tried again, is created once. */
+/** An idempotency key per content of a form: a retry creates nothing twice. */
 export function useKey(content: unknown): string {
   const text = JSON.stringify(content)
   // oxlint-disable-next-line react/exhaustive-deps -- another content has another key

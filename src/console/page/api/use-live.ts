@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { apiUrl, ask } from './client.js'
 import type { Settlement } from './documents.js'
 
-/** How the stream of payments is doing. */
+/** State of the stream of payments. */
 export type Connection = 'connecting' | 'live' | 'lost'
 
-/** Milliseconds before a stream that the gateway has refused is asked for again. */
+/** When to reopen a stream that the gateway refused (ms). */
 const RETRY_MS = 5000
 
 /**
@@ -36,7 +36,7 @@ export function useLive(
       )
       source.addEventListener('error', () => {
         setConnection('lost')
-        // Where the gateway has answered with an error, the browser does not try again.
+        // After an error response, the browser does not retry.
         if (source?.readyState !== EventSource.CLOSED) return
         timer = setTimeout(open, RETRY_MS)
         // Any request finds out whether the session has ended.
@@ -52,10 +52,10 @@ export function useLive(
   return connection
 }
 
-/** Milliseconds after which "seconds ago" is written anew. */
+/** How often "seconds ago" is refreshed (ms). */
 const TICK_MS = 10_000
 
-/** Renders a view again from time to time, because it shows how long ago things were. */
+/** Refreshes a view that shows how long ago things were. */
 export function useTicks(): void {
   const [, setTick] = useState(0)
   useEffect(() => {

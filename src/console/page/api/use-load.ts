@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ask, toProblem, type Problem } from './client.js'
 
-/** What was loaded, and how that went. */
+/** State of loading a document. */
 export interface Loaded<T> {
-  /** Stays while it is loaded anew, so that nothing jumps. */
+  /** Stays while it reloads, so that nothing jumps. */
   readonly data: T | undefined
   readonly problem: Problem | undefined
   readonly isLoading: boolean
@@ -17,7 +17,7 @@ interface State<T> {
 }
 
 /**
- * Loads a document, and again when its path changes.
+ * Loads a document, again whenever its path changes.
  *
  * @param path - Below `/api/v2/`; nothing is loaded while it is `undefined`.
  */
@@ -46,10 +46,10 @@ export function useLoad<T>(path: string | undefined): Loaded<T> {
   return { data, problem, isLoading, reload }
 }
 
-/** Milliseconds after which what is under way is looked at again. */
+/** How often open payments are reloaded (ms). */
 const POLL_MS = 2000
 
-/** Loads again and again while what was loaded is not final. */
+/** Reloads while the document is not final. */
 export function useReloadWhile<T>({ data, reload }: Loaded<T>, isOpen: boolean): void {
   useEffect(() => {
     const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
@@ -57,7 +57,7 @@ export function useReloadWhile<T>({ data, reload }: Loaded<T>, isOpen: boolean):
   }, [data, isOpen, reload])
 }
 
-/** An action that is under way, or has failed. */
+/** State of an action. */
 export interface Action {
   readonly isBusy: boolean
   readonly problem: Problem | undefined
@@ -66,7 +66,7 @@ export interface Action {
   clear(): void
 }
 
-/** Runs what a button does, and keeps its problem. */
+/** Runs an action and keeps its problem. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem>()

@@ -1,13 +1,13 @@
-/** Amounts as people read them. Computed with text and integers: nothing is rounded but by Intl. */
+/** Amounts for people, computed with text and integers: only Intl rounds. */
 import { decimalOf } from '../../../browser/decimal.js'
 import type { TokenAmount } from '../api/documents.js'
 
 export { decimalOf }
 
-/** Digits that an amount of any currency shows at most. */
+/** Most digits of an amount. */
 const MAX_DIGITS = 18
 
-/** A decimal as atomic units. @returns `undefined` for what is no amount of the token. */
+/** A decimal as atomic units; `undefined` if it is not an amount of the token. */
 export function unitsOf(text: string, decimals: number): bigint | undefined {
   const match = /^(\d{1,60})(?:\.(\d+))?$/.exec(text.trim())
   if (match === null) return undefined
@@ -56,7 +56,7 @@ function fractionDigits(currency: string, locale?: string): number {
 const digitsOf = (decimal: string): number =>
   Math.min(decimal.split('.', 2)[1]?.length ?? 0, MAX_DIGITS)
 
-/** What a settlement is worth in the merchant's currency: its quote, else what its token is pegged to. */
+/** Value of a settlement in the merchant's currency: its quote, or the peg of its token. */
 export function fiatOf(
   {
     amount,

@@ -1,14 +1,19 @@
-/** Times, numbers and addresses as people read them, in the browser's locale. */
+/** Times, numbers and addresses for people, in the browser's locale. */
 
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 /** Without the year, which the title has. */
 const SHORT = new Intl.DateTimeFormat(undefined, {
-  ...{ month: 'short', day: 'numeric' },
-  ...{ hour: 'numeric', minute: '2-digit', second: '2-digit' },
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
 })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 const SHORT_DAY = new Intl.DateTimeFormat(undefined, {
-  ...{ month: 'short', day: 'numeric', timeZone: 'UTC' },
+  month: 'short',
+  day: 'numeric',
+  timeZone: 'UTC',
 })
 const NUMBER = new Intl.NumberFormat()
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
@@ -27,7 +32,7 @@ export const formatShortDay = (seconds: number): string => SHORT_DAY.format(seco
 
 export const formatNumber = (value: number): string => NUMBER.format(value)
 
-/** A share; nothing of nothing is no share. */
+/** A share in percent; `–` of zero. */
 export const formatShare = (part: number, whole: number): string =>
   whole === 0 ? '–' : PERCENT.format(part / whole)
 
@@ -57,7 +62,7 @@ export function shorten(hex: string): string {
   return hex.length <= 16 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`
 }
 
-/** A text of a stranger that may be a link: only http and https are. */
+/** Returns a stranger's text if it is an http(s) URL. */
 export function safeUrl(text: string | undefined): string | undefined {
   if (text === undefined || !/^https?:\/\//i.test(text)) return undefined
   return URL.canParse(text) ? text : undefined

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** How a state is marked: by a sign and a colour, never by a colour alone. */
+/** Signs of states: colour alone never tells. */
 const TONES = {
   good: '●',
   wait: '◐',
@@ -21,7 +21,6 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
   error: 'bad',
 }
 
-/** The state of something. */
 export function Badge({
   tone,
   children,

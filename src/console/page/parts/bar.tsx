@@ -6,7 +6,7 @@ interface BarProps {
   readonly tone?: 'accent' | 'bad'
 }
 
-/** A bar beside a number that is written out: it says nothing more. */
+/** A bar that illustrates a number next to it. */
 export function Bar({ share, start = 0, tone = 'accent' }: BarProps) {
   const width = `${Math.max(0, Math.min(1, share)) * 100}%`
   return (

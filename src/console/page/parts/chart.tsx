@@ -99,7 +99,10 @@ function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettin
     },
     axes: [
       {
-        ...{ ...axis, grid: { show: false }, space: 72, size: 30 },
+        ...axis,
+        grid: { show: false },
+        space: 72,
+        size: 30,
         values: (_plot, ticks) => ticks.map((tick) => formatShortDay(tick)),
         incrs: DAYS.map((days) => days * DAY_SECONDS),
       },

@@ -10,7 +10,7 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
     const isDone = await copyText(text)
     if (!isDone && shown.current) getSelection()?.selectAllChildren(shown.current)
     setCopied(isDone)
-    announce(isDone ? `${label} copied.` : 'Press Ctrl+C to copy what is selected.')
+    announce(isDone ? `${label} copied.` : 'Press Ctrl+C to copy the selection.')
   }
   return (
     <div class="copyable">
@@ -22,7 +22,7 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   )
 }
 
-/** The clipboard is missing where the page is served by plain HTTP, and may be forbidden. */
+/** The clipboard is missing over plain HTTP, and may be forbidden. */
 async function copyText(text: string): Promise<boolean> {
   const clipboard = navigator.clipboard as Clipboard | undefined
   return clipboard === undefined
@@ -36,21 +36,20 @@ async function copyText(text: string): Promise<boolean> {
 interface SecretProps {
   readonly title: string
   readonly secret: string
-  /** What it is for. */
   readonly children: string
   readonly onClose: () => void
 }
 
-/** A secret that is shown this once. */
+/** Shows a secret once. */
 export function SecretOnce({ title, secret, children, onClose }: SecretProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <p>{children}</p>
       <Copyable text={secret} label="Secret" />
-      <p class="hint">It is shown only now. The gateway cannot show it again.</p>
+      <p class="hint">Copy it now. You will not see it again.</p>
       <div class="actions dialog-foot">
         <button type="button" class="button button-main" onClick={onClose}>
-          I have kept it
+          Done
         </button>
       </div>
     </Dialog>

@@ -41,7 +41,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 
 interface ConfirmProps {
   readonly title: string
-  /** What the button says. */
+  /** Text of the button. */
   readonly verb: string
   readonly act: () => Promise<unknown>
   readonly onClose: () => void
@@ -49,7 +49,7 @@ interface ConfirmProps {
   readonly children: ComponentChildren
 }
 
-/** Asks before something is done that cannot be undone. */
+/** Asks before something irreversible. */
 export function Confirm({ title, verb, act, onClose, onDone, children }: ConfirmProps) {
   const action: Action = useAction()
   return (

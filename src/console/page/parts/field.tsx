@@ -9,14 +9,14 @@ interface FieldProps {
   readonly children: (control: ControlProps) => ComponentChildren
 }
 
-/** What ties a control to its label, hint and error. */
+/** Connects a control to its label, hint and error. */
 interface ControlProps {
   readonly id: string
   readonly 'aria-describedby'?: string
   readonly 'aria-invalid'?: 'true'
 }
 
-/** A control with its label, and what is wrong with its value. */
+/** A control with label, hint and error. */
 function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')

@@ -5,11 +5,11 @@ import type { Loaded } from '../api/use-load.js'
 interface ProblemNoticeProps {
   readonly problem: Problem | undefined
   readonly onRetry?: () => void
-  /** Members whose messages are shown beside their fields. */
+  /** Members whose errors are shown next to their fields. */
   readonly shownElsewhere?: (path: string) => boolean
 }
 
-/** What went wrong, in the gateway's own words. */
+/** Shows a problem in the gateway's own words. */
 export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNoticeProps) {
   if (problem === undefined) return null
   const errors = problem.errors.filter(({ path }) => !shownElsewhere?.(path))
@@ -40,19 +40,18 @@ export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNotic
   )
 }
 
-/** Something that a reader should know. */
 export function Notice({ children }: { readonly children: ComponentChildren }) {
   return <div class="notice">{children}</div>
 }
 
 interface LoadedProps<T> {
   readonly of: Loaded<T>
-  /** How much room is kept while nothing is there yet. */
+  /** Room to reserve while loading. */
   readonly room?: 'line' | 'block' | 'tall'
   readonly children: (data: T) => ComponentChildren
 }
 
-/** What was loaded, or why it was not. */
+/** Shows a loaded document, or its problem. */
 export function LoadedView<T>({ of, room = 'block', children }: LoadedProps<T>) {
   const { data, problem, isLoading, reload } = of
   return (
@@ -64,7 +63,7 @@ export function LoadedView<T>({ of, room = 'block', children }: LoadedProps<T>) 
   )
 }
 
-/** What is said where there is nothing. */
+/** Shown instead of an empty list. */
 export function Empty({
   title,
   children,

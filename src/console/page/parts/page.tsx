@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** The first view after the page was loaded leaves the focus where the browser has it. */
+/** The first view after loading leaves the focus to the browser. */
 let isFirst = true
 
 interface PageProps {
@@ -13,7 +13,7 @@ interface PageProps {
   readonly children: ComponentChildren
 }
 
-/** A view with its heading, which gets the focus when somebody comes here. */
+/** A view with its heading, which gets the focus. */
 export function Page({ title, actions, back, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -8,7 +8,7 @@ interface ProjectFieldProps {
   readonly onValue: (project: string) => void
 }
 
-/** Chooses whose payments an operator sees. A merchant sees its own. */
+/** Lets an operator choose a merchant. */
 export function ProjectField({ value, onValue }: ProjectFieldProps) {
   const { role } = useSession()
   const path = role === 'admin' ? 'admin/projects?limit=100' : undefined

@@ -25,7 +25,7 @@ interface ShellProps {
   readonly children: ComponentChildren
 }
 
-/** What is around every view. */
+/** Frame of every view. */
 export function Shell({ route, onSignOut, children }: ShellProps) {
   const { role, name, project, version } = useSession()
   const [isOpen, setOpen] = useState(false)

@@ -11,7 +11,7 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  /** What the table shows, for those who do not see it. */
+  /** For screen readers. */
   readonly caption: string
   readonly columns: ReadonlyArray<Column<Row>>
   readonly rows: readonly Row[]
@@ -19,7 +19,7 @@ interface TableProps<Row> {
   readonly rowClass?: (row: Row) => string
 }
 
-/** A table that scrolls by itself where it is too wide. */
+/** A table that scrolls if it is too wide. */
 export function Table<Row>({ caption, columns, rows, keyOf, rowClass }: TableProps<Row>) {
   return (
     <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
@@ -54,7 +54,7 @@ function classOf<Row>({ isNumber, isMinor }: Column<Row>): string {
   return `${isNumber ? 'number' : ''} ${isMinor ? 'minor' : ''}`.trim()
 }
 
-/** A list of names and values. What has no value is left out. */
+/** A list of names and values, without empty ones. */
 export function Facts({
   of,
 }: {

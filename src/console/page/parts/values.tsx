@@ -48,7 +48,7 @@ interface HexProps {
   readonly isWhole?: boolean
 }
 
-/** An address or a transaction, which leads to the explorer of its network. */
+/** An address or transaction, linked to its network's explorer. */
 export function Hex({ value, network, kind, isWhole = false }: HexProps) {
   const href = safeUrl(explorerLink(useSession(), network, `${kind}/${value}`))
   const text = isWhole ? value : shorten(value)
@@ -62,7 +62,7 @@ export function Hex({ value, network, kind, isWhole = false }: HexProps) {
   )
 }
 
-/** A URL of a stranger. It is a link only if it leads to the web. */
+/** A stranger's URL, linked only if it is http(s). */
 export function StrangerUrl({ url }: { readonly url: string }) {
   const href = safeUrl(url)
   if (href === undefined) return <span class="break">{url}</span>

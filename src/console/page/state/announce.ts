@@ -6,7 +6,7 @@ export function announce(text: string): void {
   tell(text)
 }
 
-/** Sets who shows what is announced. */
+/** Sets the live region. */
 export function setAnnouncer(listener: (text: string) => void): void {
   tell = listener
 }

@@ -1,4 +1,4 @@
-/** Where the page is: `#/settlements/{id}?status=settled`. */
+/** The route in the URL's hash: `#/settlements/{id}?status=settled`. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 
 export interface Route {

@@ -4,14 +4,14 @@ import type { SessionDocument, SessionNetwork, TokenAmount } from '../api/docume
 
 export const SessionContext = createContext<SessionDocument | undefined>(undefined)
 
-/** Who is signed in. Only views behind the sign-in use it. */
+/** The session; only for views behind the sign-in. */
 export function useSession(): SessionDocument {
   const session = useContext(SessionContext)
-  if (session === undefined) throw new Error('Nobody is signed in.')
+  if (session === undefined) throw new Error('There is no session.')
   return session
 }
 
-/** The network of a settlement, where the gateway still knows it. */
+/** The network of a settlement, if the gateway still has it. */
 export function findNetwork(
   { networks }: SessionDocument,
   network: string,

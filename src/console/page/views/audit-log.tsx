@@ -14,7 +14,7 @@ interface Entries {
   readonly nextCursor?: string
 }
 
-/** Who has changed what. */
+/** The audit log. */
 export function AuditLog({ route }: { readonly route: Route }) {
   const [project = '', cursor = ''] = ['project', 'cursor'].map(
     (name) => route.query.get(name) ?? '',
@@ -31,11 +31,7 @@ export function AuditLog({ route }: { readonly route: Route }) {
       <LoadedView of={loaded} room="tall">
         {({ entries, nextCursor }) => (
           <>
-            {entries.length === 0 ? (
-              <Empty title="Nothing was changed yet" />
-            ) : (
-              <AuditTable of={entries} />
-            )}
+            {entries.length === 0 ? <Empty title="No changes yet" /> : <AuditTable of={entries} />}
             <Pager
               first={cursor === '' ? undefined : linkTo(['audit'], { project })}
               next={nextCursor && linkTo(['audit'], { project, cursor: nextCursor })}
@@ -55,7 +51,7 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
       keyOf={({ id }) => id}
       columns={[
         { title: 'Time', cell: ({ at }) => <Time at={at} as="short" /> },
-        { title: 'What', cell: ({ action }) => words(action) },
+        { title: 'Action', cell: ({ action }) => words(action) },
         {
           title: 'Merchant',
           cell: ({ project }) => <a href={linkTo(['merchants', project])}>{project}</a>,
@@ -67,7 +63,7 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
   )
 }
 
-/** The members that differ, each with what it was and is. */
+/** Members that differ, with old and new values. */
 function Change({ of: { token, before = {}, after = {} } }: { readonly of: AuditEntry }) {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changed = names

@@ -24,7 +24,7 @@ interface DeliveriesProps {
   readonly route: Route
 }
 
-/** What was sent to a webhook, newest first. */
+/** Deliveries of a webhook, newest first. */
 export function Deliveries({ path, route }: DeliveriesProps) {
   const [state, cursor] = ['state', 'cursor'].map((name) => route.query.get(name) ?? '')
   const loaded = useLoad<{
@@ -49,7 +49,7 @@ export function Deliveries({ path, route }: DeliveriesProps) {
         {({ deliveries, nextCursor }) => (
           <>
             {deliveries.length === 0 ? (
-              <Empty title="Nothing was sent yet" />
+              <Empty title="No deliveries yet" />
             ) : (
               <DeliveryTable of={deliveries} path={path} onSent={reload} />
             )}
@@ -85,7 +85,7 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
               <code>{type}</code>
               {payment !== undefined && (
                 <small class="sub">
-                  <a href={linkTo(['settlements', payment])}>its settlement</a>
+                  <a href={linkTo(['settlements', payment])}>View payment</a>
                 </small>
               )}
             </>
@@ -93,7 +93,7 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
         },
         { title: 'State', cell: (one) => <State of={one} /> },
         { title: 'Attempts', isNumber: true, isMinor: true, cell: ({ attempts }) => attempts },
-        { title: 'Last answer', cell: (one) => <Answer of={one} /> },
+        { title: 'Last response', cell: (one) => <Answer of={one} /> },
         { title: 'Actions', cell: (one) => <Resend of={one} path={path} onSent={onSent} /> },
       ]}
     />
@@ -106,14 +106,14 @@ function State({ of: { state, nextAttemptAt } }: { readonly of: Delivery }) {
       <StatusBadge status={state} />
       {nextAttemptAt !== undefined && (
         <small class="sub">
-          next try <Time at={nextAttemptAt} as="ago" />
+          next attempt <Time at={nextAttemptAt} as="ago" />
         </small>
       )}
     </>
   )
 }
 
-/** The receiver's words are shown as they are, as text. */
+/** Shows the receiver's response as text. */
 function Answer({ of: { lastStatus, lastError, lastResponse } }: { readonly of: Delivery }) {
   if (lastStatus === undefined && lastError === undefined) return <>–</>
   return (
@@ -121,7 +121,7 @@ function Answer({ of: { lastStatus, lastError, lastResponse } }: { readonly of: 
       {lastStatus !== undefined && <code>{lastStatus}</code>} {lastError}
       {lastResponse && (
         <details>
-          <summary>What it said</summary>
+          <summary>Response</summary>
           <pre tabIndex={0}>{lastResponse}</pre>
         </details>
       )}
@@ -141,7 +141,7 @@ function Resend({ of: { id, type, state }, path, onSent }: ResendProps) {
   if (state === 'pending') return null
   const resend = async (): Promise<void> => {
     await ask('POST', `${path}/${encodeURIComponent(id)}/resend`)
-    announce('The event is on its way again.')
+    announce('The event is being sent again.')
     setSent(true)
     onSent()
   }
@@ -150,11 +150,11 @@ function Resend({ of: { id, type, state }, path, onSent }: ResendProps) {
       <button
         type="button"
         class="button button-small"
-        aria-label={`Send ${type} again`}
+        aria-label={`Resend ${type}`}
         aria-disabled={action.isBusy}
         onClick={() => void action.run(resend)}
       >
-        {isSent ? 'Sent' : 'Send again'}
+        {isSent ? 'Sent' : 'Resend'}
       </button>
       <ProblemNotice problem={action.problem} />
     </>

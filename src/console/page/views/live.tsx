@@ -12,13 +12,13 @@ import { queryOf } from '../state/route.js'
 import { useSession } from '../state/session.js'
 import { SettlementTable } from './settlement-table.js'
 
-/** Payments that stay on the page. */
+/** How many payments the page keeps. */
 const MAX_SHOWN = 50
 
 const CONNECTIONS: Readonly<Record<Connection, readonly [Tone, string]>> = {
   connecting: ['wait', 'Connecting'],
   live: ['good', 'Live'],
-  lost: ['bad', 'Connection lost, trying again'],
+  lost: ['bad', 'Connection lost, reconnecting'],
 }
 
 /** Payments as they happen. */
@@ -54,7 +54,7 @@ export function Live() {
       title="Live payments"
       actions={
         <button type="button" class="button" aria-pressed={isPaused} onClick={togglePause}>
-          {isPaused && waiting.length > 0 ? `Go on (${waiting.length} new)` : 'Pause'}
+          {isPaused && waiting.length > 0 ? `Resume (${waiting.length} new)` : 'Pause'}
         </button>
       }
     >
@@ -67,8 +67,8 @@ export function Live() {
       <ProblemNotice problem={newest.problem} onRetry={newest.reload} />
       <div class="loaded room-tall" aria-busy={newest.isLoading}>
         {shown.length === 0 && newest.data ? (
-          <Empty title="No payment yet">
-            <p>The next one appears here by itself.</p>
+          <Empty title="No payments yet">
+            <p>New payments appear here automatically.</p>
           </Empty>
         ) : (
           <SettlementTable caption="Newest payments" rows={shown} isAgo />
@@ -78,7 +78,7 @@ export function Live() {
   )
 }
 
-/** A list with one settlement more, or one that has changed. What is older than what is there is dropped. */
+/** Adds or updates a settlement, unless the list has a newer version. */
 function withChange(list: readonly Settlement[], changed: Settlement): readonly Settlement[] {
   const known = list.find(({ id }) => id === changed.id)
   if (known !== undefined && known.updatedAt > changed.updatedAt) return list

@@ -1,4 +1,4 @@
-/** What is written into the form of a merchant, and the request that it makes. */
+/** Contents of a merchant's form, and its request. */
 import type { MerchantSettings, Project, SessionNetwork } from '../api/documents.js'
 
 /** Texts as they are typed. */
@@ -18,7 +18,7 @@ export interface Draft {
   readonly redeemWithoutProof: string
 }
 
-/** A draft of a merchant as it is, or of a new one. */
+/** Makes the draft of a merchant, or of a new one. */
 export function draftOf(project: Project | undefined): Draft {
   const { merchant = {} } = project ?? {}
   const text = (value: string | number | undefined): string => String(value ?? '')
@@ -41,7 +41,7 @@ export function draftOf(project: Project | undefined): Draft {
 /** Members of the settings; in a change, `null` removes one (RFC 7396). */
 type Members = Readonly<Record<keyof MerchantSettings, unknown>>
 
-/** The settings as the API takes them. What is no number is sent as it is, for the gateway to refuse. */
+/** Settings for the API. Invalid numbers are sent as text, for the gateway to refuse. */
 export function settingsOf(draft: Draft): Members {
   const text = (value: string): string | null => (value.trim() === '' ? null : value.trim())
   const number = (value: string): number | string | null =>
@@ -61,7 +61,7 @@ export function settingsOf(draft: Draft): Members {
   }
 }
 
-/** The same for a new merchant: what is not set is left out. */
+/** Settings of a new merchant, without empty ones. */
 export function newSettingsOf(draft: Draft): Partial<Members> {
   return Object.fromEntries(Object.entries(settingsOf(draft)).filter(([, value]) => value !== null))
 }
@@ -71,7 +71,7 @@ function readAccepted(text: string): { readonly network: string; readonly asset:
   return { network, asset }
 }
 
-/** The tokens that can be chosen: those of the gateway, and those that are chosen already. */
+/** Tokens to choose from: those of the gateway, and those already chosen. */
 export function choicesOf(
   networks: readonly SessionNetwork[],
   chosen: readonly string[],

@@ -4,13 +4,13 @@ import { formatDuration } from '../format/text.js'
 import { Facts } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 
-/** The settings of a merchant, with the defaults of those that are not set. */
+/** Settings of a merchant, with defaults. */
 export function MerchantFacts({
   of: { merchant, createdAt, updatedAt },
 }: {
   readonly of: Project
 }) {
-  if (merchant === undefined) return <p>This project has tokens, but nobody who is paid.</p>
+  if (merchant === undefined) return <p>This project has tokens but no merchant.</p>
   const { currency = 'USD', accepts, minAmount, maxAmount, maxTimeoutSeconds = 300 } = merchant
   const limit = (amount: string | undefined): string =>
     amount === undefined ? 'none' : formatFiat(amount, currency)
@@ -26,10 +26,10 @@ export function MerchantFacts({
             ? 'all tokens of the gateway'
             : accepts.map(({ network, asset }) => `${asset} on ${network}`).join(', '),
         ],
-        ['Other currencies’ tokens', merchant.crossCurrency ? 'accepted' : 'not accepted'],
-        ['Smallest amount', limit(minAmount)],
-        ['Largest amount', limit(maxAmount)],
-        ['Offers hold for', formatDuration(maxTimeoutSeconds * 1000)],
+        ['Other currencies', merchant.crossCurrency ? 'accepted' : 'not accepted'],
+        ['Minimum amount', limit(minAmount)],
+        ['Maximum amount', limit(maxAmount)],
+        ['Offer expires after', formatDuration(maxTimeoutSeconds * 1000)],
         ['Created', createdAt && <Time at={createdAt} />],
         ['Changed', updatedAt && updatedAt !== createdAt && <Time at={updatedAt} />],
       ]}

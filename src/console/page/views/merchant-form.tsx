@@ -9,22 +9,20 @@ import { useSession } from '../state/session.js'
 import { choicesOf, draftOf, newSettingsOf, settingsOf, type Draft } from './merchant-draft.js'
 
 interface MerchantFormProps {
-  /** The merchant that is changed; none for a new one. */
+  /** `undefined` for a new merchant. */
   readonly project: Project | undefined
   readonly onCancel: () => void
   readonly onSaved: (project: Project) => void
 }
 
-/** Creates a merchant, or changes one. The gateway checks it, and its words are shown beside the fields. */
+/** Creates or changes a merchant. The gateway's errors are shown next to the fields. */
 export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) {
   const [draft, setDraft] = useState(() => draftOf(project))
   const key = useKey(draft)
   const action = useAction()
   const change = (members: Partial<Draft>): void => setDraft({ ...draft, ...members })
-  const errorsOf = (path: string): string | undefined =>
-    action.problem?.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))
-      ?.message
-  const fields: Fields = { draft, change, errorOf: errorsOf }
+  const errorOf = (path: string): string | undefined => action.problem?.errorOf(path)
+  const fields: Fields = { draft, change, errorOf }
   return (
     <form
       class="form"
@@ -46,8 +44,8 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
           label="Id"
           value={draft.id}
           onValue={(id) => change({ id })}
-          error={errorsOf('id') ?? conflictOf(action.problem?.code, action.problem?.message)}
-          hint="Letters, digits, dots, dashes. It cannot be changed later."
+          error={errorOf('id') ?? conflictOf(action.problem?.code, action.problem?.message)}
+          hint="Letters, digits, dots, dashes and underscores. Cannot be changed later."
         />
       )}
       <MainFields {...fields} />
@@ -61,14 +59,14 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
           Cancel
         </button>
         <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          {project === undefined ? 'Create the merchant' : 'Save'}
+          {project === undefined ? 'Create merchant' : 'Save'}
         </button>
       </div>
     </form>
   )
 }
 
-/** Members whose errors are shown beside their fields. */
+/** Members whose errors are shown next to their fields. */
 const SHOWN = [
   'id',
   ...['name', 'payTo', 'currency', 'accepts', 'minAmount', 'maxAmount'].map(
@@ -111,7 +109,7 @@ function MainFields({ draft, change, errorOf }: Fields) {
         value={draft.name}
         onValue={(name) => change({ name })}
         error={errorOf('merchant.name')}
-        hint="What buyers read."
+        hint="Shown to buyers."
       />
       <TextField
         label="Paid to"
@@ -137,7 +135,7 @@ function Accepted({ draft, change, errorOf }: Fields) {
   const error = errorOf('merchant.accepts')
   return (
     <fieldset>
-      <legend>Tokens that are accepted</legend>
+      <legend>Accepted tokens</legend>
       {choicesOf(networks, draft.accepts).map(([value, label]) => (
         <CheckField
           key={value}
@@ -152,7 +150,7 @@ function Accepted({ draft, change, errorOf }: Fields) {
           }
         />
       ))}
-      <p class="hint">None chosen accepts all tokens of the gateway.</p>
+      <p class="hint">Choose none to accept all tokens of the gateway.</p>
       {error && <p class="field-error">{error}</p>}
     </fieldset>
   )
@@ -166,31 +164,31 @@ function MoreFields({ draft, change, errorOf }: Fields) {
   })
   return (
     <div class="form">
-      <TextField label="Smallest amount" inputMode="decimal" {...text('minAmount')} />
-      <TextField label="Largest amount" inputMode="decimal" {...text('maxAmount')} />
+      <TextField label="Minimum amount" inputMode="decimal" {...text('minAmount')} />
+      <TextField label="Maximum amount" inputMode="decimal" {...text('maxAmount')} />
       <CheckField
-        label="Take tokens of other currencies, at a rate"
+        label="Accept tokens of other currencies, at a rate"
         isChecked={draft.crossCurrency}
         onChange={(crossCurrency) => change({ crossCurrency })}
       />
       <TextField
-        label="Added to rates, in hundredths of a percent"
+        label="FX margin (hundredths of a percent)"
         inputMode="numeric"
         {...text('fxBufferBps')}
       />
       <TextField
-        label="Offers hold for, in seconds"
+        label="Offer expires after (seconds)"
         inputMode="numeric"
         placeholder="300"
         {...text('maxTimeoutSeconds')}
       />
       <CheckField
-        label="Repeat the answer for a payment identifier"
+        label="Repeat success for the same payment id"
         isChecked={draft.repeatSettlements}
         onChange={(repeatSettlements) => change({ repeatSettlements })}
       />
       <SelectField
-        label="Redeem without proof"
+        label="Retry without the offer id"
         value={draft.redeemWithoutProof}
         onValue={(redeemWithoutProof) => change({ redeemWithoutProof })}
         error={errorOf('merchant.redeemWithoutProof')}

@@ -26,7 +26,7 @@ export function MerchantView({ id }: { readonly id: string }) {
       actions={
         <>
           <a class="button" href={linkTo(['settlements'], { project: id })}>
-            Its settlements
+            View payments
           </a>
           {isStored && (
             <button type="button" class="button" onClick={() => setDeleting(true)}>
@@ -48,7 +48,7 @@ export function MerchantView({ id }: { readonly id: string }) {
       {isDeleting && (
         <Confirm
           title={`Delete ${id}?`}
-          verb="Delete the merchant"
+          verb="Delete merchant"
           act={() => ask('DELETE', path)}
           onClose={() => setDeleting(false)}
           onDone={() => {
@@ -57,8 +57,8 @@ export function MerchantView({ id }: { readonly id: string }) {
           }}
         >
           <p>
-            Its tokens and webhooks stop working at once. Its payments are kept, and its id can not
-            be used again.
+            Tokens and webhooks stop working at once. Payments are kept, and the id cannot be used
+            again.
           </p>
         </Confirm>
       )}
@@ -83,13 +83,13 @@ function Settings({ of, onSaved }: { readonly of: Project; readonly onSaved: () 
     >
       {!isStored && (
         <Notice>
-          This merchant comes from the configuration, and is changed there. Its tokens and webhooks
-          can be managed here.
+          This merchant is defined in the configuration and must be changed there. You can manage
+          its tokens and webhooks here.
         </Notice>
       )}
       {of.errors && (
         <Notice>
-          It cannot be paid, because its settings do not fit the gateway’s configuration any more:{' '}
+          This merchant cannot be paid: its settings are no longer valid for this gateway:{' '}
           {of.errors.map(({ path, message }) => `${path} ${message}`).join('; ')}
         </Notice>
       )}

@@ -35,8 +35,8 @@ export function Merchants({ route }: { readonly route: Route }) {
         {({ projects, nextCursor }) => (
           <>
             {projects.length === 0 ? (
-              <Empty title="No merchant yet">
-                <p>Create one, give it a token, and it can be paid.</p>
+              <Empty title="No merchants yet">
+                <p>Create a merchant and give it a token.</p>
               </Empty>
             ) : (
               <MerchantTable of={projects} />
@@ -77,7 +77,7 @@ function MerchantTable({ of }: { readonly of: readonly Project[] }) {
             </>
           ),
         },
-        { title: 'Kept in', cell: (project) => <Source of={project} /> },
+        { title: 'Source', cell: (project) => <Source of={project} /> },
         { title: 'Currency', cell: ({ merchant }) => merchant && (merchant.currency ?? 'USD') },
         {
           title: 'Paid to',
@@ -95,7 +95,7 @@ function MerchantTable({ of }: { readonly of: readonly Project[] }) {
   )
 }
 
-/** Where a merchant is kept, and whether it can be paid. */
+/** Source of a merchant, and whether it can be paid. */
 function Source({ of: { source, errors } }: { readonly of: Project }) {
   if (errors !== undefined) return <Badge tone="bad">cannot be paid</Badge>
   return source === 'configuration' ? (

@@ -11,7 +11,7 @@ import { nameOf } from './token-name.js'
 
 interface NewTokenProps {
   readonly path: string
-  /** The token that the new one takes the place of. */
+  /** Token to replace. */
   readonly replaced: Token | undefined
   readonly onRevoke: (token: Token) => Promise<unknown>
   readonly onClose: () => void
@@ -66,13 +66,13 @@ function Create({ path, label: before, isRotation, onCancel, onCreated }: Create
         void action.run(create)
       }}
     >
-      {isRotation && <p>First a new token is made. The old one works until you revoke it.</p>}
+      {isRotation && <p>The old token works until you revoke it.</p>}
       <ProblemNotice problem={action.problem} shownElsewhere={(path_) => path_ === 'label'} />
       <TextField
         label="Label"
         value={label}
         onValue={setLabel}
-        error={action.problem?.errors.find((one) => one.path === 'label')?.message}
+        error={action.problem?.errorOf('label')}
         hint="Where it is used, such as “shop server”."
       />
       <div class="actions dialog-foot">
@@ -80,7 +80,7 @@ function Create({ path, label: before, isRotation, onCancel, onCreated }: Create
           Cancel
         </button>
         <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          Create the token
+          Create token
         </button>
       </div>
     </form>
@@ -95,10 +95,9 @@ function Created({ token, replaced, onRevoke, onClose }: CreatedProps) {
   const action = useAction()
   return (
     <>
-      <p>Keep it where the merchant’s program finds it.</p>
+      <p>Copy this token now. You will not see it again.</p>
       <Copyable text={token} label="Token" />
-      <p class="hint">It is shown only now. The gateway keeps its hash alone.</p>
-      {replaced && <p>Put the new token in place, and then revoke the old one.</p>}
+      {replaced && <p>Put the new token in place, then revoke the old one.</p>}
       <ProblemNotice problem={action.problem} />
       <div class="actions dialog-foot">
         {replaced && (
@@ -110,11 +109,11 @@ function Created({ token, replaced, onRevoke, onClose }: CreatedProps) {
               void action.run(() => onRevoke(replaced)).then((isDone) => isDone && onClose())
             }
           >
-            Revoke the old one now
+            Revoke the old token
           </button>
         )}
         <button type="button" class="button button-main" onClick={onClose}>
-          {replaced ? 'Later' : 'I have kept it'}
+          {replaced ? 'Later' : 'Done'}
         </button>
       </div>
     </>

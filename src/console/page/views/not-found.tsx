@@ -3,7 +3,7 @@ import { linkTo } from '../state/route.js'
 
 export function NotFound() {
   return (
-    <Page title="There is no such page">
+    <Page title="Page not found">
       <p>
         Choose one from the menu, or go to the <a href={linkTo(['overview'])}>overview</a>.
       </p>

@@ -10,8 +10,8 @@ import { Table } from '../parts/table.js'
 import { daysOf } from './days.js'
 
 const STEPS = [
-  ['asked', 'Offers', 'line-1'],
-  ['presented', 'Payments that came', 'line-2'],
+  ['asked', 'Prices shown', 'line-1'],
+  ['presented', 'Payments attempted', 'line-2'],
   ['settled', 'Settled', 'accent'],
 ] as const
 
@@ -20,36 +20,37 @@ interface FunnelChartProps {
   readonly range: DateRange
 }
 
-/** What became of offers, each day. */
+/** Conversion by day. */
 export function FunnelChart({ of: { total, days: counted }, range }: FunnelChartProps) {
   const days = useMemo(() => daysOf(range), [range])
   const series = useMemo(() => {
     const byDay = new Map(counted.map((one) => [one.day, one]))
     return STEPS.map(([step, label, colour]) => ({
-      ...{ label, colour },
+      label,
+      colour,
       values: days.map((day) => byDay.get(day)?.[step] ?? 0),
     }))
   }, [counted, days])
   if (total.asked + total.presented + total.settled === 0)
-    return <Empty title="Nobody has asked for a price in these days." />
+    return <Empty title="No visits in this period." />
   return (
     <>
       <Chart
-        label="Offers, payments and settlements by day. The table below has the numbers."
+        label="Prices shown, payments attempted and settled by day. The table below has the numbers."
         days={days}
         series={series}
         format={formatCount}
       />
       <details>
-        <summary>Offers and payments by day as a table</summary>
+        <summary>Conversion by day as a table</summary>
         <Table
-          caption="Offers and payments by day"
+          caption="Conversion by day"
           rows={counted}
           keyOf={({ day }) => day}
           columns={[
             { title: 'Day', cell: ({ day }) => formatDay(day) },
-            { title: 'Offers', isNumber: true, cell: (one) => formatNumber(one.asked) },
-            { title: 'Came', isNumber: true, cell: (one) => formatNumber(one.presented) },
+            { title: 'Prices shown', isNumber: true, cell: (one) => formatNumber(one.asked) },
+            { title: 'Attempted', isNumber: true, cell: (one) => formatNumber(one.presented) },
             { title: 'Refused', isNumber: true, cell: (one) => formatNumber(one.refused) },
             { title: 'Free', isNumber: true, cell: (one) => formatNumber(one.waived) },
             { title: 'Settled', isNumber: true, cell: (one) => formatNumber(one.settled) },
@@ -64,11 +65,11 @@ export function FunnelChart({ of: { total, days: counted }, range }: FunnelChart
 /** An axis may have ticks between whole numbers. */
 const formatCount = (value: number): string => (Number.isInteger(value) ? formatNumber(value) : '')
 
-/** Why payments did not become money, the most frequent reason first. */
+/** Reasons of refusals and failures, the most frequent first. */
 export function Reasons({ of: { reasons, refused, failed } }: { readonly of: Activity }) {
   const rows = Object.entries(reasons).toSorted(([, one], [, other]) => other - one)
   const sum = refused + failed
-  if (rows.length === 0) return <Empty title="No payment was refused, and none failed." />
+  if (rows.length === 0) return <Empty title="No refused or failed payments." />
   return (
     <Table
       caption="Reasons of refusals and failures"

@@ -10,7 +10,7 @@ interface HeadlineProps {
   readonly latency: Loaded<Latency>
 }
 
-/** The numbers that one looks for first. */
+/** The key figures. */
 export function Headline({ revenue, funnel, latency }: HeadlineProps) {
   const sums = sumByToken(revenue.data?.revenue ?? [])
   const total = funnel.data?.total

@@ -6,21 +6,21 @@ import { Table } from '../parts/table.js'
 
 const PHASES = [
   ['verify', 'Verification'],
-  ['handler', 'The app’s own work'],
+  ['handler', 'Your app'],
   ['settle', 'Settlement on chain'],
-  ['total', 'All together'],
+  ['total', 'Total'],
 ] as const
 
-/** How long each phase takes. The bar leads from p50 to p95. */
+/** Duration of each phase. The bar leads from p50 to p95. */
 export function LatencyTable({ of }: { readonly of: Latency['phases'] }) {
   const rows = PHASES.map(([phase, name]) => ({ name, ...of[phase] })).filter(
     ({ count }) => count > 0,
   )
-  if (rows.length === 0) return <Empty title="No payment was measured in these days." />
+  if (rows.length === 0) return <Empty title="No measurements in this period." />
   const most = Math.max(...rows.map(({ p95 = 0 }) => p95), 1)
   return (
     <Table
-      caption="Time that payments take, by phase"
+      caption="Speed by phase"
       rows={rows}
       keyOf={({ name }) => name}
       columns={[
@@ -33,8 +33,8 @@ export function LatencyTable({ of }: { readonly of: Latency['phases'] }) {
             </>
           ),
         },
-        { title: 'p50', isNumber: true, cell: ({ p50 }) => shown(p50) },
-        { title: 'p95', isNumber: true, cell: ({ p95 }) => shown(p95) },
+        { title: 'Median', isNumber: true, cell: ({ p50 }) => shown(p50) },
+        { title: 'Slowest 5 %', isNumber: true, cell: ({ p95 }) => shown(p95) },
         {
           title: 'Measured',
           isNumber: true,

@@ -18,7 +18,7 @@ interface RevenueChartProps {
   readonly range: DateRange
 }
 
-/** What was earned each day, of one token. */
+/** Revenue by day in one token. */
 export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
   const session = useSession()
   const tokens = sumByToken(revenue)
@@ -27,7 +27,7 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
   const days = useMemo(() => daysOf(range), [range])
   const name = token && tokenOf(token)
   const series = useMemo(() => [seriesOf(name, revenue, days)], [revenue, days, name])
-  if (token === undefined) return <Empty title="No payment was settled in these days." />
+  if (token === undefined) return <Empty title="No settled payments in this period." />
   const title = (one: RevenueGroup): string =>
     `${one.symbol ?? one.asset} on ${findNetwork(session, one.network)?.name ?? one.network}`
   const rows = revenue.filter((group) => tokenOf(group) === tokenOf(token))
@@ -88,12 +88,12 @@ interface RevenueSharesProps {
   readonly by: 'project' | 'resource'
 }
 
-/** Groups that are shown; the rest is in the CSV. */
+/** How many groups are shown. */
 const MAX_SHARES = 10
 
-/** Who or what has earned most. */
+/** Revenue by merchant or resource. */
 export function RevenueShares({ of, by }: RevenueSharesProps) {
-  if (of.length === 0) return <Empty title="No payment was settled in these days." />
+  if (of.length === 0) return <Empty title="No settled payments in this period." />
   return (
     <Table
       caption={by === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}
@@ -116,5 +116,5 @@ export function RevenueShares({ of, by }: RevenueSharesProps) {
 function Name({ of: { project, resource, other } }: { readonly of: RevenueGroup }) {
   if (other) return <>All others</>
   if (project) return <a href={linkTo(['overview'], { project })}>{project}</a>
-  return resource ? <StrangerUrl url={resource} /> : <>Not told</>
+  return resource ? <StrangerUrl url={resource} /> : <>Unknown</>
 }

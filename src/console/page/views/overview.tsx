@@ -12,7 +12,7 @@ import { Headline } from './overview-headline.js'
 import { LatencyTable } from './overview-latency.js'
 import { RevenueChart, RevenueShares } from './overview-revenue.js'
 
-/** What was earned, what became of payments, and how long they took. */
+/** Revenue, conversion and speed. */
 export function Overview({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const project = route.query.get('project') ?? ''
@@ -39,21 +39,15 @@ export function Overview({ route }: { readonly route: Route }) {
         </LoadedView>
       </Section>
       <div class="columns">
-        <Section
-          title="From price to payment"
-          note="Offers (402), payments that came, and those settled."
-        >
+        <Section title="Conversion" note="Prices shown, payments attempted, and payments settled.">
           <LoadedView of={funnel} room="tall">
             {(data) => <FunnelChart of={data} range={range} />}
           </LoadedView>
         </Section>
-        <Section title="Why payments were refused or failed">
+        <Section title="Refused and failed payments">
           <LoadedView of={funnel}>{({ total }) => <Reasons of={total} />}</LoadedView>
         </Section>
-        <Section
-          title="Time that payments take"
-          note="Half of them take p50 at most, 95 of 100 p95."
-        >
+        <Section title="Speed" note="Median, and the slowest 5 %.">
           <LoadedView of={latency}>{({ phases }) => <LatencyTable of={phases} />}</LoadedView>
         </Section>
         <Section title={sharesBy === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}>
@@ -68,7 +62,7 @@ export function Overview({ route }: { readonly route: Route }) {
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
-/** The days of the URL, else the last 30. */
+/** Days of the URL, or the last 30. */
 function rangeOf({ query }: Route): DateRange {
   const usual = lastDays(30)
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']

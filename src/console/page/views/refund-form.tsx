@@ -12,21 +12,21 @@ import {
   checkRefund,
   findAccount,
   signRefund,
-  switchChain,
+  switchTo,
   WalletError,
   type TypedData,
 } from '../wallet/sign-refund.js'
 
 interface RefundFormProps {
   readonly payment: Settlement
-  /** What can be refunded, in tokens. */
+  /** Refundable amount in tokens. */
   readonly left: string
   /** The endpoint of the settlement's refunds. */
   readonly path: string
   readonly onRefund: () => void
 }
 
-/** Pays back by the merchant's wallet: it signs, and the gateway sends and pays the gas. */
+/** Refunds from the merchant's wallet, which signs; the gateway sends and pays the gas. */
 export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
   const network = findNetwork(useSession(), payment.network)
   const wallets = useWallets()
@@ -48,11 +48,11 @@ export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
   }
   if (network === undefined)
     return (
-      <Notice>This gateway no longer settles on {payment.network}: nothing can be refunded.</Notice>
+      <Notice>This gateway no longer settles on {payment.network}: refunds are impossible.</Notice>
     )
   return (
     <form class="refund" onSubmit={(event) => event.preventDefault()}>
-      <h3>Pay back</h3>
+      <h3>Refund</h3>
       <TextField
         label={`Amount in ${symbol}`}
         inputMode="decimal"
@@ -78,8 +78,8 @@ interface Limits {
 
 function errorOf(units: bigint | undefined, { most, shown, decimals }: Limits): string | undefined {
   if (units === undefined)
-    return `Write a number such as 0.25, with at most ${decimals} digits after the point.`
-  if (units === 0n) return 'Must be more than nothing.'
+    return `Enter a number such as 0.25, with at most ${decimals} digits after the point.`
+  if (units === 0n) return 'Must be more than zero.'
   return units > most ? `Only ${shown} is left to refund.` : undefined
 }
 
@@ -93,8 +93,8 @@ function Wallets({ of, isBusy, onChoose }: WalletsProps) {
   if (of.length === 0)
     return (
       <Notice>
-        No wallet was found in this browser. Install or unlock one that has the account which was
-        paid, and load the page again.
+        No wallet found. Unlock one with the account that received this payment, then reload this
+        page.
       </Notice>
     )
   return (
@@ -124,7 +124,7 @@ interface AskedRefund {
   readonly path: string
 }
 
-/** Prepares a refund, has it signed, and sends it to the gateway. */
+/** Prepares a refund, asks for its signature, and sends it to the gateway. */
 async function refundBy(
   { provider, info }: Wallet,
   asked: AskedRefund,
@@ -134,7 +134,7 @@ async function refundBy(
   try {
     tell(`Asking ${info.name} for the account…`)
     const account = await findAccount(provider, payment)
-    await switchChain(provider, network)
+    await switchTo(provider, network)
     const prepared = `${path}/prepare?amount=${amount}`
     const { typedData } = await ask<{ readonly typedData: TypedData }>('GET', prepared)
     checkRefund(typedData, asked)

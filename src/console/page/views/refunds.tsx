@@ -16,7 +16,7 @@ interface RefundsProps {
   readonly onChange: () => void
 }
 
-/** What was paid back, and the form to pay back more. */
+/** Refunds of a payment, and the form for another. */
 export function Refunds({ of, onChange }: RefundsProps) {
   const { role } = useSession()
   const path = `${role}/settlements/${encodeURIComponent(of.id)}/refunds`
@@ -59,7 +59,7 @@ function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
               {errorReason && <small class="sub">{reasonInWords(errorReason)}</small>}
               {heldUntil && (
                 <small class="sub">
-                  Its amount is free again at <Time at={heldUntil} />
+                  Amount available again at <Time at={heldUntil} />
                 </small>
               )}
             </>
@@ -85,14 +85,14 @@ interface RemainingProps {
 }
 
 function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
-  // Those that have failed may hold their amount for a while: the gateway says so when it is asked.
+  // Failed refunds may reserve their amount for a while: then the gateway refuses.
   const taken = refunds
     .filter(({ status }) => status !== 'failed')
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n)
   const left = BigInt(of.amount) - taken
-  if (left <= 0n) return <Notice>All of this payment was paid back.</Notice>
+  if (left <= 0n) return <Notice>This payment was fully refunded.</Notice>
   if (of.decimals === undefined)
-    return <Notice>This gateway does not know the token’s decimals: refund it by the API.</Notice>
+    return <Notice>Unknown token decimals: use the API to refund this payment.</Notice>
   return (
     <RefundForm
       key={left.toString()}

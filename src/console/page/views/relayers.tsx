@@ -9,10 +9,9 @@ import { Table } from '../parts/table.js'
 import { Hex } from '../parts/values.js'
 import { findNetwork, useSession } from '../state/session.js'
 
-/** Digits after the point of a chain's own coin. */
 const COIN_DECIMALS = 18
 
-/** The accounts that pay for gas, and the chains they send to. */
+/** Relayers and their networks. */
 export function Relayers() {
   const relayers = useLoad<{ readonly relayers: readonly Relayer[] }>('admin/relayers')
   const networks = useLoad<{ readonly networks: readonly NetworkFinding[] }>('admin/networks')
@@ -25,7 +24,7 @@ export function Relayers() {
       title="Relayers and networks"
       actions={
         <button type="button" class="button" onClick={reload}>
-          Look again
+          Refresh
         </button>
       }
     >
@@ -43,7 +42,7 @@ export function Relayers() {
           }
         </LoadedView>
       </Section>
-      <Section title="Transactions that wait">
+      <Section title="Pending transactions">
         <LoadedView of={relayers}>{({ relayers: found }) => <Waiting of={found} />}</LoadedView>
       </Section>
     </Page>
@@ -75,7 +74,7 @@ function NetworkTable({ of }: { readonly of: readonly NetworkFinding[] }) {
           ),
         },
         { title: 'State', cell: ({ status }) => <StatusBadge status={status} /> },
-        { title: 'What was found', cell: ({ message }) => message },
+        { title: 'Details', cell: ({ message }) => message },
       ]}
     />
   )
@@ -100,7 +99,7 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
         },
         { title: 'State', cell: (one) => <State of={one} /> },
         { title: 'Balance', isNumber: true, cell: ({ balance }) => coins(balance) },
-        { title: 'Enough for', isNumber: true, cell: (one) => <Runway of={one} /> },
+        { title: 'Runway', isNumber: true, cell: (one) => <Runway of={one} /> },
         {
           title: 'Spent in 30 days',
           isNumber: true,
@@ -108,7 +107,7 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
           cell: ({ spent }) => coins(spent),
         },
         {
-          title: 'Waiting',
+          title: 'Pending',
           isNumber: true,
           isMinor: true,
           cell: ({ pending = [] }) => formatNumber(pending.length),
@@ -118,7 +117,7 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
   )
 }
 
-/** Coins of the chain. What is below a millionth does not help to decide anything. */
+/** Native currency, to a millionth. */
 function coins(wei: string | undefined): string {
   if (wei === undefined) return '–'
   const [whole = '0', fraction = ''] = decimalOf(wei, COIN_DECIMALS).split('.')
@@ -129,7 +128,7 @@ function State({ of: { error, isLow } }: { readonly of: Relayer }) {
   if (error !== undefined)
     return (
       <>
-        <Badge tone="bad">not known</Badge>
+        <Badge tone="bad">unknown</Badge>
         <small class="sub">{error}</small>
       </>
     )
@@ -152,10 +151,10 @@ function Waiting({ of }: { readonly of: readonly Relayer[] }) {
   const rows = of.flatMap(({ network, pending = [] }) =>
     pending.map((transaction) => ({ network, ...transaction })),
   )
-  if (rows.length === 0) return <Empty title="No transaction waits to be mined" />
+  if (rows.length === 0) return <Empty title="None pending" />
   return (
     <Table
-      caption="Transactions that wait to be mined"
+      caption="Pending transactions"
       rows={rows}
       keyOf={({ transaction }) => transaction}
       columns={[
@@ -166,7 +165,7 @@ function Waiting({ of }: { readonly of: readonly Relayer[] }) {
           ),
         },
         { title: 'Account nonce', isNumber: true, cell: ({ accountNonce }) => accountNonce },
-        { title: 'Age in s', isNumber: true, cell: ({ ageSeconds }) => formatNumber(ageSeconds) },
+        { title: 'Age (s)', isNumber: true, cell: ({ ageSeconds }) => formatNumber(ageSeconds) },
         { title: 'Replacements', isNumber: true, cell: ({ replacements }) => replacements },
       ]}
     />

@@ -1,4 +1,4 @@
-/** What somebody looks for, by its form. */
+/** What a search looks for. */
 export type Search =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'settlement'; readonly id: string }
@@ -7,7 +7,7 @@ export type Search =
       readonly value: string
     }
 
-/** Tells what a text looks for: an address, a transaction, a settlement's id, a URL or a reference. */
+/** Recognises an address, a transaction, a settlement's id, a URL or a reference. */
 export function readSearch(text: string): Search {
   const value = text.trim()
   if (value === '') return { kind: 'nothing' }

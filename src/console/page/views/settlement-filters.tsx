@@ -4,7 +4,7 @@ import { ProjectField } from '../parts/project-field.js'
 import { linkTo, navigate } from '../state/route.js'
 import { readSearch } from './search.js'
 
-/** What a list is narrowed by; empty texts narrow nothing. Days are inclusive. */
+/** Filters of the list; empty ones do not apply. Days are inclusive. */
 export type Filters = Readonly<Record<'search' | 'status' | 'project' | 'from' | 'to', string>>
 
 const STATUSES = [
@@ -17,11 +17,11 @@ const STATUSES = [
 
 const KINDS = {
   nothing: 'Payer, transaction, URL of a resource, reference, or id',
-  payer: 'Looks for a payer',
-  transaction: 'Looks for a transaction',
-  settlement: 'Opens the settlement of this id',
-  resource: 'Looks for exactly this resource',
-  reference: 'Looks for exactly this reference',
+  payer: 'Searches by payer',
+  transaction: 'Searches by transaction',
+  settlement: 'Opens the payment with this id',
+  resource: 'Searches for exactly this resource',
+  reference: 'Searches for exactly this reference',
 } as const
 
 /** The form above the list. */

@@ -13,7 +13,7 @@ interface SettlementTableProps {
   readonly isAgo?: boolean
 }
 
-/** Payments, each of which leads to its story. */
+/** A table of payments. */
 export function SettlementTable({ caption, rows, isAgo = false }: SettlementTableProps) {
   const { role } = useSession()
   const project: readonly Column<Settlement>[] =
@@ -57,13 +57,13 @@ function Status({ of: { status, refunded, amount, settlement } }: { readonly of:
       <StatusBadge status={status} />
       {settlement !== undefined && <small class="sub">refund</small>}
       {refunded !== undefined && (
-        <small class="sub">{refunded === amount ? 'refunded' : 'refunded in part'}</small>
+        <small class="sub">{refunded === amount ? 'refunded' : 'partially refunded'}</small>
       )}
     </>
   )
 }
 
-/** What was bought: its reference, else where it was. */
+/** The purchase: its reference and where it was made. */
 function What({ of: { reference, resource, route, method } }: { readonly of: Settlement }) {
   const place = route ?? pathOf(resource)
   return (

@@ -10,7 +10,7 @@ import { findNetwork, useSession } from '../state/session.js'
 import { Refunds } from './refunds.js'
 import { Story } from './story.js'
 
-/** All that is known of one payment. */
+/** One payment. */
 export function SettlementView({ id }: { readonly id: string }) {
   const { role } = useSession()
   const loaded = useLoad<Settlement>(`${role}/settlements/${encodeURIComponent(id)}`)
@@ -27,10 +27,10 @@ export function SettlementView({ id }: { readonly id: string }) {
               <StatusBadge status={settlement.status} />
             </div>
             <div class="columns columns-wide">
-              <Section title="What happened">
+              <Section title="Timeline">
                 <Story of={settlement} />
               </Section>
-              <Section title="What was bought">
+              <Section title="Purchase">
                 <Purchase of={settlement} />
               </Section>
             </div>
@@ -54,7 +54,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
         ['Reference', reference],
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
-        ['Price as asked', askedPrice],
+        ['List price', askedPrice],
         [
           'Refund of',
           settlement && (

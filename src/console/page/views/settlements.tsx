@@ -11,7 +11,7 @@ import { readSearch } from './search.js'
 import { SettlementFilters, type Filters } from './settlement-filters.js'
 import { SettlementTable } from './settlement-table.js'
 
-/** All payments, by what one looks for. */
+/** The list of payments. */
 export function Settlements({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const filters = filtersOf(route)
@@ -52,14 +52,14 @@ export function Settlements({ route }: { readonly route: Route }) {
 function NoSettlements({ isFiltered }: { readonly isFiltered: boolean }) {
   if (!isFiltered)
     return (
-      <Empty title="No payment yet">
-        <p>Payments appear here as soon as somebody pays.</p>
+      <Empty title="No payments yet">
+        <p>Payments appear here as buyers pay.</p>
       </Empty>
     )
   return (
-    <Empty title="No settlement fits">
+    <Empty title="No results">
       <p>
-        Change what you look for, or see <a href={linkTo(['settlements'])}>all settlements</a>.
+        <a href={linkTo(['settlements'])}>Clear filters</a>
       </p>
     </Empty>
   )
@@ -68,16 +68,20 @@ function NoSettlements({ isFiltered }: { readonly isFiltered: boolean }) {
 function filtersOf({ query }: Route): Filters {
   const get = (name: string): string => query.get(name) ?? ''
   return {
-    ...{ search: get('search'), status: get('status'), project: get('project') },
-    ...{ from: get('from'), to: get('to') },
+    search: get('search'),
+    status: get('status'),
+    project: get('project'),
+    from: get('from'),
+    to: get('to'),
   }
 }
 
-/** The filters as the API takes them. */
+/** Filters for the API. */
 function apiQuery({ search, status, project, from, to }: Filters): Record<string, string> {
   const found = readSearch(search)
   return {
-    ...{ status, project },
+    status,
+    project,
     ...spanOf({ from, to }),
     ...('value' in found && { [found.kind]: found.value }),
   }

@@ -11,7 +11,7 @@ interface SignInProps {
   readonly onSignIn: (session: SessionDocument) => void
 }
 
-/** Takes a token. It is sent once, for a session, and kept nowhere in the browser. */
+/** Exchanges a token for a session. The browser does not store the token. */
 export function SignIn({ hasEnded, onSignIn }: SignInProps) {
   const [token, setToken] = useState('')
   const action = useAction()
@@ -31,7 +31,7 @@ export function SignIn({ hasEnded, onSignIn }: SignInProps) {
         x402 gateway
       </p>
       <h1>Sign in to the console</h1>
-      {hasEnded && <Notice>Your session has ended. Sign in again to go on where you were.</Notice>}
+      {hasEnded && <Notice>Your session has ended. Sign in again to continue.</Notice>}
       <form
         ref={form}
         onSubmit={(event) => {

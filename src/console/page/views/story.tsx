@@ -5,23 +5,21 @@ import { reasonInWords } from '../format/reasons.js'
 import { formatDuration } from '../format/text.js'
 import { Time } from '../parts/values.js'
 
-/** What happened to a payment, in order. */
+/** Timeline of a payment. */
 export function Story({ of }: { readonly of: Settlement }) {
   const { quote, createdAt, status } = of
   return (
     <ol class="story">
       {quote && (
-        <Step title="Price was quoted" at={quote.asOf}>
+        <Step title="Price quoted" at={quote.asOf}>
           {formatFiat(quote.price, quote.currency)} at a rate of {quote.rate}, from {quote.source}
         </Step>
       )}
-      <Step title="Payment was reserved" at={createdAt}>
-        The authorization was verified, and taken for one request.
-      </Step>
-      {status === 'reserved' && <Step title="Nothing was sent yet" isOpen />}
+      <Step title="Payment verified" at={createdAt} />
+      {status === 'reserved' && <Step title="Not sent yet" isOpen />}
       {status === 'pending' && (
-        <Step title="Transaction was sent" isOpen>
-          It is not mined yet. This page looks again by itself.
+        <Step title="Transaction sent" isOpen>
+          It is not mined yet. This page refreshes by itself.
         </Step>
       )}
       {status === 'settled' && <Settled of={of} />}
@@ -34,11 +32,11 @@ function Settled({ of: { createdAt, updatedAt, refunded, amount } }: { readonly 
   const took = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
   return (
     <>
-      <Step title="Payment was settled" at={updatedAt} tone="good">
-        {took < 3_600_000 && `${formatDuration(took)} after it was reserved.`}
+      <Step title="Payment settled" at={updatedAt} tone="good">
+        {took < 3_600_000 && `${formatDuration(took)} after verification.`}
       </Step>
       {refunded !== undefined && (
-        <Step title={refunded === amount ? 'Paid back' : 'Paid back in part'}>
+        <Step title={refunded === amount ? 'Refunded' : 'Partially refunded'}>
           See the refunds below.
         </Step>
       )}

@@ -1,4 +1,4 @@
 import type { Token } from '../api/documents.js'
 
-/** What a token is called. */
+/** Name of a token. */
 export const nameOf = ({ label, id }: Token): string => (label ? `“${label}”` : id)

@@ -12,13 +12,13 @@ import { announce } from '../state/announce.js'
 import { NewToken } from './new-token.js'
 import { nameOf } from './token-name.js'
 
-/** What is done with a token at this moment. */
+/** Current action on a token. */
 type Doing =
   | { readonly kind: 'create' }
   | { readonly kind: 'rotate'; readonly token: Token }
   | { readonly kind: 'revoke'; readonly token: Token }
 
-/** The tokens of a merchant: created, revoked, and rotated without a gap. */
+/** Tokens of a merchant. */
 export function Tokens({ path }: { readonly path: string }) {
   const loaded = useLoad<{ readonly tokens: readonly Token[] }>(path)
   const [doing, setDoing] = useState<Doing>()
@@ -40,7 +40,7 @@ export function Tokens({ path }: { readonly path: string }) {
       <LoadedView of={loaded}>
         {({ tokens }) =>
           tokens.length === 0 ? (
-            <Empty title="No token yet">
+            <Empty title="No tokens yet">
               <p>Without one, the merchant’s own programs cannot use the API.</p>
             </Empty>
           ) : (
@@ -59,7 +59,7 @@ export function Tokens({ path }: { readonly path: string }) {
       {doing?.kind === 'revoke' && (
         <Confirm
           title={`Revoke ${nameOf(doing.token)}?`}
-          verb="Revoke the token"
+          verb="Revoke token"
           act={() => revoke(doing.token)}
           onClose={() => setDoing(undefined)}
           onDone={() => {
@@ -67,7 +67,9 @@ export function Tokens({ path }: { readonly path: string }) {
             end()
           }}
         >
-          <p>Programs that use it are refused at once, and who signed in with it is signed out.</p>
+          <p>
+            Programs that use it stop working at once, and anyone signed in with it is signed out.
+          </p>
         </Confirm>
       )}
     </Section>

@@ -8,7 +8,7 @@ import { ProblemNotice } from '../parts/notice.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
 interface WebhookFormProps {
-  /** Where it is posted, or the webhook that is changed. */
+  /** Path of the list, or of the webhook to change. */
   readonly path: string
   /** Events that it can subscribe to. */
   readonly events: WebhookOwner['events']
@@ -17,7 +17,7 @@ interface WebhookFormProps {
   readonly onSaved: (webhook: Webhook) => void
 }
 
-/** Adds a webhook, or changes one. */
+/** Adds or changes a webhook. */
 export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }: WebhookFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [events, setEvents] = useState<readonly string[]>(
@@ -25,8 +25,7 @@ export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }:
   )
   const key = useKey([url, events])
   const action = useAction()
-  const errorOf = (name: string): string | undefined =>
-    action.problem?.errors.find(({ path: at }) => at === name || at.startsWith(`${name}.`))?.message
+  const errorOf = (name: string): string | undefined => action.problem?.errorOf(name)
   const save = (): Promise<Webhook> =>
     webhook
       ? ask('PATCH', path, { body: { url: url.trim(), events } })
@@ -59,7 +58,7 @@ export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }:
           Cancel
         </button>
         <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          {webhook ? 'Save' : 'Add the webhook'}
+          {webhook ? 'Save' : 'Add webhook'}
         </button>
       </div>
     </form>

@@ -10,7 +10,7 @@ import { Time } from '../parts/values.js'
 import { WebhookForm } from './webhook-form.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
-/** The URLs to which events are posted. */
+/** List of webhooks. */
 export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
   const { path, note, invitation } = owner
   const loaded = useLoad<{ readonly webhooks: readonly Webhook[] }>(path)
@@ -29,7 +29,7 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
       <LoadedView of={loaded}>
         {({ webhooks }) =>
           webhooks.length === 0 ? (
-            <Empty title="No webhook yet">
+            <Empty title="No webhooks yet">
               <p>{invitation}</p>
             </Empty>
           ) : (
@@ -53,12 +53,8 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
         </Dialog>
       )}
       {secret !== undefined && (
-        <SecretOnce
-          title="Secret of the webhook"
-          secret={secret}
-          onClose={() => setSecret(undefined)}
-        >
-          The receiver verifies each event with it.
+        <SecretOnce title="Webhook secret" secret={secret} onClose={() => setSecret(undefined)}>
+          The receiver uses it to verify events.
         </SecretOnce>
       )}
     </Section>

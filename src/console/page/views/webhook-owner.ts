@@ -1,15 +1,15 @@
-/** Whose webhooks there are: a merchant's, or the operator's own. */
+/** Owners of webhooks: a merchant, or the operator. */
 import { linkTo } from '../state/route.js'
 
-/** Names of events, and what each means. */
+/** Events and their meaning. */
 type Events = ReadonlyArray<readonly [name: string, meaning: string]>
 
 const MERCHANT_EVENTS: Events = [
   ['payment.settled', 'The merchant was paid.'],
-  ['payment.failed', 'The transaction was mined, and did not pay the merchant.'],
+  ['payment.failed', 'The transaction was mined but did not pay the merchant.'],
   ['payment.pending', 'The outcome is not known yet.'],
-  ['payment.corrected', 'What was told before has changed.'],
-  ['refund.settled', 'The buyer was paid back.'],
+  ['payment.corrected', 'An earlier event was corrected.'],
+  ['refund.settled', 'The buyer was refunded.'],
   ['refund.failed', 'The refund did not reach the buyer.'],
 ]
 
@@ -17,16 +17,15 @@ const OPERATOR_EVENTS: Events = [
   ['relayer.low', 'A relayer has gas money for few more settlements.'],
 ]
 
-/** Someone who has webhooks. */
 export interface WebhookOwner {
-  /** Where they are in the API. */
+  /** Path in the API. */
   readonly path: string
-  /** Where they are listed in the console, and what that view is called. */
+  /** Link to their view in the console, and its name. */
   readonly href: string
   readonly label: string
   readonly linkOf: (id: string) => string
   readonly events: Events
-  /** The text above the list, and the one of an empty list. */
+  /** Text above the list, and of an empty list. */
   readonly note: string
   readonly invitation: string
 }
@@ -39,8 +38,8 @@ const OWN = {
 
 const OF_PAYMENTS = {
   events: MERCHANT_EVENTS,
-  note: 'URLs that are told of payments, signed by Standard Webhooks.',
-  invitation: 'Add a URL to be told when a payment is settled, fails or is paid back.',
+  note: 'Payment events are posted to these URLs, signed by Standard Webhooks.',
+  invitation: 'Add a URL to receive an event when a payment is settled, fails or is refunded.',
 }
 
 /** The owner of the webhooks that the signed-in user sees. */
@@ -51,8 +50,8 @@ export function ownWebhooks(role: 'admin' | 'merchant'): WebhookOwner {
         ...OWN,
         path: 'admin/webhooks',
         events: OPERATOR_EVENTS,
-        note: 'URLs that are told what concerns the gateway itself, signed by Standard Webhooks. Those of payments are at each merchant.',
-        invitation: 'Add a URL to be told when a relayer runs out of gas money.',
+        note: 'Alerts about the gateway itself. Payment webhooks are set up per merchant.',
+        invitation: 'Add a URL to receive an alert when a relayer runs low on gas money.',
       }
 }
 

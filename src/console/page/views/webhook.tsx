@@ -22,7 +22,7 @@ interface WebhookViewProps {
 
 type Doing = 'edit' | 'rotate' | 'delete' | undefined
 
-/** One webhook: its events, and its deliveries. */
+/** One webhook and its deliveries. */
 export function WebhookView({ id, owner, route }: WebhookViewProps) {
   const path = `${owner.path}/${encodeURIComponent(id)}`
   const loaded = useLoad<Webhook>(path)
@@ -87,7 +87,7 @@ function WebhookFacts({
           ['URL', <span class="break">{url}</span>],
           ['Events', events.join(', ')],
           ['Created', <Time at={createdAt} />],
-          ['Old secret signs until', previousSecretUntil && <Time at={previousSecretUntil} />],
+          ['Old secret valid until', previousSecretUntil && <Time at={previousSecretUntil} />],
         ]}
       />
     </Section>
@@ -121,13 +121,13 @@ function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: Di
       )}
       {doing === 'rotate' && (
         <Confirm
-          title="Make a new secret?"
-          verb="Make a new secret"
+          title="Create a new secret?"
+          verb="Create secret"
           act={rotate}
           onClose={onEnd}
           onDone={changed}
         >
-          <p>For a day events are signed with both, so that the receiver can change over.</p>
+          <p>For one day, events are signed with both secrets, so that the receiver can switch.</p>
         </Confirm>
       )}
       {doing === 'delete' && (
@@ -138,7 +138,7 @@ function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: Di
           onClose={onEnd}
           onDone={onDelete}
         >
-          <p>Events that were not delivered yet are dropped.</p>
+          <p>Undelivered events are dropped.</p>
         </Confirm>
       )}
       {secret !== undefined && (

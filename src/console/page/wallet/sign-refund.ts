@@ -1,4 +1,4 @@
-/** Has a refund signed by the merchant's wallet. */
+/** Asks the merchant's wallet to sign a refund. */
 import type { SessionNetwork, Settlement } from '../api/documents.js'
 import {
   callProvider,
@@ -6,8 +6,9 @@ import {
   sameAddress,
   type Provider,
 } from '../../../browser/provider.js'
+import { switchChain } from '../../../browser/sign-transfer.js'
 
-/** What the gateway wants signed (EIP-712). */
+/** The document to sign (EIP-712). */
 export interface TypedData {
   readonly domain: {
     readonly name: string
@@ -27,7 +28,7 @@ export interface TypedData {
   }
 }
 
-/** Why a wallet does not sign, and what to do. */
+/** Why a wallet does not sign, and the remedy. */
 export class WalletError extends Error {}
 
 interface Asked {
@@ -39,7 +40,7 @@ interface Asked {
 
 /** Asks for the merchant's account. @throws {@link WalletError} if the wallet has another one only. */
 export async function findAccount(provider: Provider, { payTo }: Settlement): Promise<string> {
-  const accounts = await call(provider, 'eth_requestAccounts')
+  const accounts = await explained(() => callProvider(provider, 'eth_requestAccounts'))
   const all = Array.isArray(accounts) ? accounts.map(String) : []
   const account = all.find((one) => sameAddress(one, payTo))
   if (account !== undefined) return account
@@ -49,34 +50,26 @@ export async function findAccount(provider: Provider, { payTo }: Settlement): Pr
 }
 
 /** Switches the wallet to the payment's chain. @throws {@link WalletError} */
-export async function switchChain(provider: Provider, network: SessionNetwork): Promise<void> {
-  const chainId = `0x${network.chainId.toString(16)}`
-  const current = await call(provider, 'eth_chainId')
-  if (String(current).toLowerCase() === chainId) return
-  await call(provider, 'wallet_switchEthereumChain', [{ chainId }]).catch((error: unknown) => {
-    if (error instanceof ProviderFailure && error.kind === 'unknown_chain')
-      throw new WalletError(
-        `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there, and try again.`,
-      )
-    throw error
-  })
+export async function switchTo(provider: Provider, network: SessionNetwork): Promise<void> {
+  if (!(await explained(() => switchChain(provider, network.chainId))))
+    throw new WalletError(
+      `The wallet does not know ${network.name} (chain id ${network.chainId}). Add it there and try again.`,
+    )
 }
 
-/** Has the refund signed. @throws {@link WalletError} */
+/** Asks for the signature. @throws {@link WalletError} */
 export async function signRefund(
   provider: Provider,
   account: string,
   typedData: TypedData,
 ): Promise<string> {
-  const signature = await call(provider, 'eth_signTypedData_v4', [
-    account,
-    JSON.stringify(typedData),
-  ])
+  const params = [account, JSON.stringify(typedData)]
+  const signature = await explained(() => callProvider(provider, 'eth_signTypedData_v4', params))
   if (typeof signature === 'string') return signature
-  throw new WalletError('The wallet gave no signature.')
+  throw new WalletError('The wallet returned no signature.')
 }
 
-/** Checks that what is to be signed is this refund and nothing else. @throws {@link WalletError} */
+/** Checks that the document to sign is this refund. @throws {@link WalletError} */
 export function checkRefund(
   { domain, message, primaryType }: TypedData,
   { payment, network, amount }: Asked,
@@ -89,18 +82,15 @@ export function checkRefund(
     sameAddress(message.to, payment.payer) &&
     BigInt(message.value) === amount
   if (!isAsAsked)
-    throw new WalletError('What the gateway wants signed is not this refund. Nothing was signed.')
+    throw new WalletError('The document to sign does not match this refund. Nothing was signed.')
 }
 
-async function call(
-  provider: Provider,
-  method: string,
-  params: readonly unknown[] = [],
-): Promise<unknown> {
+/** Explains a failure of the wallet. @throws {@link WalletError} */
+async function explained<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await callProvider(provider, method, params)
+    return await ask()
   } catch (error) {
-    if (!(error instanceof ProviderFailure) || error.kind === 'unknown_chain') throw error
+    if (!(error instanceof ProviderFailure)) throw error
     if (error.kind === 'declined')
       throw new WalletError('You declined in the wallet. Nothing was sent.')
     throw new WalletError(`The wallet refused: ${error.message}`)

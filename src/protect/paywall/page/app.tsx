@@ -7,7 +7,7 @@ import { Result } from './result.js'
 import { text } from './texts.js'
 import { WalletList } from './wallet-list.js'
 
-/** The part of the page that pays. */
+/** The interactive part of the page. */
 export function App() {
   const [phase, setPhase] = useState<Phase>(firstPhase)
   const purchases = useMemo(() => new Purchases(setPhase), [])
@@ -39,7 +39,7 @@ interface OffersProps {
   readonly onPay: (wallet: Wallet, choice: number) => void
 }
 
-/** The ways to pay, what is signed, and the wallets that sign. */
+/** The ways to pay, what the buyer signs, and the wallets. */
 function Offers({ onPay }: OffersProps) {
   const [choice, setChoice] = useState(0)
   const offer = data.offers[choice]
@@ -88,7 +88,7 @@ interface KeptProps {
   readonly purchases: Purchases
 }
 
-/** A payment that was signed before: it is presented again, and no other is signed beside it. */
+/** Presents a kept payment again, and lets the buyer sign no other meanwhile. */
 function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
   const { isDelivered } = payment
   const message = isDelivered ? text('bought') : text('kept')

@@ -1,4 +1,4 @@
-/** JSON in headers and cookies: base64 of UTF-8. */
+/** JSON in headers and cookies, as base64 of UTF-8. */
 
 export function encodeJson(value: object): string {
   const bytes = new TextEncoder().encode(JSON.stringify(value))
@@ -8,7 +8,7 @@ export function encodeJson(value: object): string {
     .replaceAll('=', '')
 }
 
-/** @returns `undefined` for what cannot be read. */
+/** @returns `undefined` if it cannot be decoded. */
 export function decodeJson(text: string | null): unknown {
   if (text === null) return undefined
   try {

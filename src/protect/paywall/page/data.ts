@@ -2,10 +2,10 @@ import type { PageData } from './page-data.js'
 
 const loadedAt = Date.now()
 
-/** What the server has written into the page. */
+/** The server's data. */
 export const data = JSON.parse(document.querySelector('#x402')?.textContent ?? '') as PageData
 
-/** The server's clock, in seconds: a wrong clock of the device makes no signature invalid. */
+/** The server's clock (s): signatures do not depend on the device's clock. */
 export function serverNow(): number {
   return data.now + Math.floor((Date.now() - loadedAt) / 1000)
 }

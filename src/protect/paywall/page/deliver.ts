@@ -1,11 +1,11 @@
-/** Turns what was bought into what the page shows. */
+/** Delivers a purchase. */
 import { data } from './data.js'
 import { keep, readKept } from './kept-payment.js'
 import { prettyJson } from './pretty-json.js'
 
-/** What was bought, as the page shows it. */
+/** A purchase for the page to show. */
 export type Delivery =
-  /** The browser loads what was bought. */
+  /** The browser loads the purchase. */
   | { readonly kind: 'leaving' }
   /** Text, which may still grow. */
   | { readonly kind: 'text'; readonly stream: ReadableStream<Uint8Array> | null }
@@ -14,16 +14,16 @@ export type Delivery =
   /** Saved already. */
   | { readonly kind: 'file'; readonly url: string; readonly name: string; readonly isPage: boolean }
 
-/** Bytes of a cookie that every browser takes, attributes included, with room to spare. */
+/** Longest cookie for every browser, attributes included, with room to spare (bytes). */
 const MAX_COOKIE_BYTES = 3800
 
 /**
- * Whether the server has left the cookie alone, as it does where the browser does not say that this page
- * has started the navigation (Fetch Metadata). A server that reads it removes it.
+ * Whether the server ignored the cookie, as it does if the browser does not say that this page started
+ * the navigation (Fetch Metadata). A server that reads the cookie removes it.
  */
 const wasIgnored = document.cookie.split('; ').some((one) => one.startsWith(`${data.cookie}=`))
 
-/** Delivers a response that was paid for. */
+/** Delivers a paid response. */
 export async function deliver(response: Response): Promise<Delivery> {
   if (response.type === 'opaqueredirect') return leaveOr(() => ({ kind: 'leaving' }))
   const disposition = response.headers.get('Content-Disposition') ?? ''
@@ -41,9 +41,8 @@ export async function deliver(response: Response): Promise<Delivery> {
 }
 
 /**
- * Shows HTML by loading it, because only then its own scripts run under its own policy.
- *
- * The server has stored the response under the payment's id, unless it was too large for that.
+ * Shows HTML by loading it, so that its scripts run under its own policy. The server has stored the response
+ * under the payment's id, unless it was too large.
  */
 async function deliverPage(response: Response): Promise<Delivery> {
   const page = await response.blob()
@@ -51,10 +50,10 @@ async function deliverPage(response: Response): Promise<Delivery> {
   return page.size > data.maxStoredBytes ? asFile() : leaveOr(asFile)
 }
 
-/** Loads this URL again, with the payment in a cookie; if that cannot work, does something else. */
+/** Reloads this URL with the payment in a cookie, if that can work. */
 function leaveOr(otherwise: () => Delivery): Delivery {
   const kept = readKept()
-  // A semicolon would end the cookie's path, and begin an attribute that a link has chosen.
+  // A semicolon would end the cookie's path and begin an attribute of a link's choice.
   if (kept === undefined || !isSecureContext || location.pathname.includes(';')) return otherwise()
   const secure = location.protocol === 'https:' ? '; Secure' : ''
   const attributes = `Path=${location.pathname}; Max-Age=60; SameSite=Strict${secure}`
@@ -62,7 +61,7 @@ function leaveOr(otherwise: () => Delivery): Delivery {
   if (wasIgnored || cookie.length > MAX_COOKIE_BYTES) return otherwise()
   keep({ ...kept, isDelivered: true })
   document.cookie = cookie
-  // With the origin: a path that begins with two slashes would be another host.
+  // With the origin: a path that begins with two slashes would name another host.
   location.replace(location.origin + location.pathname + location.search)
   return { kind: 'leaving' }
 }
@@ -76,7 +75,7 @@ async function saveFile(response: Response, disposition: string): Promise<Delive
 }
 
 function saveBlob(blob: Blob, file: { readonly name: string; readonly isPage: boolean }): Delivery {
-  // Under another type, a browser would run a page that it opens instead of saving it.
+  // With its own type, a browser might open and run a page instead of saving it.
   const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
   const link = document.createElement('a')
   link.href = url
@@ -85,7 +84,7 @@ function saveBlob(blob: Blob, file: { readonly name: string; readonly isPage: bo
   return { kind: 'file', url, ...file }
 }
 
-/** The name of a file: as the seller says (RFC 6266), else the last part of the path. */
+/** Name of a file: the seller's (RFC 6266), or the last part of the path. */
 function fileName(disposition: string): string {
   const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(disposition) ?? []
   const [, quoted, plain] =

@@ -1,7 +1,7 @@
 import type { Notice } from './purchases.js'
 import { text } from './texts.js'
 
-/** Something that the buyer is told, with a link to what helps. */
+/** A message to the buyer, with links that help. */
 export function NoticeText({ notice }: { readonly notice: Notice | undefined }) {
   if (notice === undefined) return null
   const { message, faucet, transaction } = notice
@@ -15,7 +15,7 @@ export function NoticeText({ notice }: { readonly notice: Notice | undefined }) 
   )
 }
 
-/** A link to another site, which is told nothing of this one. */
+/** A link to another site, which learns nothing about this one. */
 export function Link({ to, label }: { readonly to: string; readonly label: string }) {
   return (
     <>

@@ -1,6 +1,6 @@
-/** What the server writes into the page for its script, as JSON. */
+/** The server's data for the page's script, as JSON. */
 
-/** One way to pay, in words. Its terms are the entry of `document.accepts` at the same place. */
+/** A way to pay, for people. Its terms are the entry of `document.accepts` with the same index. */
 export interface PageOffer {
   /** With its token: `0.01 USDC`. */
   readonly amount: string
@@ -9,13 +9,13 @@ export interface PageOffer {
   /** Name of the network. */
   readonly network: string
   readonly chainId: number
-  /** How a wallet adds the network (EIP-3085). Only public endpoints. */
+  /** Facts for wallets that add the network (EIP-3085), with public endpoints only. */
   readonly chain?: object | undefined
   /** Root URL of a block explorer. */
   readonly explorer?: string | undefined
-  /** Where test money of this token is given away. */
+  /** URL of the token's faucet. */
   readonly faucet?: string | undefined
-  /** Minutes for which the signature is valid. */
+  /** How long the signature is valid. */
   readonly minutes: number
 }
 
@@ -37,15 +37,15 @@ export interface PageDocument {
   readonly accepts: readonly PageTerms[]
 }
 
-/** All that the script of the page knows. */
+/** Contents of the JSON. */
 export interface PageData {
   readonly document: PageDocument
   /** In the order of `document.accepts`. */
   readonly offers: readonly PageOffer[]
   readonly seller: string
-  /** Whether this page may be loaded again to receive what is for sale: it may not after a form. */
+  /** Whether loading this page again buys the same: not after a form. */
   readonly canRepeat: boolean
-  /** The server's clock, in seconds since the epoch. */
+  /** The server's clock (Unix seconds). */
   readonly now: number
   readonly locale: string
   readonly texts: Readonly<Record<string, string>>
@@ -53,6 +53,6 @@ export interface PageData {
   readonly messages: Readonly<Record<string, string>>
   /** Name of the cookie that presents a payment to a navigation. */
   readonly cookie: string
-  /** Bytes of a response beyond which the server does not keep it for a second request. */
+  /** The server stores no larger response for a second request (bytes). */
   readonly maxStoredBytes: number
 }

@@ -1,24 +1,24 @@
-/** Presents a payment by `fetch`, and tells what became of it. */
+/** Presents a payment by `fetch`, and judges the outcome. */
 import { decodeJson } from './base64.js'
 import type { PageDocument } from './page-data.js'
 
-/** What became of a payment that was presented. */
+/** Outcome of presenting a payment. */
 export type Presented =
-  /** What was bought comes, or is a redirect that only a navigation follows. */
+  /** The purchase arrives, or is a redirect that only a navigation follows. */
   | {
       readonly kind: 'bought'
       readonly response: Response
       readonly transaction: string | undefined
     }
-  /** The payment may still be settled: present it again, and sign no other. */
+  /** The payment may still be settled: present it again and sign no other. */
   | {
       readonly kind: 'open'
       readonly code: string
       readonly transaction: string | undefined
-      /** Milliseconds after which to present it again by itself; `undefined` if the buyer decides. */
+      /** When to present it again automatically (ms); `undefined` if the buyer decides. */
       readonly againAfterMs: number | undefined
     }
-  /** The payment is of no more use. `document` is what is offered now. */
+  /** The payment is spent. `document` is the current offer. */
   | {
       readonly kind: 'refused'
       readonly code: string
@@ -34,17 +34,17 @@ export type Presented =
   /** No response came. */
   | { readonly kind: 'lost' }
 
-/** A navigation's `Accept`, so that the seller sends what it would send to one. */
+/** A navigation's `Accept`, so that the seller sends the same response as to one. */
 const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-/** Codes after which the same payment may still be settled, and this page asks again by itself. */
+/** After these codes, the same payment may still be settled, and the page asks again by itself. */
 const RUNNING: readonly string[] = [
   'settlement_pending',
   'duplicate_settlement',
   'idempotency_in_progress',
 ]
 
-/** Problems that end a payment. After all others, the same payment may be presented again. */
+/** Problems that end a payment. After others, the same payment may be presented again. */
 const FINAL_PROBLEMS: readonly string[] = [
   'idempotency_conflict',
   'answer_not_kept',
@@ -56,7 +56,7 @@ const UNKNOWN_STATUSES: readonly number[] = [408, 429]
 
 const PROBLEM_TYPE = 'urn:x402-gateway:problem:'
 const DEFAULT_RETRY_SECONDS = 5
-/** A server in front may name any time. */
+/** A proxy may name any time. */
 const MAX_RETRY_SECONDS = 60
 
 interface Settlement {
@@ -65,7 +65,7 @@ interface Settlement {
   readonly settledBy?: string
 }
 
-/** @param header - The payment, as the header carries it. */
+/** @param header - Value of the payment header. */
 export async function presentPayment(header: string): Promise<Presented> {
   let response: Response
   try {
@@ -98,7 +98,7 @@ function refusal(document: PageDocument, transaction: string | undefined): Prese
   return { kind: 'refused', code, transaction, document }
 }
 
-/** An error that is not the gateway's. A proxy's own does not tell what became of the payment. */
+/** An error of the seller or of a proxy, which leaves the outcome open. */
 function failure(response: Response, transaction: string | undefined): Presented {
   const { status } = response
   const isUnknown =
@@ -107,7 +107,7 @@ function failure(response: Response, transaction: string | undefined): Presented
   return { kind: 'open', code: 'server_busy', transaction, againAfterMs: undefined }
 }
 
-/** The code of the gateway's problem details; `undefined` for an error of the seller's own. */
+/** Reads the code of the gateway's problem details; `undefined` for the seller's own error. */
 async function problemCode(response: Response): Promise<string | undefined> {
   if (!(response.headers.get('Content-Type') ?? '').startsWith('application/problem+json'))
     return undefined

@@ -1,8 +1,7 @@
 /**
- * Indents JSON. Numbers and strings stay as they were written: parsed and written again, an amount beyond
- * 2^53 would be another one.
+ * Indents JSON without parsing values, which would change numbers beyond 2^53.
  *
- * @returns The text as it is if it is no JSON.
+ * @returns The unchanged text if it is not JSON.
  */
 export function prettyJson(json: string): string {
   try {
@@ -31,7 +30,7 @@ export function prettyJson(json: string): string {
     .join('')
 }
 
-/** Splits JSON into strings, punctuation, and everything else that is not white space. */
+/** Splits JSON into strings, punctuation and other values. */
 function tokensOf(json: string): readonly string[] {
   const tokens: string[] = []
   const start = /["{}[\],:]|[^\s{}[\],:"]+/g
@@ -42,7 +41,7 @@ function tokensOf(json: string): readonly string[] {
   return tokens
 }
 
-/** One expression for whole strings would exhaust the browser's stack at some megabytes. */
+/** One expression for whole strings would exhaust the browser's stack after some megabytes. */
 function endOfString(json: string, from: number): number {
   const part = /\\.|"/g
   part.lastIndex = from

@@ -1,4 +1,4 @@
-/** Where a purchase is, and how it goes on. */
+/** The steps of a purchase. */
 import type { Wallet } from '../../../browser/use-wallets.js'
 import { data } from './data.js'
 import { deliver, type Delivery } from './deliver.js'
@@ -8,7 +8,7 @@ import { presentPayment, type Presented } from './present-payment.js'
 import { NotSigned, signPayment } from './sign-payment.js'
 import { messageOf, text } from './texts.js'
 
-/** Something that the buyer is told. */
+/** A message to the buyer. */
 export interface Notice {
   readonly message: string
   readonly faucet?: string | undefined
@@ -16,11 +16,11 @@ export interface Notice {
   readonly transaction?: string | undefined
 }
 
-/** Where a purchase is. */
+/** Phase of a purchase. */
 export type Phase =
   | { readonly kind: 'offer'; readonly notice?: Notice | undefined }
   | { readonly kind: 'busy'; readonly step: string; readonly transaction?: string | undefined }
-  /** A payment is kept that may still be settled, or has bought what can be shown again. */
+  /** A kept payment may still be settled, or its purchase can be shown again. */
   | { readonly kind: 'kept'; readonly payment: KeptPayment; readonly notice?: Notice | undefined }
   | {
       readonly kind: 'delivered'
@@ -28,13 +28,13 @@ export type Phase =
       readonly transaction: string | undefined
     }
 
-/** Milliseconds after which the buyer is told why the response takes longer. */
+/** When to explain why the response takes longer (ms). */
 const EXPLAINED_AFTER_MS = 2000
 
-/** Where the notice waits while the page is loaded again. */
+/** Keeps a notice while the page reloads. */
 const NOTICE_KEY = 'x402-notice'
 
-/** A purchase. It tells its listener each phase. */
+/** Runs purchases and reports each phase. */
 export class Purchases {
   #document: PageDocument = data.document
   readonly #show: (phase: Phase) => void
@@ -43,7 +43,7 @@ export class Purchases {
     this.#show = show
   }
 
-  /** Has a payment signed, and presents it. */
+  /** Asks for a signature and presents the payment. */
   async pay({ provider, info }: Wallet, choice: number): Promise<void> {
     const terms = this.#document.accepts[choice]
     const offer = data.offers[choice]
@@ -59,7 +59,7 @@ export class Purchases {
     await this.present(payment)
   }
 
-  /** Presents a payment that was signed before. */
+  /** Presents a signed payment. */
   async present(payment: KeptPayment): Promise<void> {
     this.#show({ kind: 'busy', step: text('verifying') })
     const explaining = setTimeout(() => {
@@ -71,7 +71,7 @@ export class Purchases {
     await this.#goOn(kept, payment.isPresented === true ? withDoubt(presented) : presented)
   }
 
-  /** Forgets the payment that is kept. */
+  /** Forgets the kept payment. */
   forget(): void {
     keep(undefined)
     this.#show({ kind: 'offer' })
@@ -106,7 +106,7 @@ export class Purchases {
     this.#show({ kind: 'busy', step: text('receiving') })
     try {
       const delivery = await deliver(response)
-      // Text is still being received: the view that shows it forgets the payment at its end.
+      // Text is still arriving: its view forgets the payment at the end.
       if (delivery.kind !== 'leaving' && delivery.kind !== 'text') keep(undefined)
       const url = transactionUrl(payment.explorer, transaction)
       this.#show({ kind: 'delivered', delivery, transaction: url })
@@ -127,7 +127,7 @@ export class Purchases {
     setTimeout(() => void this.present(payment), againAfterMs)
   }
 
-  /** Goes back to the offer. Another offer than the page shows makes it load again. */
+  /** Goes back to the offer. A new offer makes the page reload. */
   #refuse(
     { code, transaction, document }: Extract<Presented, { kind: 'refused' }>,
     explorer: string | undefined,
@@ -141,7 +141,7 @@ export class Purchases {
   }
 }
 
-/** Refusals by what is offered now. They do not say that the payment was never settled. */
+/** Refusals because of the current offer. They do not mean that the payment was never settled. */
 const OF_THE_OFFER: readonly string[] = [
   'invalid_payment_requirements',
   'pay_to_mismatch',
@@ -154,9 +154,8 @@ const OF_THE_OFFER: readonly string[] = [
 ]
 
 /**
- * What became of a payment that was presented before, with an outcome that is not known: only a refusal
- * of the payment itself ends it. An error of the seller, or another price, does not tell that nothing was
- * charged the first time.
+ * Judges a payment that was presented before with unknown outcome: only a refusal of the payment itself
+ * ends it. An error of the seller, or another price, does not mean that nothing was charged the first time.
  */
 function withDoubt(presented: Presented): Presented {
   const { kind, transaction } = { transaction: undefined, ...presented }
@@ -170,13 +169,13 @@ function withDoubt(presented: Presented): Presented {
     : presented
 }
 
-/** A wallet is the program of a stranger: it may fail in ways of its own. */
+/** Wallets may fail in their own ways. */
 function whyNotSigned(error: unknown): Notice {
   if (error instanceof NotSigned) return { message: error.message, faucet: error.faucet }
   return { message: text('walletFailed', { message: String(error) }) }
 }
 
-/** The phase that a page begins in. */
+/** First phase of a page. */
 export function firstPhase(): Phase {
   const payment = readKept()
   const { error } = data.document
@@ -185,7 +184,7 @@ export function firstPhase(): Phase {
   return payment === undefined ? { kind: 'offer', notice } : { kind: 'kept', payment, notice }
 }
 
-/** Whether a payment may be signed beside one that is kept: that one can no longer be settled. */
+/** Whether another payment may be signed: the kept one can no longer be settled. */
 export function allowsAnother(
   { isDelivered, validBefore }: KeptPayment,
   nowSeconds: number,
@@ -193,7 +192,7 @@ export function allowsAnother(
   return isDelivered || nowSeconds > validBefore + LAPSED_SECONDS
 }
 
-/** Seconds that the clocks of a chain and a server may differ. */
+/** How far the clocks of chain and server may differ (s). */
 const LAPSED_SECONDS = 60
 
 function isSameOffer(one: PageDocument, other: PageDocument): boolean {
@@ -208,7 +207,7 @@ function loadAgain(): void {
   try {
     sessionStorage.setItem(NOTICE_KEY, 'priceChanged')
   } catch {
-    // Storage is off: the new offer speaks for itself.
+    // Without storage, the new offer speaks for itself.
   }
   location.reload()
 }

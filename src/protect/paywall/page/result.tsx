@@ -9,7 +9,7 @@ interface ResultProps {
   readonly transaction: string | undefined
 }
 
-/** What was bought. */
+/** Shows the purchase. */
 export function Result({ delivery, transaction }: ResultProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
@@ -56,7 +56,7 @@ function Goods({ delivery }: { readonly delivery: Exclude<Delivery, { kind: 'lea
   }
 }
 
-/** Text that is shown as it arrives. */
+/** Shows text as it arrives. */
 function StreamedText({ stream }: { readonly stream: ReadableStream<Uint8Array> | null }) {
   const place = useRef<HTMLPreElement>(null)
   const [isLost, setLost] = useState(false)
@@ -82,7 +82,6 @@ async function readInto(
   if (reader === undefined) return
   const decoder = new TextDecoder()
   for (;;) {
-    // One part after the other.
     // oxlint-disable-next-line eslint/no-await-in-loop
     const { done, value } = await reader.read()
     append(decoder.decode(value, { stream: !done }))

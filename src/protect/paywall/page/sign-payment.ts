@@ -1,12 +1,11 @@
-/** Has a payment signed by a wallet. */
+/** Asks a wallet to sign a payment. */
 import { decimalOf } from '../../../browser/decimal.js'
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
 import {
   findFirstAccount,
-  hexChainId,
-  isOnChain,
   randomHex,
   signTransfer,
+  switchChain,
 } from '../../../browser/sign-transfer.js'
 import { encodeJson } from './base64.js'
 import { data, serverNow } from './data.js'
@@ -14,9 +13,9 @@ import type { KeptPayment } from './kept-payment.js'
 import type { PageDocument, PageOffer, PageTerms } from './page-data.js'
 import { text } from './texts.js'
 
-/** Why nothing was signed, in words. */
+/** Why nothing was signed, for people. */
 export class NotSigned extends Error {
-  /** @param faucet - Where test money is given away, if that is what is missing. */
+  /** @param faucet - URL of a faucet, if test money is missing. */
   constructor(
     message: string,
     readonly faucet?: string,
@@ -25,7 +24,7 @@ export class NotSigned extends Error {
   }
 }
 
-/** What is to be signed, and by which wallet. */
+/** A payment to sign, and the wallet. */
 export interface Purchase {
   readonly provider: Provider
   /** Name of the wallet. */
@@ -35,13 +34,13 @@ export interface Purchase {
   readonly offer: PageOffer
 }
 
-/** Seconds for which the authorization was valid already: the clocks of chains differ. */
+/** The authorization is valid from this long ago (s): clocks of chains differ. */
 const BACKDATED_SECONDS = 600
 
 /**
- * Connects the wallet, switches its network, looks at the balance, and has the payment signed.
+ * Connects the wallet, switches its network, checks the balance, and asks for the signature.
  *
- * @param tell - Told what the wallet is asked for.
+ * @param tell - Called with each step.
  * @returns The payment, to be kept before it is sent.
  * @throws {@link NotSigned}
  */
@@ -54,7 +53,7 @@ export async function signPayment(
     tell(text('connecting', { wallet }))
     const account = await connect(purchase)
     tell(text('switching', { wallet, network: offer.network }))
-    await switchChain(purchase)
+    await switchTo(purchase)
     tell(text('checkingBalance'))
     await checkBalance(purchase, account)
     tell(text('signing', { wallet }))
@@ -72,31 +71,17 @@ async function connect({ provider }: Purchase): Promise<string> {
   throw new NotSigned(text('noAccount'))
 }
 
-/** Switches to the network of the offer, and adds it where the wallet does not know it (EIP-3085). */
-async function switchChain({ provider, offer }: Purchase): Promise<void> {
-  const chainId = hexChainId(offer.chainId)
-  const isThere = (): Promise<boolean> => isOnChain(provider, offer.chainId)
-  const unknown = new NotSigned(
-    text('unknownChain', { network: offer.network, chainId: offer.chainId }),
-  )
-  if (await isThere()) return
-  try {
-    await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
-  } catch (error) {
-    if (!(error instanceof ProviderFailure) || error.kind !== 'unknown_chain') throw error
-    if (offer.chain === undefined) throw unknown
-    await callProvider(provider, 'wallet_addEthereumChain', [offer.chain])
-    // Most wallets switch after they have added, but not all.
-    if (!(await isThere()))
-      await callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
-  }
-  if (!(await isThere())) throw unknown
+/** Switches to the network of the offer. */
+async function switchTo({ provider, offer }: Purchase): Promise<void> {
+  const { chainId, chain, network } = offer
+  if (!(await switchChain(provider, chainId, chain)))
+    throw new NotSigned(text('unknownChain', { network, chainId }))
 }
 
 /** Selector of `balanceOf(address)`. */
 const BALANCE_OF = '0x70a08231'
 
-/** Compares the balance with the price. A wallet that cannot tell the balance does not hinder the payment. */
+/** Compares balance and price. An unknown balance does not prevent the payment. */
 async function checkBalance({ provider, terms, offer }: Purchase, account: string): Promise<void> {
   const call = {
     to: terms.asset,
@@ -122,7 +107,9 @@ async function sign(
   const now = serverNow()
   const validBefore = now + terms.maxTimeoutSeconds
   const signed = await signTransfer(provider, {
-    ...{ ...terms, from, chainId: offer.chainId },
+    ...terms,
+    from,
+    chainId: offer.chainId,
     validAfter: now - BACKDATED_SECONDS,
     validBefore,
   })
@@ -132,7 +119,7 @@ async function sign(
     resource: document.resource,
     accepted: terms,
     payload: signed,
-    // The seller knows the payment again by this id: it gives the same response, and takes no money twice.
+    // By this id, the seller recognises the payment: it sends the same response and never charges twice.
     extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
   })
   const { network, explorer } = offer

@@ -3,10 +3,10 @@ import type { Provider } from '../../../browser/provider.js'
 import { useWallets, type Wallet } from '../../../browser/use-wallets.js'
 import { text } from './texts.js'
 
-/** Milliseconds that wallets are given to announce themselves: they do it at once, or not at all. */
+/** How long to wait for wallets to announce themselves (ms): they do so at once or never. */
 const ANNOUNCED_MS = 300
 
-/** The wallets of the browser; `undefined` until it is known whether there is any. */
+/** The wallets of the browser; `undefined` while waiting for them. */
 export function usePayers(): readonly Wallet[] | undefined {
   const announced = useWallets()
   const [injected, setInjected] = useState<readonly Wallet[]>()

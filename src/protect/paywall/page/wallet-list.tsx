@@ -7,7 +7,7 @@ interface WalletListProps {
   readonly onChoose: (wallet: Wallet) => void
 }
 
-/** A button for each wallet; without any, the ways to one. */
+/** A button for each wallet, or ways to get one. */
 export function WalletList({ amount, onChoose }: WalletListProps) {
   const wallets = usePayers()
   if (wallets === undefined) return null
@@ -26,7 +26,7 @@ export function WalletList({ amount, onChoose }: WalletListProps) {
   )
 }
 
-/** Apps that open a page in a browser of their own, which has their wallet. */
+/** Wallet apps with a browser of their own. */
 const APPS: readonly (readonly [name: string, link: (url: string) => string])[] = [
   ['MetaMask', (url) => `https://metamask.app.link/dapp/${url.replace(/^https?:\/\//, '')}`],
   ['Coinbase Wallet', (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`],
@@ -44,7 +44,7 @@ function NoWallet() {
       </p>
       <div class="buttons">
         <button type="button" onClick={() => location.reload()}>
-          {text('loadAgain')}
+          {text('tryAgain')}
         </button>
       </div>
       {isPhone() && (

@@ -6,24 +6,23 @@ export const de: PaywallTexts = {
   price: 'Preis',
   inTokens: 'Sie zahlen',
   network: 'Netzwerk',
-  testNetwork: 'Testnetz, das Geld darin hat keinen Wert',
+  testNetwork: 'Testnetz: kein echtes Geld',
   seller: 'Verkäufer',
   paidTo: 'Gezahlt an',
   address: 'Seite',
   noScript:
-    'Um in diesem Browser zu zahlen, schalten Sie JavaScript für diese Seite ein. Programme zahlen mit jedem x402-Client: Das Angebot steht im Header PAYMENT-REQUIRED dieser Antwort.',
+    'Schalten Sie JavaScript ein, um zu zahlen. Programme zahlen mit jedem x402-Client: Das Angebot steht im Header PAYMENT-REQUIRED dieser Antwort.',
   cannotRepeat:
     'Sie sind durch das Absenden eines Formulars hierher gekommen. Eine Zahlung kann es nicht noch einmal absenden, daher kann es auf dieser Seite nicht bezahlt werden. Es wurde nichts abgebucht. Gehen Sie zurück oder fragen Sie den Verkäufer.',
   choose: 'Zahlungsart',
   payWith: '{amount} mit {wallet} zahlen',
-  browserWallet: 'der Wallet dieses Browsers',
+  browserWallet: 'Ihrer Wallet',
   noWallet:
-    'In diesem Browser wurde keine Wallet gefunden. Installieren oder entsperren Sie eine und laden Sie die Seite neu.',
-  loadAgain: 'Seite neu laden',
-  openIn: 'Öffnen Sie diese Seite in der App Ihrer Wallet:',
+    'Zum Zahlen brauchen Sie eine Krypto-Wallet. Falls dieser Browser eine hat, entsperren Sie sie und versuchen Sie es noch einmal.',
+  openIn: 'Öffnen Sie diese Seite in Ihrer Wallet-App:',
   whatYouSign: 'Was Sie unterschreiben',
   signedWords:
-    'Eine Überweisung von {amount} auf {network} an {seller} ({address}). Die Unterschrift gilt ein einziges Mal, {minutes} Minuten lang, und erlaubt sonst nichts. Sie zahlen keine Netzwerkgebühr.',
+    'Einmalige Freigabe, genau {amount} auf {network} an {seller} ({address}) zu zahlen. Sie läuft nach {minutes} Minuten ab. Sie zahlen keine Netzwerkgebühr.',
   connecting: 'Erlauben Sie die Verbindung in {wallet}.',
   switching: 'Wechseln Sie in {wallet} zu {network}.',
   checkingBalance: 'Ihr Guthaben wird geprüft …',
@@ -43,12 +42,12 @@ export const de: PaywallTexts = {
   balanceTooLow:
     'Ihr Konto hat {balance}. Sie brauchen {amount}: Laden Sie es auf oder wählen Sie ein anderes Konto.',
   faucet: 'Testgeld holen',
-  kept: 'In diesem Tab wurde eine Zahlung für diese Seite unterschrieben, deren Ausgang hier nicht bekannt ist. Legen Sie sie noch einmal vor: Sie zahlen nicht doppelt.',
-  presentAgain: 'Zahlung noch einmal vorlegen',
+  kept: 'Sie haben diese Zahlung bereits freigegeben, ihr Ausgang ist aber nicht bekannt. Schließen Sie sie ab. Sie zahlen nicht doppelt.',
+  presentAgain: 'Kauf abschließen (Sie zahlen nicht doppelt)',
   bought:
     'Sie haben in diesem Tab für diese Seite bezahlt. Sie können sie noch einmal ansehen, ohne zu zahlen.',
   showAgain: 'Noch einmal zeigen',
-  payAnew: 'Für eine neue Ausgabe zahlen',
+  payAnew: 'Erneut kaufen',
   sellerFailed: 'Der Verkäufer hat mit einem Fehler geantwortet ({status}) und nichts abgebucht.',
   sellerFailedPaid:
     'Der Verkäufer hat mit einem Fehler geantwortet ({status}), die Zahlung wurde aber ausgeführt. Wenden Sie sich an ihn und nennen Sie die Transaktion.',
@@ -61,7 +60,7 @@ export const de: PaywallTexts = {
   noAccount:
     'Die Wallet hat kein Konto freigegeben. Entsperren Sie sie, wählen Sie ein Konto und versuchen Sie es noch einmal.',
   connectionLost:
-    'Die Verbindung brach ab, bevor die Antwort kam. Ihre Zahlung ist aufbewahrt: Legen Sie sie noch einmal vor, Sie zahlen nicht doppelt.',
+    'Die Verbindung brach ab, bevor die Antwort kam. Ihre Zahlung ist sicher: Schließen Sie den Kauf ab, Sie zahlen nicht doppelt.',
   insufficientFunds:
     'Das Konto hat zu wenig von diesem Token. Laden Sie es auf oder wählen Sie ein anderes und zahlen Sie noch einmal.',
   alreadyUsed:
@@ -92,7 +91,7 @@ export const de: PaywallTexts = {
   tooExpensive:
     'Das Netzwerk ist im Moment zu teuer. Es wurde nichts abgebucht. Versuchen Sie es später oder wählen Sie ein anderes Netzwerk.',
   unavailable:
-    'Der Verkäufer kann im Moment keine Zahlungen annehmen. Ihre Zahlung ist aufbewahrt: Legen Sie sie in einigen Sekunden noch einmal vor.',
+    'Der Verkäufer kann im Moment keine Zahlungen annehmen. Ihre Zahlung ist sicher: Schließen Sie den Kauf in einigen Sekunden ab.',
   answerGone:
     'Diese Zahlung wurde ausgeführt und die Antwort einmal gesendet. Sie ist nicht mehr vorhanden. Wenden Sie sich an den Verkäufer und nennen Sie die Transaktion.',
   answerTooLarge:

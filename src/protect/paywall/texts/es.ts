@@ -6,24 +6,23 @@ export const es: PaywallTexts = {
   price: 'Precio',
   inTokens: 'Usted paga',
   network: 'Red',
-  testNetwork: 'red de pruebas, su dinero no tiene valor',
+  testNetwork: 'red de pruebas: no es dinero real',
   seller: 'Vendedor',
   paidTo: 'Se paga a',
   address: 'Página',
   noScript:
-    'Para pagar en este navegador, active JavaScript en esta página. Los programas pagan con cualquier cliente x402: la oferta está en la cabecera PAYMENT-REQUIRED de esta respuesta.',
+    'Active JavaScript para pagar. Los programas pagan con cualquier cliente x402: la oferta está en la cabecera PAYMENT-REQUIRED de esta respuesta.',
   cannotRepeat:
     'Ha llegado aquí al enviar un formulario. Un pago no puede volver a enviarlo, así que no se puede pagar en esta página. No se ha cobrado nada. Vuelva atrás o pregunte al vendedor cómo pagar.',
   choose: 'Forma de pago',
   payWith: 'Pagar {amount} con {wallet}',
-  browserWallet: 'la billetera de este navegador',
+  browserWallet: 'su billetera',
   noWallet:
-    'No se ha encontrado ninguna billetera en este navegador. Instale o desbloquee una y vuelva a cargar la página.',
-  loadAgain: 'Volver a cargar la página',
+    'Para pagar necesita una billetera de criptomonedas. Si este navegador tiene una, desbloquéela e inténtelo de nuevo.',
   openIn: 'Abra esta página en la aplicación de su billetera:',
   whatYouSign: 'Lo que va a firmar',
   signedWords:
-    'Una transferencia de {amount} en {network} a {seller} ({address}). La firma sirve una sola vez, es válida durante {minutes} minutos y no permite nada más. Usted no paga comisión de red.',
+    'Autorización única para pagar exactamente {amount} en {network} a {seller} ({address}). Caduca en {minutes} minutos. Usted no paga comisión de red.',
   connecting: 'Permita la conexión en {wallet}.',
   switching: 'Cambie a {network} en {wallet}.',
   checkingBalance: 'Comprobando su saldo…',
@@ -41,11 +40,11 @@ export const es: PaywallTexts = {
   transaction: 'Ver la transacción',
   balanceTooLow: 'Su cuenta tiene {balance}. Necesita {amount}: añada fondos o elija otra cuenta.',
   faucet: 'Obtener dinero de prueba',
-  kept: 'En esta pestaña se firmó un pago por esta página y aquí no se conoce su resultado. Preséntelo de nuevo: no pagará dos veces.',
-  presentAgain: 'Presentar el pago de nuevo',
+  kept: 'Ya ha autorizado este pago, pero no se conoce su resultado. Continúe para completarlo. No pagará dos veces.',
+  presentAgain: 'Completar mi compra (no se le cobrará dos veces)',
   bought: 'Ha pagado por esta página en esta pestaña. Puede verla otra vez sin pagar.',
   showAgain: 'Mostrarla otra vez',
-  payAnew: 'Pagar por una copia nueva',
+  payAnew: 'Comprar de nuevo',
   sellerFailed: 'El vendedor ha respondido con un error ({status}) y no le ha cobrado.',
   sellerFailedPaid:
     'El vendedor ha respondido con un error ({status}), pero el pago se ha ejecutado. Contacte con el vendedor e indique la transacción.',
@@ -57,7 +56,7 @@ export const es: PaywallTexts = {
   noAccount:
     'La billetera no ha compartido ninguna cuenta. Desbloquéela, elija una cuenta e inténtelo de nuevo.',
   connectionLost:
-    'La conexión se perdió antes de que llegara la respuesta. Su pago está guardado: preséntelo de nuevo y no pagará dos veces.',
+    'La conexión se perdió antes de que llegara la respuesta. Su pago está a salvo: complete su compra y no pagará dos veces.',
   insufficientFunds:
     'La cuenta no tiene suficiente de este token. Añada fondos o elija otra cuenta y pague de nuevo.',
   alreadyUsed:
@@ -83,7 +82,7 @@ export const es: PaywallTexts = {
   tooExpensive:
     'La red es demasiado cara en este momento. No se ha cobrado nada. Inténtelo más tarde o elija otra red.',
   unavailable:
-    'El vendedor no puede aceptar pagos en este momento. Su pago está guardado: preséntelo de nuevo en unos segundos.',
+    'El vendedor no puede aceptar pagos en este momento. Su pago está a salvo: complete su compra en unos segundos.',
   answerGone:
     'Este pago se ejecutó y la respuesta se envió una vez. Ya no se conserva. Contacte con el vendedor e indique la transacción.',
   answerTooLarge:

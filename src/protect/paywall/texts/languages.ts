@@ -1,4 +1,4 @@
-/** The languages of the paywall, and which of them a request gets. */
+/** The paywall's languages, and the choice for a request. */
 import type { Request } from 'express'
 import { de } from './de.js'
 import { en } from './en.js'
@@ -10,23 +10,22 @@ import { zh } from './zh.js'
 /** Texts by language. The first is the default. */
 export const languages: Readonly<Record<string, PaywallTexts>> = { en, de, zh, ja, es }
 
-/** A language, and at most a script and a region: extensions would change how numbers are written. */
+/** Language, script and region only: extensions would change the format of numbers. */
 const LOCALE = /^[a-z]{2}(-[a-z]{4})?(-([a-z]{2}|\d{3}))?$/i
 
-/** Type guard for a locale that the paywall has texts for: `de`, `de-AT`. */
+/** Whether the paywall has texts for a locale: `de`, `de-AT`. */
 export function isPaywallLocale(locale: string): boolean {
   return LOCALE.test(locale) && languages[languageOf(locale)] !== undefined
 }
 
-/** The texts of a locale; English where there are none. */
+/** The texts of a locale, or English. */
 export function textsOf(locale: string): PaywallTexts {
   return languages[languageOf(locale)] ?? en
 }
 
 /**
- * Chooses the locale of a request by its `Accept-Language`.
- *
- * The language is one of ours; the region is the client's, because it decides how numbers are written.
+ * Chooses the locale of a request by its `Accept-Language`: one of our languages with the client's region,
+ * which decides the format of numbers.
  */
 export function localeOf(req: Request): string {
   const [first = 'en'] = req.acceptsLanguages().filter((locale) => isPaywallLocale(locale))

@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../../http/problem-status.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { PaywallTextKey } from './paywall-texts.js'
 
-/** Problems that only the API responds with. */
+/** Problems of the API only. */
 type ApiProblem =
   | 'invalid_request'
   | 'invalid_json'

@@ -1,4 +1,4 @@
-/** Name of a text of the paywall's page. */
+/** Name of a text of the paywall. */
 export type PaywallTextKey =
   | 'heading'
   | 'price'
@@ -14,7 +14,6 @@ export type PaywallTextKey =
   | 'payWith'
   | 'browserWallet'
   | 'noWallet'
-  | 'loadAgain'
   | 'openIn'
   | 'whatYouSign'
   | 'signedWords'

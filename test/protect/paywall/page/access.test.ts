@@ -72,7 +72,7 @@ withBrowser('the paywall', () => {
     const { page, context, wallet } = await openBuyer(world, browser)
     await page.goto(`${world.url}/buy/json`)
     const { address } = world.devnet.merchant
-    await page.getByText(`One transfer of 0.01 USDC on Base Sepolia to`).waitFor()
+    await page.getByText(`One-time approval to pay exactly 0.01 USDC on Base Sepolia to`).waitFor()
     expect(await page.locator('.signed').textContent()).toContain(address)
     await page.getByRole('button', { name: PAY }).click()
     await page.getByRole('heading', { name: 'Paid.' }).waitFor()
@@ -90,7 +90,7 @@ withBrowser('the paywall', () => {
     const phone = { width: 360, height: 740, isPhone: true, expected }
     const { page, context, complaints } = await openTab(browser, phone)
     await page.goto(`${world.url}/buy/json?a=1`)
-    await page.getByText('No wallet was found').waitFor()
+    await page.getByText('you need a crypto wallet').waitFor()
     const links = await page
       .getByRole('link')
       .evaluateAll<string[], { href: string }>((all) => all.map(({ href }) => href))
@@ -108,7 +108,7 @@ withBrowser('the paywall', () => {
   it('shows no app links where there is a mouse', async () => {
     const { page, context } = await openTab(browser, { expected })
     await page.goto(`${world.url}/buy/json`)
-    await page.getByText('No wallet was found').waitFor()
+    await page.getByText('you need a crypto wallet').waitFor()
     expect(await page.getByRole('link').count()).toBe(0)
     await context.close()
   })
@@ -151,7 +151,7 @@ withBrowser('the paywall', () => {
     await page.goto(`${world.url}/buy/json`)
     const explained = page.locator('noscript .notice')
     await explained.waitFor()
-    expect(await explained.textContent()).toContain('schalten Sie JavaScript für diese Seite ein')
+    expect(await explained.textContent()).toContain('Schalten Sie JavaScript ein')
     expect(await page.locator('dl').textContent()).toContain('0,01 USDC')
     expect(await page.getByRole('button').count()).toBe(0)
     expect(complaints).toEqual([])

@@ -50,7 +50,7 @@ async function meet(path: string, options: BuyerOptions = {}): Promise<Buyer> {
 async function payUnheard(page: Buyer['page']): Promise<void> {
   world.losesAnswers = true
   await page.getByRole('button', { name: PAY }).click()
-  await page.getByText('The connection was lost').waitFor()
+  await page.getByText('The connection broke').waitFor()
   world.losesAnswers = false
 }
 
@@ -124,7 +124,9 @@ withBrowser('the paywall in trouble', () => {
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
     world.node.fault = undefined
     await until(async () => {
-      await page.getByRole('button', { name: 'Present the payment again' }).click()
+      await page
+        .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
+        .click()
       await page
         .getByText('cannot take payments at the moment')
         .or(page.getByText('Paid.'))
@@ -146,7 +148,7 @@ withBrowser('the paywall in trouble', () => {
         : undefined
     await page.getByRole('button', { name: PAY }).click()
     await page.getByText('was accepted and is not confirmed yet').waitFor()
-    const link = page.getByRole('link', { name: 'Look at the transaction' })
+    const link = page.getByRole('link', { name: 'View transaction' })
     expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/tx\/0x/)
     expect(await page.getByRole('button').count()).toBe(0)
     world.node.fault = undefined
@@ -162,7 +164,9 @@ withBrowser('the paywall in trouble', () => {
     const runs = world.runs['article'] ?? 0
     await payUnheard(page)
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
-    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page
+      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
+      .click()
     await page.getByText('written by its own script').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(world.runs['article']).toBe(runs + 1)
@@ -175,9 +179,13 @@ withBrowser('the paywall in trouble', () => {
     const { page, wallet } = await meet('/buy/json')
     await payUnheard(page)
     await page.reload()
-    await page.getByText('A payment for this page was signed in this tab').waitFor()
-    expect(await page.getByRole('button').allTextContents()).toEqual(['Present the payment again'])
-    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page.getByText('You already approved this payment').waitFor()
+    expect(await page.getByRole('button').allTextContents()).toEqual([
+      'Finish my purchase (you will not be charged twice)',
+    ])
+    await page
+      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
+      .click()
     await page.getByText('Paid.').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await world.earned()).toBe(before + CENT)
@@ -200,11 +208,15 @@ withBrowser('the paywall in trouble', () => {
         kind === 'wall' ? { status: 403 } : { status: 402, headers: { 'PAYMENT-REQUIRED': offer } },
       ),
     )
-    await page.getByRole('button', { name: 'Present the payment again' }).click()
-    await page.getByText('Your payment is kept').and(page.getByText('at the moment')).waitFor()
+    await page
+      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
+      .click()
+    await page.getByText('Your payment is safe').and(page.getByText('at the moment')).waitFor()
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
     await page.unrouteAll()
-    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page
+      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
+      .click()
     await page.getByText('Paid.').waitFor()
     expect([wallet.signed.length, await world.earned()]).toEqual([1, before + CENT])
   })
@@ -214,7 +226,9 @@ withBrowser('the paywall in trouble', () => {
     const { page, wallet, complaints } = await meet('/buy/changing')
     await payUnheard(page)
     world.market.price = '$0.02'
-    await page.getByRole('button', { name: 'Present the payment again' }).click()
+    await page
+      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
+      .click()
     await page.getByRole('heading', { name: 'Bought for $0.01' }).waitFor()
     expect([wallet.signed.length, world.market.sold]).toEqual([1, 1])
     expect(await world.earned()).toBe(before + CENT)
@@ -245,7 +259,7 @@ withBrowser('the paywall in trouble', () => {
   it('does not pay for a form that it cannot send again', async () => {
     const { page, complaints } = await meet('/form')
     await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByText('You came here by sending a form').waitFor()
+    await page.getByText('You came here by submitting a form').waitFor()
     expect(await page.getByRole('button').count()).toBe(0)
     expect(complaints).toEqual([])
   })
@@ -253,9 +267,7 @@ withBrowser('the paywall in trouble', () => {
   it('finds a wallet that is older than EIP-6963', async () => {
     const before = await world.earned()
     const { page } = await meet('/buy/json', { wallet: { isAnnounced: false } })
-    await page
-      .getByRole('button', { name: 'Pay 0.01 USDC with the wallet of this browser' })
-      .click()
+    await page.getByRole('button', { name: 'Pay 0.01 USDC with your wallet' }).click()
     await page.getByText('Paid.').waitFor()
     expect(await world.earned()).toBe(before + CENT)
   })

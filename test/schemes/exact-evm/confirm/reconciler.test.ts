@@ -3,23 +3,22 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Reservation } from '../../../../src/schemes/scheme.js'
 import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sqlite-ledger.js'
-import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import {
   askNode,
   chainTime,
+  type Core,
+  failed,
   offerOf,
   openCore,
-  reserveOn,
-  termsOf,
-  type Core,
+  payingOn,
 } from '../../../support/core.js'
 import { decoded } from '../../../support/decoded.js'
-import { balanceOf, useDevnet } from '../../../support/devnet.js'
+import { useDevnet } from '../../../support/devnet.js'
 import { createSchema, findPostgres } from '../../../support/postgres.js'
 import { startRpcProxy, type Fault } from '../../../support/rpc-proxy.js'
 import { signPayment } from '../../../support/sign-payment.js'
@@ -67,18 +66,10 @@ async function useDatabase(kind: 'SQLite' | 'PostgreSQL'): Promise<() => LedgerS
   return () => opened(openSqliteLedger(join(folder, 'ledger.db')))
 }
 
-const sign = (overrides?: Parameters<typeof signPayment>[2]): Promise<PaymentPayload> =>
-  signPayment(devnet.payers[0]!, offerOf(devnet), overrides)
-const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
-  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
-const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
-const failed = (errorReason: string) => expect.objectContaining({ success: false, errorReason })
+const { sign, reserve, settle, merchantBalance } = payingOn(devnet)
 const stranger = () => privateKeyToAccount(devnet.relayerKeys[1]!).address
 const count = (core: Core, name: string): number =>
   core.happened().filter((one) => one === name).length
-
-const reserve = (core: Core, payment: PaymentPayload): Promise<Reservation> =>
-  reserveOn(core, devnet, payment)
 
 function entryOf(payment: PaymentPayload): LedgerEntry {
   const { key, signed } = decoded(payment, offerOf(devnet))
@@ -258,7 +249,7 @@ describe('a payment that lapsed', () => {
     const snapshot = await askNode<string>(devnet, 'evm_snapshot')
     toEnd.push(() => askNode(devnet, 'evm_revert', snapshot))
     const validBefore = (await chainTime(devnet)) + 100
-    const payment = await sign({ validBefore: String(validBefore) })
+    const payment = await sign(0, { validBefore: String(validBefore) })
     const { ledger, transaction } = await abandonedRecord(payment)
     const { proxy, core } = await openProxied({ ledger, settleTimeoutMs: 100 })
     proxy.fault = (method) =>

@@ -3,16 +3,16 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { recordId, type LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sqlite-ledger.js'
-import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import {
   askNode,
-  offerOf,
-  openCore,
-  termsOf,
   type Core,
   type CoreOptions,
+  offerOf,
+  openCore,
+  payingOn,
 } from '../../../support/core.js'
-import { balanceOf, useDevnet } from '../../../support/devnet.js'
+import { useDevnet } from '../../../support/devnet.js'
 import {
   cancel,
   emptyAccount,
@@ -72,11 +72,7 @@ const stores: [string, () => () => LedgerStore][] = [
   ],
 ]
 
-const sign = (payer: TestPayer = devnet.payers[0]!): Promise<PaymentPayload> =>
-  signPayment(payer, offerOf(devnet))
-const settle = (core: Core, payment: PaymentPayload): Promise<SettleResponse> =>
-  core.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
-const merchantBalance = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
+const { sign, settle, merchantBalance } = payingOn(devnet)
 const USED = { success: false, errorReason: 'invalid_exact_evm_nonce_already_used' }
 
 const keyOf = (payment: PaymentPayload) => {
@@ -169,7 +165,7 @@ describe('settled payments that a reorganisation undoes', () => {
       return send(member)
     }
     const before = await merchantBalance()
-    const payments = await Promise.all([0, 1, 2].map((payer) => sign(devnet.payers[payer])))
+    const payments = await Promise.all([0, 1, 2].map((payer) => sign(payer)))
     await askNode(devnet, 'evm_setAutomine', false)
     const settling = Promise.all(payments.map((payment) => settle(first, payment)))
     await until(() => first.happened().filter((event) => event === 'submitted').length === 3)

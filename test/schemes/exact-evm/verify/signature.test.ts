@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { concatHex, hexToBigInt, numberToHex, slice } from 'viem'
+import { concatHex, hexToBigInt, numberToHex, slice } from 'viem/utils'
 import { serializeErc6492Signature } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
 import { PAYERS } from '../../../../src/devnet/accounts.js'

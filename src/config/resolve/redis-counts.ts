@@ -1,8 +1,8 @@
 import type { ClientRateLimitInfo, Options, Store } from 'express-rate-limit'
 import type * as IoredisModule from 'ioredis'
 import type * as RateLimitRedisModule from 'rate-limit-redis'
-import type { RateLimitOptions } from '../http/rate-limiter.js'
-import { requirePeers } from '../ledger/engine/require-peers.js'
+import type { RateLimitOptions } from '../../http/rate-limiter.js'
+import { requirePeers } from '../../ledger/engine/require-peers.js'
 
 /** Prefix of all keys in Redis. */
 const PREFIX = 'x402-limit:'

@@ -1,21 +1,26 @@
 import { z } from 'zod'
-import { findAcceptedAsset, MIN_TOKEN_LENGTH, parseConfiguredToken } from '../merchants/project.js'
-import type { Merchant, Project, ReadMerchant } from '../merchants/project.js'
-import type { Asset } from '../money/assets.js'
-import { compare, parseDecimal } from '../money/decimal.js'
-import type { DocumentError } from '../protocol/document.js'
-import { suggestName } from '../protocol/did-you-mean.js'
-import { sameHex } from '../protocol/hex.js'
-import { sameNetwork, type Network } from '../protocol/networks.js'
-import { isName, NOT_A_NAME, quoteName } from '../protocol/visible-text.js'
+import {
+  findAcceptedAsset,
+  MIN_TOKEN_LENGTH,
+  parseConfiguredToken,
+} from '../../merchants/project.js'
+import type { Merchant, Project, ReadMerchant } from '../../merchants/project.js'
+import type { Asset } from '../../money/assets.js'
+import { compare, parseDecimal } from '../../money/decimal.js'
+import type { DocumentError } from '../../protocol/document.js'
+import { suggestName } from '../../protocol/did-you-mean.js'
+import { sameHex } from '../../protocol/hex.js'
+import { sameNetwork, type Network } from '../../protocol/networks.js'
+import { isName, NOT_A_NAME, quoteName } from '../../protocol/visible-text.js'
 import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
-import type { GatewayOptions, MerchantOptions, ProjectOptions } from './options.js'
+import type { GatewayOptions, MerchantOptions, ProjectOptions } from '../options.js'
 import { isObject, readOption, within, type Report } from './report.js'
 
 const DEFAULT_MAX_TIMEOUT_SECONDS = 300
 
-const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
+/** What is wrong with a token that {@link parseConfiguredToken} does not read. */
+export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
 
 /** An amount of money greater than zero. */
 const limit = z.string().transform((text, context) => {

@@ -1,15 +1,14 @@
-import { sameNetwork, type Network } from '../protocol/networks.js'
-import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
+import { sameNetwork, type Network } from '../../protocol/networks.js'
+import { ConfigError, isConfigError, type ConfigIssue } from '../../errors.js'
 import {
   explainUnknownVariables,
+  isAnySet,
   nameVariables,
   optionsFromEnvironment,
-  VARIABLES,
   type Environment,
 } from './environment.js'
-import { read } from './observing-variables.js'
-import type { GatewayOptions } from './options.js'
-import { resolveOptions, type ResolvedOptions } from './resolve.js'
+import type { GatewayOptions } from '../options.js'
+import { resolveOptions, type ResolvedOptions } from '../resolve/resolve-options.js'
 
 /**
  * Key under which options remember the variables that they were read from. It is registered, so that
@@ -109,9 +108,6 @@ function nameMistakes<T>(
     throw new ConfigError(isAnySet(env) ? issues : [...issues, NOTHING_SET])
   }
 }
-
-const isAnySet = (env: Environment): boolean =>
-  VARIABLES.some((name) => read(env, name) !== undefined)
 
 /** Reported last where the environment has nothing for a gateway: mostly, it is the first start. */
 const NOTHING_SET: ConfigIssue = {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as util from 'node:util'
-import { ConfigError } from '../errors.js'
+import { ConfigError } from '../../errors.js'
 import type { Environment } from './environment.js'
 
 /** Name of the file that `init` keeps keys in. */

@@ -1,5 +1,5 @@
 import { parse, printParseErrorCode, stripComments, type ParseError } from 'jsonc-parser'
-import { ConfigError } from '../errors.js'
+import { ConfigError } from '../../errors.js'
 
 /** What the parser expected, for people, by the name of its error. */
 const MISTAKES: Readonly<Record<string, string>> = {

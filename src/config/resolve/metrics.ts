@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { mistake, type FieldsOf } from './fields.js'
-import type { MetricsOptions } from './options.js'
+import type { MetricsOptions } from '../options.js'
 
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 9464

@@ -3,14 +3,14 @@
  *
  * Their output is what the code uses. Their errors never repeat the input, which may be a secret.
  */
-import { isAddress } from 'viem/utils'
 import { z } from 'zod'
-import { SECP256K1_ORDER } from '../crypto/native-secp256k1.js'
-import type { ConfigErrorCode } from '../errors.js'
-import { explainCurrency, isCurrency } from '../money/currency.js'
-import { isHttpUrl } from '../http/http-url.js'
-import { isHexAddress } from '../protocol/primitives.js'
-import type { Hex } from '../protocol/payment.js'
+import { hasRightChecksum } from '../../crypto/checksum-address.js'
+import { SECP256K1_ORDER } from '../../crypto/native-secp256k1.js'
+import type { ConfigErrorCode } from '../../errors.js'
+import { explainCurrency, isCurrency } from '../../money/currency.js'
+import { isHttpUrl } from '../../http/http-url.js'
+import { isHexAddress } from '../../protocol/primitives.js'
+import type { Hex } from '../../protocol/payment.js'
 
 /**
  * One schema for each option of a hand-written interface, and none for anything else.
@@ -62,7 +62,7 @@ export const addressOf = (purpose: string) =>
     .refine(isHexAddress, fatal('invalid_address', 'must be 0x and 40 hexadecimal digits'))
     .refine((text) => BigInt(text) !== 0n, fatal('invalid_address', 'must not be the zero address'))
     .refine(
-      (text) => isAddress(text),
+      hasRightChecksum,
       mistake(
         'invalid_address',
         'has a wrong checksum (EIP-55): check it for typing errors, or write it in lower case',

@@ -1,29 +1,28 @@
-import { RpcChain } from './chain/rpc-chain.js'
-import type { ResolvedNetwork } from './config/networks.js'
-import type { ResolvedOptions } from './config/resolve.js'
-import type { ReservingFacilitator } from './facilitator/facilitator.js'
-import { createLocalFacilitator } from './facilitator/local-facilitator.js'
-import { createRemoteFacilitator } from './facilitator/remote-facilitator.js'
-import type { Counters } from './ledger/counters.js'
-import type { LedgerStore } from './ledger/index.js'
-import type { Asset } from './money/assets.js'
-import { EXACT } from './protocol/payment.js'
-import { RelayerPool } from './relayer/pool.js'
-import { DEFAULT_REFUSED_MS } from './relayer/relayers.js'
-import type { EventBus } from './schemes/events.js'
-import { CodeGas } from './schemes/exact-evm/code-gas.js'
-import { ExactEvm } from './schemes/exact-evm/exact-evm.js'
-import { exactFormat } from './schemes/exact-evm/format.js'
+import { RpcChain } from '../chain/rpc-chain.js'
+import type { ResolvedNetwork } from '../config/resolve/networks.js'
+import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import { createLocalFacilitator } from '../facilitator/local-facilitator.js'
+import { reportAtStart } from '../health/report-at-start.js'
+import { warnOfLowRelayers } from '../health/low-relayers.js'
+import type { Counters } from '../ledger/counters.js'
+import type { Network } from '../protocol/networks.js'
+import type { LedgerStore } from '../ledger/index.js'
+import { EXACT } from '../protocol/payment.js'
+import { RelayerPool } from '../relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
+import type { EventBus } from '../schemes/events.js'
+import { CodeGas } from '../schemes/exact-evm/code-gas.js'
+import { ExactEvm } from '../schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
   settlementAssets,
   type SettlementNetwork,
-} from './schemes/exact-evm/settlement-network.js'
-import type { Scheme } from './schemes/scheme.js'
-import { latencyWatcher } from './telemetry/latency.js'
-import type { Telemetry } from './telemetry/telemetry.js'
-import { RelayerAlerts } from './webhooks/relayer-alerts.js'
-import { watchScheme } from './telemetry/watch-payments.js'
+} from '../schemes/exact-evm/settlement-network.js'
+import { latencyWatcher } from '../telemetry/latency.js'
+import type { Telemetry } from '../telemetry/telemetry.js'
+import { RelayerAlerts } from '../webhooks/relayer-alerts.js'
+import { watchScheme } from '../telemetry/watch-payments.js'
 
 /** Dependencies of the core, apart from options. */
 export interface CoreParts {
@@ -32,6 +31,13 @@ export interface CoreParts {
   readonly counters: Counters
   readonly closed: AbortSignal
   readonly telemetry: Telemetry
+  /** Aborted once the gateway starts to close. */
+  readonly stopping: AbortSignal
+  /**
+   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
+   * limited are logged by themselves, without a `check()`.
+   */
+  readonly nameUrl: ((network: Network) => string) | undefined
 }
 
 /** What verifies and settles, and the networks that this process does it on. */
@@ -40,29 +46,21 @@ export interface Core {
   readonly cores: readonly SettlementNetwork[]
 }
 
-/** Wires the core of a gateway: schemes, relayers and chains, or a facilitator elsewhere. */
+/** Wires the core of a gateway that settles itself: schemes, relayers and chains. */
 export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
-  const { facilitator, logger } = resolved
-  const { metrics } = parts.telemetry
-  const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
-  if (facilitator !== undefined) {
-    const formats = new Map([[EXACT, exactFormat]])
-    const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
-    const remote = { ...parts, logger, facilitator, formats, watch }
-    return { facilitator: createRemoteFacilitator(remote), cores: [] }
-  }
+  const { logger } = resolved
+  const { metrics, watchers } = parts.telemetry
+  warnOfLowRelayers(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const exact = new ExactEvm({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
-  const schemes = new Map([[EXACT, watchScheme(exact, watchers)]])
+  const { nameUrl, stopping } = parts
+  if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
+  const schemes = new Map([
+    [EXACT, watchScheme(exact, [latencyWatcher(parts.counters), ...watchers])],
+  ])
   return { facilitator: createLocalFacilitator({ schemes, events: parts.events }), cores }
-}
-
-/** The tokens that this process settles itself. */
-export function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
-  if (facilitator !== undefined) return []
-  return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
 function openNetwork(

@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { findKnownAsset, knownAssets, type Asset } from '../money/assets.js'
-import { isCurrency } from '../money/currency.js'
-import { closestName } from '../protocol/did-you-mean.js'
-import { findNetwork, sameNetwork, UNKNOWN_NETWORK, type Network } from '../protocol/networks.js'
-import { suggestNetwork } from '../protocol/suggest-network.js'
-import { quoteName } from '../protocol/visible-text.js'
-import type { ConfigErrorCode } from '../errors.js'
-import type { Hex } from '../protocol/payment.js'
+import { findKnownAsset, knownAssets, type Asset } from '../../money/assets.js'
+import { isCurrency } from '../../money/currency.js'
+import { closestName } from '../../protocol/did-you-mean.js'
+import { findNetwork, sameNetwork, UNKNOWN_NETWORK, type Network } from '../../protocol/networks.js'
+import { suggestNetwork } from '../../protocol/suggest-network.js'
+import { quoteName } from '../../protocol/visible-text.js'
+import type { ConfigErrorCode } from '../../errors.js'
+import type { Hex } from '../../protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
 import type { FieldsOf } from './fields.js'
-import type { AssetOptions, KnownAssetOptions, NetworkOptions } from './network-options.js'
-import type { GatewayOptions } from './options.js'
+import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options.js'
+import type { GatewayOptions } from '../options.js'
 import { isObject, readOption, within, type Report } from './report.js'
 
 /** A network whose names and tokens were looked up. */
@@ -141,8 +141,8 @@ function explainUnknownNetwork(id: string): [ConfigErrorCode, string] {
   if (id === '') return ['missing_option', "is missing: a network, like 'base' or 'base-sepolia'"]
   const meant = suggestNetwork(id)
   const message =
-    meant === undefined ? UNKNOWN_NETWORK : `names no network; did you mean '${meant}'?`
-  return ['unknown_network', message]
+    meant === undefined ? UNKNOWN_NETWORK : `is not a known network; did you mean '${meant}'?`
+  return ['unknown_network', `${quoteName(id)} ${message}`]
 }
 
 /** The name as written, unless it is too long or too odd for one: it may be a URL or a key. */

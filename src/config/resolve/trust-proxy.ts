@@ -21,6 +21,17 @@ export const trustProxySchema = z
   .default('loopback')
   .transform((given): TrustedProxies => (typeof given === 'string' ? addressesIn(given) : given))
 
+/** Reads the option from text: how many proxies, `false`, or addresses. */
+export function trustedFrom(text: string): string | number | false {
+  if (text === 'false') return false
+  return /^\d{1,9}$/.test(text) ? Number(text) : text
+}
+
+/** What is wrong with the text of a flag; `undefined` if nothing is. */
+export function explainTrusted(text: string): string | undefined {
+  return trustProxySchema.safeParse(trustedFrom(text)).error?.issues[0]?.message
+}
+
 function isSetting(given: unknown): boolean {
   if (given === false || given === undefined) return true
   if (typeof given === 'number') return Number.isInteger(given) && given > 0

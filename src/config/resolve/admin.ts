@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { MIN_TOKEN_LENGTH, parseConfiguredToken, type Project } from '../merchants/project.js'
+import { parseConfiguredToken, type Project } from '../../merchants/project.js'
 import type { FieldsOf } from './fields.js'
-import type { AdminOptions, GatewayOptions } from './options.js'
+import type { AdminOptions, GatewayOptions } from '../options.js'
+import { TOKEN_FORMS } from './projects.js'
 import { readOption, within, type Report } from './report.js'
-
-const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
 
 const adminSchema = z.strictObject({
   tokens: z.array(z.string()).min(1),

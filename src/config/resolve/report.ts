@@ -1,7 +1,7 @@
 /** Collects everything that is wrong with options before anything is thrown. */
 import type { z } from 'zod'
-import type { ConfigErrorCode } from '../errors.js'
-import { readOptions } from '../protocol/option-issues.js'
+import type { ConfigErrorCode } from '../../errors.js'
+import { readOptions } from '../../protocol/option-issues.js'
 
 /** Records one mistake; `option` is a path, `""` for the whole value. */
 export type Report = (option: string, code: ConfigErrorCode, message: string) => void

@@ -1,23 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import {
-  DEFAULT_PROJECT,
   explainUnknownVariables,
-  ledgerOf,
+  isAnySet,
   nameVariables,
-  networkSettingsOf,
   optionsFromEnvironment,
+  overrideOptions,
   SERVE_DATABASE,
-  settingsOf,
   type Environment,
 } from './environment.js'
 import { withEnvFile } from './env-file.js'
-import { ConfigError, isConfigError, type ConfigIssue } from '../errors.js'
-import { observingFrom } from './observing-variables.js'
-import type { GatewayOptions, ProjectOptions } from './options.js'
+import { ConfigError, isConfigError, type ConfigIssue } from '../../errors.js'
+import type { GatewayOptions } from '../options.js'
 import { parseConfig } from './parse-config.js'
-import { sameNetwork } from '../protocol/networks.js'
-import { isObject } from './report.js'
+import { isObject } from '../resolve/report.js'
 import { fillVariables, variablesIn } from './variables-in-file.js'
 
 /** Relative to the working directory. */
@@ -68,27 +64,36 @@ export async function openConfig({ config, cwd, env: given }: ConfigSource): Pro
   const isAlone = content === undefined
   const referred = variablesIn(content)
   return {
-    ...{ envFile, folder, env },
+    envFile,
+    folder,
+    env,
     file: isAlone ? undefined : path,
     warnings: explainUnknownVariables(env, referred),
     with(use, used = env) {
       try {
         if (isAlone) return use(optionsFromEnvironment(used, SERVE_DATABASE))
-        return use(overrideFrom(used, fillVariables(content, used) as GatewayOptions))
+        return use(
+          overrideOptions(fillVariables(content, used) as GatewayOptions, used, SERVE_DATABASE),
+        )
       } catch (error) {
         if (!isConfigError(error)) throw error
         const named = nameVariables(error, { env: used, isAlone, referred })
         if (!isAlone) throw named
-        throw new ConfigError([...named.issues, missingFile(path)])
+        throw withoutFile(path, named, used)
       }
     },
   }
 }
 
-/** Reported last if the environment alone is not enough: a wrong folder is a common mistake. */
-function missingFile(path: string): ConfigIssue {
-  const message = `there is no ${path}; npx express-x402-gateway init makes one`
-  return { option: 'config', code: 'invalid_file', message }
+/** What is wrong without a file, if the environment is not enough: a wrong folder is a common mistake. */
+function withoutFile(path: string, { issues }: ConfigError, env: Environment): ConfigError {
+  const option = 'config'
+  const code = 'invalid_file'
+  const init = 'npx express-x402-gateway init'
+  const message = `there is no ${path}; \`${init}\` writes one`
+  if (isAnySet(env)) return new ConfigError([...issues, { option, code, message }])
+  const missing = new Intl.ListFormat('en-GB').format(issues.map((issue) => issue.option))
+  return new ConfigError(option, `${message}. Or set ${missing}`, code)
 }
 
 /** Options that only code can set, with what to use instead. */
@@ -120,60 +125,4 @@ async function readConfigFile(
   })
   if (issues.length > 0) throw new ConfigError(issues)
   return content
-}
-
-/** Overrides the options of a file by those of the environment. */
-function overrideFrom(env: Environment, file: GatewayOptions): GatewayOptions {
-  const { publicUrl, facilitator, quoteSecret, redisUrl, admin, console } = settingsOf(env)
-  return {
-    ...file,
-    ...(publicUrl && { publicUrl }),
-    ...(quoteSecret && { quoteSecret }),
-    ...(admin && { admin }),
-    ...(console !== undefined && { console }),
-    ...(redisUrl && file.rateLimit !== false && { rateLimit: { ...file.rateLimit, redisUrl } }),
-    ...observingFrom(env, file.metrics),
-    ...(facilitator && { facilitator }),
-    ...ledgerOf(env, SERVE_DATABASE),
-    ...overrideNetworks(env, file),
-    ...overrideProjects(env, file),
-  }
-}
-
-function overrideNetworks(env: Environment, { networks = {} }: GatewayOptions): GatewayOptions {
-  const settings = networkSettingsOf(env)
-  const { network } = settingsOf(env)
-  const ids = Object.keys(networks)
-  const id =
-    network === undefined
-      ? ids.length === 1 && ids[0]
-      : (ids.find((listed) => sameNetwork(listed, network)) ?? network)
-  if (id) return { networks: { ...networks, [id]: { ...networks[id], ...settings } } }
-  if (Object.keys(settings).length === 0) return {}
-  throw new ConfigError(
-    'X402_NETWORK',
-    'is not set: which network are the X402_* variables about?',
-    'missing_option',
-  )
-}
-
-function overrideProjects(env: Environment, { projects = [] }: GatewayOptions): GatewayOptions {
-  const { payTo, token } = settingsOf(env)
-  if (!payTo && !token) return {}
-  const [project = { id: DEFAULT_PROJECT }, ...others]: readonly ProjectOptions[] = projects
-  if (others.length > 0)
-    throw new ConfigError(
-      payTo ? 'X402_PAY_TO' : 'X402_PROJECT_TOKEN',
-      'the file has several projects; set it there',
-      'conflicting_options',
-    )
-  return {
-    projects: [
-      {
-        ...project,
-        ...(token && { tokens: [token] }),
-        ...(payTo && { merchant: { ...project.merchant, payTo } }),
-      },
-    ],
-  }
 }

@@ -1,0 +1,46 @@
+/** The buyer's side of an `exact` payment: an ERC-3009 authorization, signed with a private key. */
+import { randomBytes } from 'node:crypto'
+import { privateKeyToAccount } from 'viem/accounts'
+import { AUTHORIZATION_TYPES, parseAuthorization } from '../protocol/authorization.js'
+import type { Address, ExactEvmPayload, Hex, PaymentRequirements } from '../protocol/payment.js'
+
+/** How far this machine's clock may be ahead of the chain's (s). */
+const CLOCK_SECONDS = 600
+
+/** Makes the authorization that pays an offer, with a random nonce. */
+export function authorizationFor(
+  { payTo, amount, maxTimeoutSeconds }: PaymentRequirements,
+  from: Address,
+): ExactEvmPayload['authorization'] {
+  const now = Math.floor(Date.now() / 1000)
+  return {
+    from,
+    to: payTo,
+    value: amount,
+    validAfter: String(now - CLOCK_SECONDS),
+    validBefore: String(now + maxTimeoutSeconds),
+    nonce: `0x${randomBytes(32).toString('hex')}`,
+  }
+}
+
+/** The token's EIP-712 domain. */
+interface Domain {
+  readonly name: string
+  readonly version: string
+  readonly chainId: number
+  readonly verifyingContract: Address
+}
+
+/** Signs an authorization. */
+export async function signAuthorization(
+  authorization: ExactEvmPayload['authorization'],
+  { privateKey, domain }: { readonly privateKey: Hex; readonly domain: Domain },
+): Promise<ExactEvmPayload> {
+  const signature = await privateKeyToAccount(privateKey).signTypedData({
+    domain,
+    types: AUTHORIZATION_TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: parseAuthorization(authorization),
+  })
+  return { signature, authorization }
+}

@@ -1,0 +1,22 @@
+import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
+import type { Facilitator } from '../facilitator/facilitator.js'
+import { createRemoteFacilitator } from '../facilitator/remote-facilitator.js'
+import { EXACT } from '../protocol/payment.js'
+import { exactFormat } from '../schemes/exact-evm/format.js'
+import type { Scheme } from '../schemes/scheme.js'
+import { latencyWatcher } from '../telemetry/latency.js'
+import { watchScheme } from '../telemetry/watch-payments.js'
+import type { Core, CoreParts } from './core.js'
+
+/** Wires the core of a gateway whose payments a facilitator elsewhere verifies and settles. */
+export function openRemoteCore(
+  { logger }: ResolvedOptions,
+  facilitator: Facilitator,
+  parts: CoreParts,
+): Core {
+  const formats = new Map([[EXACT, exactFormat]])
+  const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
+  const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
+  const remote = { ...parts, logger, facilitator, formats, watch }
+  return { facilitator: createRemoteFacilitator(remote), cores: [] }
+}

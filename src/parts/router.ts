@@ -1,0 +1,31 @@
+import type { RequestHandler } from 'express'
+import type { AdminContext } from '../console/context.js'
+import { Operations } from '../health/operations.js'
+import type { RouterContext } from '../router/context.js'
+import { createGatewayRouter, type GatewayRouterOptions } from '../router/gateway-router.js'
+import { openStreams } from '../router/streams/streams.js'
+import { RevenueReader } from '../router/views/revenue-reader.js'
+import type { Core } from './core.js'
+
+/** Parts of the API that its routers share. */
+type SharedParts = 'streams' | 'revenue' | 'operations'
+
+/** Dependencies of the API, apart from those that are made here. */
+export type ApiContext = Omit<RouterContext & AdminContext, SharedParts>
+
+/** Wires the API, and the console where there are admin tokens. @returns The maker of their routers. */
+export async function openRouter(
+  context: ApiContext,
+  { cores }: Core,
+): Promise<(options?: GatewayRouterOptions) => RequestHandler> {
+  const { ledger, counters, now, requests } = context
+  const shared = {
+    ...context,
+    streams: openStreams(context, requests.stopping),
+    revenue: new RevenueReader(ledger.payments),
+    operations: new Operations({ cores, ledger, counters, now }),
+  }
+  if (context.adminTokens.length === 0) return (options) => createGatewayRouter(shared, options)
+  const { mountConsole } = await import('../console/console-routes.js')
+  return (options) => createGatewayRouter({ ...shared, ...mountConsole(shared) }, options)
+}
